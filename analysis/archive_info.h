@@ -1,6 +1,6 @@
 // Reads the content of an archive that Refrain wrote.
 //
-// Place in the flow: ARCHITECTURE.md, step 8, after reader/archive_stream.h; `refrain info`
+// Place in the flow: ARCHITECTURE.md, stage 6, after reader/archive_stream.h; `refrain info`
 // prints it. Needs no spool and no traced program.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Ownership: plain values.
@@ -40,7 +40,7 @@ struct LocationInfo {
   std::uint64_t bytes_received = 0;
 };
 
-// Of a job that uses MPI; what the names mean is in writer/archive/write_options.h.
+// Of a job that uses MPI; what the names mean is in writer/agree/write_options.h.
 struct MpiInfo {
   bool used = false;
   std::uint64_t messages = 0;

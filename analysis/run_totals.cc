@@ -8,8 +8,8 @@
 
 #include "analysis/summary_totals.h"
 #include "base/archive_files.h"
-#include "base/run_summary.h"
 #include "reader/archive_stream.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 namespace {
@@ -96,7 +96,7 @@ RunTotals totals_of(const std::vector<std::optional<ProcessTotals>>& all,
 RunTotals read_run_totals(const std::string& folder,
                           const reader::TraceDefinitions& definitions) {
   try {
-    return totals_of(process_totals(base::read_summaries(folder), definitions),
+    return totals_of(process_totals(summary::read_summaries(folder), definitions),
                      definitions);
   } catch (const std::exception& problem) {
     RunTotals failed;

@@ -1,7 +1,7 @@
 // What the whole run did, written or not: totals of all processes, by the summaries of an archive
-// (base/run_summary.h).
+// (summary/run_summary.h).
 //
-// Place in the flow: ARCHITECTURE.md, step 8; `refrain info` and `refrain recover` print it.
+// Place in the flow: ARCHITECTURE.md, stage 6; `refrain info` and `refrain recover` print it.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Units: nanoseconds, bytes. Errors: one line in the result; none is an archive without summaries.
 // Cost: reads the definitions and all summaries.

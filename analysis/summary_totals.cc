@@ -13,8 +13,8 @@
 namespace refrain::analysis {
 namespace {
 
-using base::RunSummary;
 using reader::TraceDefinitions;
+using summary::RunSummary;
 using SummaryKind = RunSummary::Kind;
 
 bool is_collective_role(OTF2_RegionRole role) {

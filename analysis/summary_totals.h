@@ -1,4 +1,4 @@
-// Exact totals of a process, from the summary in its archive (base/run_summary.h).
+// Exact totals of a process, from the summary in its archive (summary/run_summary.h).
 //
 // Place in the flow: private to trace_profile.h, which puts them in the place of estimates, and
 // run_totals.h. Pure.
@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/run_summary.h"
 #include "reader/trace_definitions.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
@@ -47,7 +47,7 @@ struct ProcessTotals {
 // By process of the archive; none for one without a summary, or with a thread that has events and is not
 // in it. Throws std::runtime_error: a summary belongs to another archive.
 std::vector<std::optional<ProcessTotals>> process_totals(
-    const std::vector<base::RunSummary>& summaries,
+    const std::vector<summary::RunSummary>& summaries,
     const reader::TraceDefinitions& definitions);
 
 }  // namespace refrain::analysis

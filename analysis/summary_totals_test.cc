@@ -9,7 +9,7 @@
 namespace refrain::analysis::summary_totals_test {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 using Kind = RunSummary::Kind;
 
 // An archive and its summary: one process, two threads; clock of 2 ticks a nanosecond.

@@ -21,5 +21,7 @@ std::string archive_folder(const std::string& path);
 bool holds_archive(const std::string& folder);
 // Bytes of these on disk.
 std::uint64_t archive_bytes(const std::string& folder);
+// Removes these, the anchor first; keeps everything else in the folder. An error as text, empty for success.
+std::string remove_archive(const std::string& folder);
 
 }  // namespace refrain::base

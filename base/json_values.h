@@ -1,6 +1,6 @@
 // Values of JSON files that an archive has of Refrain, of which nothing is believed.
 //
-// Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure.
 // Errors: std::runtime_error, what is wrong in one line.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The role in OTF2 of an MPI procedure, by its name.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; definitions.cc gives it to the regions.
+// Place in the flow: ARCHITECTURE.md, stage 5; definitions.cc gives it to the regions.
 // Thread-safety: pure. Cost: a few comparisons of short texts.
 #pragma once
 

@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/mpi_time_class.h"
-
 namespace refrain::base::mpi_roles_test {
 
 TEST_CASE("Roles of MPI: variants of a procedure - have its role") {
@@ -12,7 +10,6 @@ TEST_CASE("Roles of MPI: variants of a procedure - have its role") {
         "MPI_Allreduce_init_c", "MPIX_Allreduce_init"}) {
     CAPTURE(name);
     CHECK(role_of_mpi(name) == OTF2_REGION_ROLE_COLL_ALL2ALL);
-    CHECK(class_of_mpi(name) == TimeClass::kMpiCollective);
   }
   CHECK(role_of_mpi("MPIX_Barrier_init") == OTF2_REGION_ROLE_BARRIER);
   CHECK(role_of_mpi("MPIX_Comm_revoke") == OTF2_REGION_ROLE_FUNCTION);

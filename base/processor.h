@@ -1,6 +1,6 @@
 // What depends on the processor that Refrain is built for: its counter of time, and names of its files.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Thread-safety: all; also in signal handlers.
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: all; also in signal handlers.
 // Units: ticks of the counter. Cost: a counter reading 8.6 ns (x86-64, 2.1 GHz).
 #pragma once
 

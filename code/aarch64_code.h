@@ -1,7 +1,7 @@
 // Instructions of aarch64, as far as where control goes after them. All are words of 4 bytes, so that
 // one which is not known does not make those behind it unreadable.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, under code/disassembler.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, under code/disassembler.h.
 // Thread-safety: pure. Errors: less than a word: `bytes` is 0. Cost: some ns.
 // Source: Arm Architecture Reference Manual for A-profile, C4.1; ELF for the Arm 64-bit Architecture.
 #pragma once

@@ -1,6 +1,6 @@
 // The control flow of a function: blocks of its instructions, and which may follow which.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, from an ELF file (code/elf_image.h) to loops
+// Place in the flow: ARCHITECTURE.md, stage 5, from an ELF file (code/elf_image.h) to loops
 // (code/program_loops.h).
 //
 // How: instructions are decoded from the function's begin along all ways: branches, jump tables (code/jump_table.h), and

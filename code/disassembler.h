@@ -1,7 +1,7 @@
 // Decodes the instructions of x86-64 and aarch64: where control goes after each of them, and, of x86-64,
 // for those before a jump through a table, what they compute.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, under code/block_graph.h and code/jump_table.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h and code/jump_table.h.
 //
 // How: x86-64 by Capstone, aarch64 by aarch64_code.h. Capstone's shared library is loaded when the first function is looked
 // at, because most runs need none and its tables take a millisecond to relocate.

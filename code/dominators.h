@@ -1,6 +1,6 @@
 // The immediate dominators of a graph with one entry.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, between code/block_graph.h and natural_loops.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, between code/block_graph.h and natural_loops.h.
 // A node dominates another if every way from the entry to the other goes through it.
 // Thread-safety: pure. Ownership: plain values.
 // Cost: O(edges * log(nodes)), without recursion.

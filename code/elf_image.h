@@ -1,7 +1,7 @@
 // An ELF file of x86-64 or aarch64 as it lies in memory: its bytes by address, its functions, and what
 // the words are that the loader fills in.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for code/block_graph.h. Addresses are those of the file:
+// Place in the flow: ARCHITECTURE.md, stage 5, for code/block_graph.h. Addresses are those of the file:
 // what the loader adds is not in them.
 //
 // Functions are those of the symbol tables; where these say nothing (a stripped program, a

@@ -1,6 +1,6 @@
 // Where a jump goes that takes its address from a table ("switch").
 //
-// Place in the flow: ARCHITECTURE.md, step 7, under code/block_graph.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h.
 //
 // How: the instructions before the jump are followed one by one; what is known of each
 // register is a constant, an index times a number, a place in a table, or what was read

@@ -1,7 +1,7 @@
 // Where a loop of the machine code is in the source: its function, inlined or not, and the line of
 // its `for`, `while` or `do`.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for code/program_loops.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, for code/program_loops.h.
 //
 // The function is the innermost one around the jumps back and the branches out of the loop. The line
 // is the first one of these, in this function: in `for` and `while`, the condition and the step are

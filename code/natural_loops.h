@@ -1,6 +1,6 @@
 // The loops of a graph with one entry: natural loops, how they nest, and irreducible regions.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, from the blocks of a function
+// Place in the flow: ARCHITECTURE.md, stage 5, from the blocks of a function
 // (code/block_graph.h) to its loops (code/program_loops.h).
 //
 // A back edge leads to a node that dominates its origin. The natural loop of a node (its

@@ -1,6 +1,6 @@
 // Functions that never return to who calls them, by the names that they have.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, under code/block_graph.h. Pure. Cost: logarithmic.
+// Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h. Pure. Cost: logarithmic.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // The loops of the functions of a program or library, from its file.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for writer/loops; for all that wants to know in which loops
+// Place in the flow: ARCHITECTURE.md, stage 5, for writer/loops; for all that wants to know in which loops
 // an address lies.
 //
 // Only functions that are asked for are looked at, each once.

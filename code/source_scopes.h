@@ -1,7 +1,7 @@
 // Which functions of the source an instruction belongs to, and to which of their lines:
 // the function whose code it is, and those inlined there.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for code/loop_lines.h. Addresses are those of the file.
+// Place in the flow: ARCHITECTURE.md, stage 5, for code/loop_lines.h. Addresses are those of the file.
 // Thread-safety: none; one user at a time. Ownership: texts and modules are libdw's, which
 // must live longer.
 // Errors: without debug information there are no frames.

@@ -1,7 +1,7 @@
 // What the tables for exceptions say of a program's functions: where each begins and ends,
 // and where exceptions are caught.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, under code/elf_image.h. A stripped program still
+// Place in the flow: ARCHITECTURE.md, stage 5, under code/elf_image.h. A stripped program still
 // has these tables.
 // Thread-safety: pure. Ownership: plain values.
 // Errors: a damaged table ends where the damage begins.

@@ -1,6 +1,6 @@
 // Arithmetic on experiments: their difference, mean, least and greatest values, and several in one.
 //
-// Place in the flow: ARCHITECTURE.md, step 15: of what cubex_reader.h has read. Pure. Thread-safety: plain values.
+// Place in the flow: ARCHITECTURE.md, stage 6: of what cubex_reader.h has read. Pure. Thread-safety: plain values.
 //
 // What belongs together: metrics by their unique name; call paths below the same one by their region's name, file and
 // line, those left over by name and file in their order (a program that was changed in between); locations by

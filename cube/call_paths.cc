@@ -7,7 +7,7 @@
 namespace refrain::cube {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 std::string last_part(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/run_summary.h"
 #include "cube/experiment.h"
+#include "summary/run_summary.h"
 
 namespace refrain::cube {
 
@@ -27,7 +27,7 @@ class CallPaths {
  public:
   explicit CallPaths(Experiment& experiment) : experiment_(experiment) {}
 
-  ProcessPaths add(const base::RunSummary& process);
+  ProcessPaths add(const summary::RunSummary& process);
 
  private:
   std::uint32_t path(std::uint32_t parent, std::uint32_t region);

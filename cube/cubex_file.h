@@ -1,6 +1,6 @@
 // Writes an experiment as a file that Cube's tools read (.cubex).
 //
-// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: any thread, not the same file.
+// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: any thread, not the same file.
 //
 // The file is a tar of anchor.xml, which has all but the values, and for each metric that has values:
 //

@@ -1,6 +1,6 @@
 // Reads an experiment from a file of Cube (.cubex): Score-P's, Scalasca's, Refrain's.
 //
-// Place in the flow: ARCHITECTURE.md, step 15. Thread-safety: any thread.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: any thread.
 //
 // Read are metrics, regions, call paths, processes and locations, and values of 8, 4, 2 and 1 bytes, in either byte order,
 // dense or sparse, as they are or compressed (zlib). Left out, with a note: metrics whose values are not single

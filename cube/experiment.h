@@ -1,6 +1,6 @@
 // An experiment in Cube's sense: values of metrics for call paths and locations.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; made by summary_experiment.h, written by cubex_file.h.
+// Place in the flow: ARCHITECTURE.md, stage 5; made by summary_experiment.h, written by cubex_file.h.
 // Shapes: everything is known by its index, which is also its number in the file. A parent stands before
 // its children. A location belongs to a process, that to a node of the machine.
 // Units: as the metric says. Thread-safety: plain values.

@@ -12,7 +12,7 @@
 namespace refrain::cube {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 enum MetricNumber : std::uint32_t {
   kVisits,
@@ -178,7 +178,7 @@ class Builder {
 
 }  // namespace
 
-Experiment experiment_of(std::span<const base::RunSummary> processes) {
+Experiment experiment_of(std::span<const summary::RunSummary> processes) {
   return Builder(processes).take();
 }
 

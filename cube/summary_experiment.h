@@ -1,6 +1,6 @@
 // From the summaries of a run's processes to one experiment, as Score-P's profile would be of the same run.
 //
-// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: pure. Cost: call paths times locations.
+// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: pure. Cost: call paths times locations.
 //
 // What differs from the summary's nodes (docs/summary.md):
 //  - above all is a call path for the program, whose time is the run time of the process, on each location;
@@ -12,11 +12,11 @@
 
 #include <span>
 
-#include "base/run_summary.h"
 #include "cube/experiment.h"
+#include "summary/run_summary.h"
 
 namespace refrain::cube {
 
-Experiment experiment_of(std::span<const base::RunSummary> processes);
+Experiment experiment_of(std::span<const summary::RunSummary> processes);
 
 }  // namespace refrain::cube

@@ -3,15 +3,15 @@
 #include <exception>
 #include <vector>
 
-#include "base/run_summary.h"
 #include "cube/cubex_file.h"
 #include "cube/summary_experiment.h"
+#include "summary/run_summary.h"
 
 namespace refrain::cube {
 
 std::string write_cube(const std::string& archive, const std::string& file) {
   try {
-    const std::vector<base::RunSummary> processes = base::read_summaries(archive);
+    const std::vector<summary::RunSummary> processes = summary::read_summaries(archive);
     if (processes.empty()) return archive + " has no summary";
     return write_cube(processes, file);
   } catch (const std::exception& problem) {
@@ -19,7 +19,7 @@ std::string write_cube(const std::string& archive, const std::string& file) {
   }
 }
 
-std::string write_cube(std::span<const base::RunSummary> processes,
+std::string write_cube(std::span<const summary::RunSummary> processes,
                        const std::string& file) {
   return write_cubex(experiment_of(processes), file);
 }

@@ -1,6 +1,6 @@
 // The summary of an archive as a profile for Cube's tools.
 //
-// Place in the flow: ARCHITECTURE.md, step 7 (profile.cubex beside the trace), and for `refrain profile`.
+// Place in the flow: ARCHITECTURE.md, stage 5 (profile.cubex beside the trace), and for `refrain profile`.
 // Thread-safety: any thread. Memory: the summaries of all processes and their values, twice 8 bytes for each
 // metric, call path and location.
 #pragma once
@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 
 namespace refrain::cube {
 
@@ -18,7 +18,7 @@ inline constexpr const char* kProfileName = "profile.cubex";
 // Makes the file of ARCHIVE/summary; what went wrong, or nothing. An archive without summary is an error.
 std::string write_cube(const std::string& archive, const std::string& file);
 // The same of summaries that were read before, or made of an archive's events.
-std::string write_cube(std::span<const base::RunSummary> processes,
+std::string write_cube(std::span<const summary::RunSummary> processes,
                        const std::string& file);
 
 }  // namespace refrain::cube

@@ -1,7 +1,7 @@
 // Decides what is written and what is skipped: the policy between the loop detector and the
 // recorders.
 //
-// Place in the flow: ARCHITECTURE.md, step 5. Pure: symbols with their epochs and times
+// Place in the flow: ARCHITECTURE.md, stage 4. Pure: symbols with their epochs and times
 // in, decisions and marks out. The tracer has one gate a process, driven by the thread that
 // feeds the detector; tests drive it from streams.
 //

@@ -1,6 +1,6 @@
 // Marks of loops as the gate reports them: plain values.
 //
-// Place in the flow: ARCHITECTURE.md, step 5, from the gate to the journal.
+// Place in the flow: ARCHITECTURE.md, stage 4, from the gate to the journal.
 // Units: ticks of the caller's clock; positions in events.
 #pragma once
 

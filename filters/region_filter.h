@@ -1,7 +1,7 @@
 // Which regions are left out of an archive, by their name or source file, as filter files in
 // Score-P's syntax say.
 //
-// Place in the flow: ARCHITECTURE.md, step 7: the writer asks it once a region. Pure.
+// Place in the flow: ARCHITECTURE.md, stage 5: the writer asks it once a region. Pure.
 // Syntax:
 //     # comment, to the end of the line
 //     SCOREP_FILE_NAMES_BEGIN

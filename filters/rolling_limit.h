@@ -1,7 +1,7 @@
 // RollingLimit: how many iterations of each loop to record when the size of the archive is
 // given and the length of the run is not known.
 //
-// Place in the flow: ARCHITECTURE.md, step 5: with a budget it lowers the limit of the policy
+// Place in the flow: ARCHITECTURE.md, stage 4: with a budget it lowers the limit of the policy
 // while the program runs; how many iterations fit is found at the end (writer/budget/budget_trim.h).
 // Everything is recorded until twice the share of the spool is used. Then N becomes half of the
 // iterations of the loop with most of them, and is halved each time another share has been

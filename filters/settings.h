@@ -1,6 +1,6 @@
 // The settings of Refrain: one table, read by the tracer, the command and the docs.
 //
-// Place in the flow: ARCHITECTURE.md, step 1. Pure: text in, values or an error out; callers
+// Place in the flow: ARCHITECTURE.md, stage 1. Pure: text in, values or an error out; callers
 // read the environment or the command line.
 //
 // Thread-safety: a Settings is a plain value. Errors are returned as one line of text.

@@ -1,6 +1,6 @@
 // Interface of the loop detectors: a stream of symbols in, loop events out.
 //
-// Place in the flow: ARCHITECTURE.md, step 4. The tracer feeds one detector a process,
+// Place in the flow: ARCHITECTURE.md, stage 4. The tracer feeds one detector a process,
 // from the thread that runs the serial part; filters/iteration_gate turns the loop
 // events into decisions to write or to suspend.
 //

@@ -1,6 +1,6 @@
 // PhaseDetector: a loop detector in which phases named by the program take precedence.
 //
-// Place in the flow: ARCHITECTURE.md, step 4: between the session and the detector that finds
+// Place in the flow: ARCHITECTURE.md, stage 4: between the session and the detector that finds
 // loops by itself. Until the first phase begins, and when none is open any more, its events
 // pass through. (The directives `phase start` and `phase end` are those of K. Fuerlinger
 // and S. Moore, Detection and Analysis of Iterative Behavior in Parallel Applications, 2008.

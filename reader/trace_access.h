@@ -1,6 +1,6 @@
 // Reads the events of an archive with their state: one after the other, and at random in a window around the latest one.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: over archive_stream.h and event_window.h, which says what is known of an
+// Place in the flow: ARCHITECTURE.md, stage 6: over archive_stream.h and event_window.h, which says what is known of an
 // event. Thread-safety: as archive_stream.h. Errors: one line; after it there are no more events.
 // Cost and memory: those of both.
 #pragma once

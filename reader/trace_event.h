@@ -1,6 +1,6 @@
 // One event of an OTF2 archive, in one shape for all kinds, as sinks get it.
 //
-// Place in the flow: ARCHITECTURE.md, step 9: archive_stream.h makes them, the sinks
+// Place in the flow: ARCHITECTURE.md, stage 7: archive_stream.h makes them, the sinks
 // (csv_sink.h, chrome_sink.h, paraver_sink.h) write them. Ownership: plain values; `extras`
 // belongs to the stream and is valid while the sink is called. Units: nanoseconds since the
 // begin of the trace (TraceDefinitions::base_ticks), or as archive_stream.h says; ticks are as

@@ -1,6 +1,6 @@
 // Takes the events of a trace in the order of their times and writes them in some format.
 //
-// Place in the flow: ARCHITECTURE.md, step 9, after archive_stream.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after archive_stream.h.
 // Thread-safety: none. Ownership: a sink owns its files; those that were not finished are
 // removed with it.
 // Errors: as one line, empty for success; after an error nothing more is handed over.

@@ -1,7 +1,7 @@
 // Reads the call tree of a location from its area in the spool file (call_tree_format.h): while the
 // program runs, at its end, or after it was killed.
 //
-// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: none, a copy. Errors: none; what does
+// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: none, a copy. Errors: none; what does
 // not fit together is left out, and `damaged` says so. Cost: linear in nodes and edges.
 // Units: ticks.
 #pragma once

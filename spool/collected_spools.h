@@ -1,6 +1,6 @@
 // Brings the spools of a job that was killed together: from the nodes into the archive's folder.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, before `refrain recover`, where the setting spool_dir has put the spools
+// Place in the flow: ARCHITECTURE.md, stage 5, before `refrain recover`, where the setting spool_dir has put the spools
 // elsewhere (spool_place.h). Thread-safety: none needed; one process a node.
 // Errors: as texts, empty for success. What was copied is complete; a spool is removed from the node after that.
 #pragma once

@@ -1,7 +1,7 @@
 // Reads the event flow graph of a location from its area in the spool file (flow_graph_format.h):
 // while the program runs, at its end, or after it was killed.
 //
-// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: none, a copy. Errors: none; what does
+// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: none, a copy. Errors: none; what does
 // not fit together is left out, and `damaged` says so. Cost: linear in nodes and edges.
 // Units: ticks, bytes.
 #pragma once

@@ -1,7 +1,7 @@
 // What a location spends its time for, iteration by iteration: the fifth area of its spool file
 // (format.h), in memory of fixed size.
 //
-// Place in the flow: ARCHITECTURE.md, steps 3 (kept by tracer/recorder/iteration_rows.h) and 7 (read
+// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/iteration_rows.h) and 7 (read
 // by iteration_rows_reader.h, also after the process was killed).
 // Source: K. Furlinger and S. Moore, Detection and Analysis of Iterative Behavior in Parallel
 // Applications, section 3.
@@ -30,13 +30,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/time_class.h"
+#include "summary/time_class.h"
 
 namespace refrain::spool {
 
-// Classes of base::TimeClass, and time outside of all regions.
-inline constexpr std::size_t kOutsideClass = base::kTimeClasses;
-inline constexpr std::size_t kRowClasses = base::kTimeClasses + 1;
+// Classes of summary::TimeClass, and time outside of all regions.
+inline constexpr std::size_t kOutsideClass = summary::kTimeClasses;
+inline constexpr std::size_t kRowClasses = summary::kTimeClasses + 1;
 using ClassSums = std::array<std::uint64_t, kRowClasses>;
 
 inline constexpr unsigned kMostRowCounters = 32;

@@ -1,7 +1,7 @@
 // Reads what a location spent its time for, iteration by iteration, from its area in the spool file
 // (iteration_rows_format.h): while the program runs, at its end, or after it was killed.
 //
-// Place in the flow: ARCHITECTURE.md, step 7. Thread-safety: none, a copy. Errors: none; what does
+// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: none, a copy. Errors: none; what does
 // not fit together is left out, and `damaged` says so. Cost: linear in rows.
 // Units: ticks.
 #pragma once

@@ -1,6 +1,6 @@
 // Goes through the iterations of all loops of a journal in the order of time.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; feeds the marks of iterations to the
+// Place in the flow: ARCHITECTURE.md, stage 5; feeds the marks of iterations to the
 // timeline of the location whose events the agent was fed with.
 // The journal reports a loop's iterations when they are detected, so a loop's records are
 // in order among themselves and only there: this merges visit by visit.

@@ -1,6 +1,6 @@
 // The journal of a process, sorted: texts, loops, visits, gaps, clock.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, after spool_reader.h. Iterations stay in
+// Place in the flow: ARCHITECTURE.md, stage 5, after spool_reader.h. Iterations stay in
 // the file, they can be many: iteration_stream.h goes through them, visit by visit.
 // Thread-safety: const after parse_journal().
 // Ownership: `log` points into the SpoolFile, which must live longer.

@@ -1,6 +1,6 @@
 // Finds archives that a run has made, and recordings without archive because the run was killed.
 //
-// Place in the flow: ARCHITECTURE.md, step 1 and the end: for `refrain run` before a program and for
+// Place in the flow: ARCHITECTURE.md, stage 1 and the end: for `refrain run` before a program and for
 // the library after one. Thread-safety: none needed. Errors: what cannot be read counts as absent.
 // Cost: one look at each folder with an archive's prefix; at most kMostLooks.
 #pragma once

@@ -1,7 +1,7 @@
 // Reads the table of a process' loops (loop_table_format.h): while the program runs, at its end, or after it
 // was killed.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; for runs without events, and for `refrain watch`.
+// Place in the flow: ARCHITECTURE.md, stage 5; for runs without events, and for `refrain watch`.
 // Thread-safety: none, a copy. Errors: none; what does not fit together is left out.
 // Cost: a copy of 64 KiB at most. Units: ticks.
 #pragma once

@@ -1,6 +1,6 @@
 // The numbers of a channel's messages, corrected by what the journal reports later.
 //
-// Place in the flow: ARCHITECTURE.md, step 7: what kTextNumbers says (mpi_journal.h) changes the
+// Place in the flow: ARCHITECTURE.md, stage 5: what kTextNumbers says (mpi_journal.h) changes the
 // numbers that records have before they are compared with those of the other end.
 //   - A number moves: a receive of any source or tag had been posted before others of its
 //     channel, and was numbered after them.

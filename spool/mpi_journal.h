@@ -1,7 +1,7 @@
 // MPI in the journal of a process: its rank, procedures, communicators, windows,
 // clock offsets.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; part of journal.h, which reads all else.
+// Place in the flow: ARCHITECTURE.md, stage 5; part of journal.h, which reads all else.
 // Thread-safety: const after the journal was parsed. Ownership: plain values.
 // Units: ranks in MPI_COMM_WORLD unless said otherwise; ticks of the process' clock, of
 // rank 0's where the name says so.

@@ -2,7 +2,7 @@
 // in the stage, and, if wanted, the part of the ring that continues the log.
 // Where a process was killed between the two, a record that says so is put at the seam.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; everything that walks over records does so
+// Place in the flow: ARCHITECTURE.md, stage 5; everything that walks over records does so
 // through this.
 // Thread-safety: const access from any number of threads.
 // Ownership: none; the SpoolFile must live longer.

@@ -1,6 +1,6 @@
 // The samples of a process' call stacks, from its file (sample_format.h): a tree of code addresses.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; for loops/samples. The process may still run, or have been killed.
+// Place in the flow: ARCHITECTURE.md, stage 5; for code_profile/samples. The process may still run, or have been killed.
 // Thread-safety: pure. Ownership: plain values.
 // Errors: one line. All of the file is checked: of what is returned, parents come before their children.
 // Throws only when memory runs out. Cost: linear in the file, which is at most 1.5 MiB.

@@ -1,6 +1,6 @@
 // Finds and opens the spool files of an archive folder: one ProcessSpool a process.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, first thing the writer does.
+// Place in the flow: ARCHITECTURE.md, stage 5, first thing the writer does.
 // Thread-safety: none while opening; const afterwards.
 // Ownership: the SpoolFolder owns the mappings of all files.
 // Errors: a missing or unreadable folder gives an empty list; complaints say why, and
@@ -18,7 +18,7 @@
 
 namespace refrain::spool {
 
-// What the processes of a job agree on; see writer/job/job_world.h.
+// What the processes of a job agree on; see writer/agree/job_world.h.
 struct WorldPlace {
   std::uint32_t rank = 0;
   std::uint32_t size = 0;

@@ -1,6 +1,6 @@
 // Where the spool of a process lies, if not in the archive's folder (setting spool_dir).
 //
-// Place in the flow: ARCHITECTURE.md, steps 2 and 7. A folder of the node's own that looks like an archive's, and a note in
+// Place in the flow: ARCHITECTURE.md, stages 2 and 5. A folder of the node's own that looks like an archive's, and a note in
 // the archive's folder:
 //
 //   <spool_dir>/refrain-spool-<program>-<host>-<pid>/spool/process-0/   the spool

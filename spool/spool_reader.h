@@ -1,6 +1,6 @@
 // Opens one spool file for reading and determines what in it can be trusted.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; format.h is the contract. Used at the end
+// Place in the flow: ARCHITECTURE.md, stage 5; format.h is the contract. Used at the end
 // of a run and, by `refrain recover`, on the files of a process that was killed.
 // Thread-safety: const access from any number of threads. Not for signal handlers.
 // Ownership: the mapping lives as long as the SpoolFile; spans point into it. The file

@@ -8,7 +8,7 @@
 namespace refrain::waits {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 // How often and how long teams of a region were open, from fork to join.
 struct Forks {
@@ -83,7 +83,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& 
 }
 
 std::vector<AllCalls> calls_of(const WaitAnalysis& written,
-                               const std::vector<base::RunSummary>& summaries) {
+                               const std::vector<summary::RunSummary>& summaries) {
   const PathFinder finder(written);
   std::map<std::string, std::uint32_t> regions;
   for (std::uint32_t i = 0; i < written.regions.size(); ++i)

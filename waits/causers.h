@@ -1,6 +1,6 @@
 // Who made others wait: of a finding, the processes and call paths whose delay caused it directly.
 //
-// Place in the flow: ARCHITECTURE.md, step 14; from paths/delay_costs.h, `refrain analyze` prints them with findings.
+// Place in the flow: ARCHITECTURE.md, stage 6; from paths/delay_costs.h, `refrain analyze` prints them with findings.
 // Thread-safety: pure. Units: seconds of waiting time that each caused.
 #pragma once
 

@@ -1,6 +1,6 @@
 // What the waits of a whole run were, of which not all events were written: estimates, and bounds that contain it.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: of wait_analysis.h's result and of what the summaries say of all calls.
+// Place in the flow: ARCHITECTURE.md, stage 6: of wait_analysis.h's result and of what the summaries say of all calls.
 // Thread-safety: pure. Units: seconds, over all call paths and locations, with a metric's children.
 //
 // Of the calls of a path on a location that were not written, the number and the time are known. How much of a call's
@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::waits {
@@ -40,7 +40,7 @@ std::vector<WaitAnalysis::Estimate> estimate_waits(const WaitAnalysis& written,
 
 // As the summaries have them; of processes without a summary nothing.
 std::vector<AllCalls> calls_of(const WaitAnalysis& written,
-                               const std::vector<base::RunSummary>& summaries);
+                               const std::vector<summary::RunSummary>& summaries);
 // As a whole archive of the same run has them.
 std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& whole);
 

@@ -13,7 +13,7 @@
 namespace refrain::waits::estimates_test {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 struct OneReceive {
   std::uint64_t wait, rest;

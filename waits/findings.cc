@@ -4,7 +4,7 @@
 #include <charconv>
 #include <map>
 
-#include "base/rank_set.h"
+#include "summary/rank_set.h"
 
 namespace refrain::waits {
 namespace {
@@ -191,7 +191,7 @@ std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding) {
   }
   const std::string several = ranks.size() == 1 ? "" : mpi ? "s" : "es";
   return (mpi ? "rank" : "process") + several + " " +
-         base::RankSet::of(std::move(ranks)).text();
+         summary::RankSet::of(std::move(ranks)).text();
 }
 
 }  // namespace refrain::waits

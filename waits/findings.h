@@ -1,6 +1,6 @@
 // The findings of an analysis: what made the program wait, where and how much, ranked by time lost.
 //
-// Place in the flow: ARCHITECTURE.md, step 14; `refrain analyze` prints them. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, stage 6; `refrain analyze` prints them. Thread-safety: pure.
 // A finding is a metric at a call path, over all locations. Where a special case (wrong order) explains most of it, that
 // is the finding. Idle threads are one only where no MPI call waits meanwhile, and not while MPI starts and ends.
 // Units: seconds.

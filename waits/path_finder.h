@@ -1,6 +1,6 @@
 // The call paths of an analysis by their parent, their region and their place, to find those of a summary in it.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: const after it was made.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: const after it was made.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Metrics of the critical path (its profile, its imbalance, what activities on it and off it cost) and delay costs.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: wait_analysis.cc adds them to its result. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, stage 6: wait_analysis.cc adds them to its result. Thread-safety: pure.
 // They are trees of their own beside that of `time`: other views of the same time. Units: ticks, rounded.
 // Source: names and definitions of Scalasca 2.6; Boehme, "Characterizing load and communication imbalance in parallel
 // applications" (2014), chapter 5.

@@ -1,6 +1,6 @@
 // What made the program wait: severities by metric, call path and location, of all processes.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: the result of replay.h, for findings.h, wait_experiment.h and
+// Place in the flow: ARCHITECTURE.md, stage 6: the result of replay.h, for findings.h, wait_experiment.h and
 // `refrain analyze`. Thread-safety: plain values; analyze_archive() once a process at a time (libotf2's error callback).
 // Shapes: call paths of all processes in one tree, in the order of processes and of their first appearance; path 0 is
 // the program. A value is exclusive in the tree of metrics and in the call tree: their sum is the time of all locations.

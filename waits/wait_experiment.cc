@@ -13,7 +13,7 @@
 namespace refrain::waits {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 class ExperimentBuilder {
  public:

@@ -1,6 +1,6 @@
 // An analysis as an experiment for Cube's tools (analysis.cubex).
 //
-// Place in the flow: ARCHITECTURE.md, step 14; cube/cubex_file.h writes it. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, stage 6; cube/cubex_file.h writes it. Thread-safety: pure.
 // Values are seconds, exclusive in the call tree and, as Cube wants them, including those of a metric's children; and
 // visits, without which some of Cube's tools refuse a file: those of the whole run, as the summaries have them, and
 // of processes without a summary those of the events. Call paths that only a summary has are in the file with
@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "base/run_summary.h"
 #include "cube/experiment.h"
+#include "summary/run_summary.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::waits {
@@ -19,6 +19,6 @@ namespace refrain::waits {
 inline constexpr const char* kAnalysisName = "analysis.cubex";
 
 cube::Experiment experiment_of(const WaitAnalysis& analysis,
-                               const std::vector<base::RunSummary>& summaries);
+                               const std::vector<summary::RunSummary>& summaries);
 
 }  // namespace refrain::waits

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "addresses/resolver.h"
 #include "analysis/profile/run_profile.h"
 #include "base/folder.h"
 #include "base/processor.h"
@@ -19,7 +20,6 @@
 #include "watch/running_jobs.h"
 #include "writer/loops/loop_numbers.h"
 #include "writer/loops/loop_tree.h"
-#include "writer/symbols/symbol_resolver.h"
 
 namespace refrain::watch {
 namespace {
@@ -92,7 +92,7 @@ struct LiveRun::Process {
   std::vector<spool::SpoolFile> locations;
   std::set<std::string> names;  // of their files
   std::vector<std::uint64_t> disk;
-  std::unique_ptr<writer::SymbolResolver> symbols;
+  std::unique_ptr<addresses::Resolver> symbols;
   std::vector<writer::LoopNode> tree;
   writer::LoopLabels labels;
   // At the look before.
@@ -127,7 +127,7 @@ struct LiveRun::Process {
     journal = spool::parse_journal(file.log(), facts.log());
     spool::add_loop_sums(table, journal);
     if (symbols == nullptr)
-      symbols = std::make_unique<writer::SymbolResolver>(journal.modules);
+      symbols = std::make_unique<addresses::Resolver>(journal.modules);
     tree = writer::loop_tree(journal);
     const writer::JobLoops own = writer::job_loops(journal, tree, *symbols);
     labels = writer::loop_labels(tree, own, own);
@@ -235,7 +235,7 @@ RunState LiveRun::look() {
   looked_ = true;
   looked_at_ = now;
 
-  std::vector<base::RunSummary> summaries;
+  std::vector<summary::RunSummary> summaries;
   for (const auto& process : processes_) {
     const spool::LoopTable table = spool::read_loop_table(process->file.loop_table());
     process->renew(table);
@@ -248,21 +248,21 @@ RunState LiveRun::look() {
 
 namespace {
 
-void add_counts(const base::RunSummary& summary, RankState& rank) {
-  for (const base::RunSummary::Location& location : summary.locations) {
+void add_counts(const summary::RunSummary& summary, RankState& rank) {
+  for (const summary::RunSummary::Location& location : summary.locations) {
     rank.regions += location.outside.regions_elsewhere;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
-      const base::RunSummary::Sums& sums = location.sums[i];
-      const base::RunSummary::Node& node = summary.nodes[i];
+      const summary::RunSummary::Sums& sums = location.sums[i];
+      const summary::RunSummary::Node& node = summary.nodes[i];
       rank.regions += sums.regions_elsewhere;
       rank.messages_sent += sums.messages_sent;
       rank.messages_received += sums.messages_received;
       rank.bytes_sent += sums.bytes_sent;
       rank.bytes_received += sums.bytes_received;
-      if (node.kind == base::RunSummary::Kind::kFork) continue;
+      if (node.kind == summary::RunSummary::Kind::kFork) continue;
       rank.regions += sums.visits;
-      if (node.region == base::RunSummary::kNone) continue;
-      const base::RunSummary::Region& region = summary.regions[node.region];
+      if (node.region == summary::RunSummary::kNone) continue;
+      const summary::RunSummary::Region& region = summary.regions[node.region];
       if (analysis::is_mpi(analysis::class_of(region.role, region.paradigm, region.name)))
         rank.mpi_calls += sums.visits;
     }
@@ -271,7 +271,7 @@ void add_counts(const base::RunSummary& summary, RankState& rank) {
 
 }  // namespace
 
-base::RunSummary LiveRun::look_at(Process& process, RunState& run) {
+summary::RunSummary LiveRun::look_at(Process& process, RunState& run) {
   const spool::SpoolFacts facts = process.file.facts_now();
   RankState rank;
   rank.process = process.number;
@@ -291,8 +291,8 @@ base::RunSummary LiveRun::look_at(Process& process, RunState& run) {
     for (const spool::SpoolFile& location : process.locations)
       now.ticks = std::max(now.ticks, location.facts_now().last_ticks);
   }
-  base::RunSummary summary = live_summary(process.number, process.journal, facts,
-                                          now.per_second, process.locations, now.ticks);
+  summary::RunSummary summary = live_summary(process.number, process.journal, facts,
+                                             now.per_second, process.locations, now.ticks);
   const auto ns = [&](double ticks) { return ticks * 1e9 / now.per_second; };
   rank.time_ns = ns(static_cast<double>(summary.end - summary.begin));
   const analysis::RunProfile profile = analysis::merge_summaries({summary});

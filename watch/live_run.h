@@ -1,6 +1,6 @@
 // Reads the spools of a traced job while it runs.
 //
-// Place in the flow: ARCHITECTURE.md, step 12: from the mapped files of the recorders (call trees, table of loops,
+// Place in the flow: ARCHITECTURE.md, stage 7: from the mapped files of the recorders (call trees, table of loops,
 // headers, journal) to a LiveState. Nothing is written or sent, so that the job does not notice.
 // Thread-safety: none. Ownership: of the mappings; they stay when the job ends and removes its files, so that the
 // last look has the last numbers.
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "base/run_summary.h"
 #include "spool/journal.h"
 #include "spool/loop_table.h"
 #include "spool/spool_reader.h"
+#include "summary/run_summary.h"
 #include "watch/live_state.h"
 
 namespace refrain::watch {
@@ -42,7 +42,7 @@ class LiveRun {
   struct Process;
 
   std::string find_processes();
-  base::RunSummary look_at(Process& process, RunState& run);
+  summary::RunSummary look_at(Process& process, RunState& run);
 
   std::string archive_;
   std::vector<std::unique_ptr<Process>> processes_;

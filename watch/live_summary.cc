@@ -7,16 +7,16 @@
 #include <tuple>
 #include <utility>
 
-#include "writer/archive/definitions.h"
-#include "writer/process/call_keys.h"
+#include "regions/call_keys.h"
+#include "regions/region_roles.h"
 
 namespace refrain::watch {
 namespace {
 
-using base::RunSummary;
+using regions::RegionClass;
+using regions::RegionKey;
 using spool::CallTree;
-using writer::RegionClass;
-using writer::RegionKey;
+using summary::RunSummary;
 
 // When the team that a location is in, or was in last, has ended at the latest: workers learn of the end when the
 // next one begins. `primary` opens the teams.
@@ -48,13 +48,13 @@ class Summarizer {
       places[i] = place(tree.nodes[i], places[tree.nodes[i].parent].below());
       if (places[i].none) continue;
       location.sums.resize(result_.nodes.size());
-      writer::add_sums(tree.nodes[i], location.sums[places[i].node]);
+      regions::add_sums(tree.nodes[i], location.sums[places[i].node]);
       if (places[i].inner == RunSummary::kNone) continue;
       CallTree::Node same = tree.nodes[i];
       same.bytes_sent = same.bytes_received = 0;
       same.messages_sent = same.messages_received = 0;
       same.time_elsewhere = same.regions_elsewhere = 0;
-      writer::add_sums(same, location.sums[places[i].inner]);
+      regions::add_sums(same, location.sums[places[i].inner]);
       edges[{places[i].node, places[i].inner}] += same.visits;
     }
     for (const CallTree::Edge& edge : tree.edges) {
@@ -86,7 +86,7 @@ class Summarizer {
     if (node.key.what == spool::kOtherRegions)
       return {.node = add_node({parent, RunSummary::kNone, RunSummary::Kind::kOther,
                                 RunSummary::kNone})};
-    const writer::RegionKeys keys = writer::keys_of_node(node.key);
+    const regions::RegionKeys keys = regions::keys_of_node(node.key);
     const bool block = node.key.kind() == spool::kMutexAcquired;
     const RegionKey key = keys[block ? 1 : 0];
     if (key.cls == RegionClass::kNone) return {.node = parent, .none = true};
@@ -113,9 +113,9 @@ class Summarizer {
     const auto next = static_cast<std::uint32_t>(result_.regions.size());
     const auto [at, is_new] = regions_.try_emplace(key.packed(), next);
     if (!is_new) return at->second;
-    writer::RegionDef def;
+    regions::RegionDef def;
     def.cls = key.cls;
-    const char* const name = writer::class_name(key.cls);
+    const char* const name = regions::class_name(key.cls);
     def.name = name == nullptr ? "region" : name;
     if (key.cls == RegionClass::kMpi) {
       const auto found =
@@ -127,8 +127,8 @@ class Summarizer {
          .name = def.name,
          .file = fmt::format("{:x}", key.address),
          .line = 0,
-         .role = static_cast<std::uint32_t>(writer::role_of(def)),
-         .paradigm = static_cast<std::uint32_t>(writer::paradigm_of(key.cls)),
+         .role = static_cast<std::uint32_t>(regions::role_of(def)),
+         .paradigm = static_cast<std::uint32_t>(regions::paradigm_of(key.cls)),
          .canonical = {}});
     return next;
   }
@@ -141,10 +141,10 @@ class Summarizer {
 
 }  // namespace
 
-base::RunSummary live_summary(std::uint32_t process, const spool::Journal& journal,
-                              const spool::SpoolFacts& facts, double ticks_per_second,
-                              const std::vector<spool::SpoolFile>& locations,
-                              std::uint64_t now) {
+summary::RunSummary live_summary(std::uint32_t process, const spool::Journal& journal,
+                                 const spool::SpoolFacts& facts, double ticks_per_second,
+                                 const std::vector<spool::SpoolFile>& locations,
+                                 std::uint64_t now) {
   std::vector<CallTree> trees;
   trees.reserve(locations.size());
   std::uint64_t ended = now;
@@ -161,7 +161,7 @@ base::RunSummary live_summary(std::uint32_t process, const spool::Journal& journ
     trees[i].end_open(primary ? now : ended, now);
     all.add(trees[i], locations[i].facts());
   }
-  base::RunSummary summary = all.take();
+  summary::RunSummary summary = all.take();
   summary.process = process;
   if (journal.mpi.known) summary.rank = journal.mpi.rank;
   summary.host = journal.text(spool::kTextHost);

@@ -1,6 +1,6 @@
 // What an archive has beside the events: the summary of each process, and its samples.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, behind the writing of the events; part of archive_writer.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, behind the writing of the events; part of archive_writer.h.
 // Thread-safety: none. Errors: std::runtime_error where a summary cannot be written, for it is part
 // of the archive; samples that cannot are a complaint. Cost: linear in the call trees and samples.
 #pragma once
@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "base/merged_flow.h"
-#include "writer/archive/region_table.h"
-#include "writer/archive/write_options.h"
-#include "writer/process/process_model.h"
+#include "regions/region_table.h"
+#include "summary/merged_flow.h"
+#include "writer/archive/write_result.h"
+#include "writer/model/process_model.h"
 
 namespace refrain::writer {
 
 using ProcessModels = std::vector<std::unique_ptr<ProcessModel>>;
 
 struct WrittenSummaries {
-  std::vector<base::MergedFlow> flows;  // event flow graphs, a process each
+  std::vector<summary::MergedFlow> flows;  // event flow graphs, a process each
   std::vector<std::string> complaints;
   bool sampled = false;  // there were samples of call stacks
 };
@@ -29,7 +29,7 @@ struct WrittenSummaries {
 // counted through all processes. `outcomes`: of the locations of each.
 WrittenSummaries write_summaries(const std::string& folder, const WriteOptions& options,
                                  std::uint32_t all, const ProcessModels& models,
-                                 const RegionTable& regions,
+                                 const regions::RegionTable& regions,
                                  const std::vector<std::vector<LocationOutcome>>& outcomes,
                                  std::uint64_t first_location);
 

@@ -15,10 +15,15 @@
 
 #include "base/archive_files.h"
 #include "base/folder.h"
-#include "base/merged_flow.h"
 #include "cube/write_cube.h"
+#include "exchange/tree.h"
 #include "filters/region_filter.h"
 #include "spool/collected_spools.h"
+#include "summary/merged_flow.h"
+#include "writer/agree/job_spools.h"
+#include "writer/agree/mpi_job.h"
+#include "writer/agree/representatives.h"
+#include "writer/agree/write_options.h"
 #include "writer/archive/archive_events.h"
 #include "writer/archive/archive_folder.h"
 #include "writer/archive/archive_markers.h"
@@ -26,20 +31,14 @@
 #include "writer/archive/local_definitions.h"
 #include "writer/archive/location_reference.h"
 #include "writer/archive/otf2_archive.h"
+#include "writer/archive/process_facts.h"
 #include "writer/archive/properties.h"
 #include "writer/archive/shared_definitions.h"
-#include "writer/archive/short_properties.h"
 #include "writer/archive_summaries.h"
 #include "writer/budget/budget_trim.h"
-#include "writer/budget/run_settings.h"
-#include "writer/exchange/tree.h"
-#include "writer/job/assignment.h"
-#include "writer/job/job_spools.h"
-#include "writer/job/mpi_job.h"
-#include "writer/job/process_facts.h"
-#include "writer/job/representatives.h"
-#include "writer/loops/loop_summaries.h"
-#include "writer/process/process_model.h"
+#include "writer/model/loop_summaries.h"
+#include "writer/model/process_model.h"
+#include "writer/summary.h"
 
 namespace refrain::writer {
 namespace {
@@ -55,10 +54,10 @@ void require(const std::string& error) {
 }
 
 // One call of write_archive(), or a process' part of write_archive_together(). Steps throw
-// errors. All processes of a job take part in the same rounds (writer/exchange/tree.h).
+// errors. All processes of a job take part in the same rounds (exchange/tree.h).
 class ArchiveJob {
  public:
-  ArchiveJob(const WriteOptions& options, Exchange& exchange)
+  ArchiveJob(const WriteOptions& options, exchange::Exchange& exchange)
       : options_(options),
         exchange_(exchange),
         together_(exchange.size() > 1),
@@ -69,14 +68,14 @@ class ArchiveJob {
     try {
       write();
       result_.ok = true;
-    } catch (const RoundFailed& failure) {
+    } catch (const exchange::RoundFailed& failure) {
       result_.error = failure.what();
       result_.others_failed = true;
     } catch (const Failure& failure) {
-      fail_round(exchange_);
+      exchange::fail_round(exchange_);
       result_.error = failure.what();
     } catch (const std::exception& exception) {
-      fail_round(exchange_);
+      exchange::fail_round(exchange_);
       result_.error = std::string("cannot write the archive: ") + exception.what();
     }
     result_.writing_ns =
@@ -112,7 +111,7 @@ class ArchiveJob {
       require(archive.error());
     }
     std::optional<JobFacts> job = job_facts();
-    gather_up(exchange_, job);
+    exchange::gather_up(exchange_, job);
     first_does([&] {
       if (!job) throw Failure("another process could not write its part");
       sum_up(*job);
@@ -128,7 +127,7 @@ class ArchiveJob {
   // Work that only rank 0 does, and whose result all need.
   template <typename Work>
   void first_does(Work work) {
-    std::optional<Nothing> done;
+    std::optional<exchange::Nothing> done;
     std::string error = "process 0 could not write its part";
     if (first_) {
       try {
@@ -138,8 +137,8 @@ class ArchiveJob {
         error = exception.what();
       }
     }
-    send_down(exchange_, done);
-    if (!done) throw RoundFailed(error);
+    exchange::send_down(exchange_, done);
+    if (!done) throw exchange::RoundFailed(error);
   }
 
   void prepare() {
@@ -159,7 +158,7 @@ class ArchiveJob {
       wanted.options.keep_spool = options_.keep_spool;
       wanted.work_folder = folder_->work_folder();
     }
-    wanted = agree(exchange_, std::move(wanted));
+    wanted = exchange::agree(exchange_, std::move(wanted));
     options_ = std::move(wanted.options);
     work_folder_ = std::move(wanted.work_folder);
     if (!first_) parse_filter();
@@ -246,7 +245,7 @@ class ArchiveJob {
   void name_loops() {
     JobLoops own;
     for (const auto& model : models_) own = merge(std::move(own), model->loops());
-    const JobLoops all = agree(exchange_, std::move(own));
+    const JobLoops all = exchange::agree(exchange_, std::move(own));
     for (const auto& model : models_) model->name_loops(all, regions_);
   }
 
@@ -259,7 +258,7 @@ class ArchiveJob {
                           .metrics = {},
                           .sizes = {}};
     for (const auto& model : models_) {
-      for (std::string& text : program_texts(model->journal()))
+      for (std::string& text : regions::program_texts(model->journal()))
         own.strings.push_back(std::move(text));
       for (const auto& [number, text] : model->journal().user.strings)
         own.strings.push_back(text);
@@ -269,10 +268,10 @@ class ArchiveJob {
       own.add({locations, model->teams().teams().size(),
                model->journal().mpi.known ? locations : 0, model->streams().size()});
     }
-    shared_ = agree(exchange_, merge(SharedDefinitions{}, own));
+    shared_ = exchange::agree(exchange_, merge(SharedDefinitions{}, own));
     longest_definition_ = shared_.longest();
     for (const std::string& text : shared_.strings) strings_.intern(text);
-    const RegionNumbers numbers =
+    const regions::RegionNumbers numbers =
         regions_.adopt(std::move(shared_.regions), std::move(shared_.places),
                        std::move(shared_.parameters));
     // A process' number is its rank, where all have one.
@@ -286,7 +285,7 @@ class ArchiveJob {
       ProcessContext& context = model.context();
       context.process = number + static_cast<std::uint32_t>(i);
       context.first_comm = static_cast<OTF2_CommRef>(shared_.before(context.process).teams);
-      for (const std::string& text : program_texts(model.journal()))
+      for (const std::string& text : regions::program_texts(model.journal()))
         context.arguments.push_back(strings_.intern(text));
       for (const auto& [number, text] : model.journal().user.strings)
         context.user_strings[number] = strings_.intern(text);
@@ -314,7 +313,7 @@ class ArchiveJob {
       facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
       job.processes.push_back(std::move(facts));
     }
-    job.flow = merge_in_tree(std::move(summaries_.flows));
+    job.flow = exchange::merge_in_tree(std::move(summaries_.flows));
     if (mpi_) job.iterations_given_up = mpi_->iterations_given_up();
     if (mpi_) job.iterations_alone = mpi_->iterations_alone();
     return job;
@@ -348,8 +347,7 @@ class ArchiveJob {
     add_up(job, result_, by_kind_);
     const filters::Settings settings = settings_of(models_.front()->journal());
     result_.summary_only = models_.front()->journal().summary_only;
-    if (!result_.summary_only)
-      result_.limit_reason = limit_reason(limit_facts(settings, result_));
+    if (!result_.summary_only) result_.limit_reason = limit_reason(settings, result_);
     if (!mpi_) return;
     result_.mpi.used = true;
     result_.mpi.clock_checked = mpi_->checked();
@@ -381,17 +379,17 @@ class ArchiveJob {
   }
 
   // The archive is complete without it.
-  void write_graph(const base::MergedFlow& flow) {
+  void write_graph(const summary::MergedFlow& flow) {
     if (flow.nodes.empty()) return;
-    const std::string error = base::write_merged_flow(work_folder_, flow);
+    const std::string error = summary::write_merged_flow(work_folder_, flow);
     if (!error.empty()) result_.complaints.push_back(error);
   }
 
   // Moves the files of all ranks together, then the whole archive to its place.
   void publish() {
     if (!first_) require(move_part(work_folder_, exchange_.rank()));
-    std::optional<Nothing> moved = Nothing{};
-    gather_up(exchange_, moved);
+    std::optional<exchange::Nothing> moved = exchange::Nothing{};
+    exchange::gather_up(exchange_, moved);
     first_does([&] {
       if (!moved) throw Failure("another process could not move its part");
       write_profile();
@@ -413,7 +411,7 @@ class ArchiveJob {
   void remove_spool() {
     if (options_.keep_spool) return;
     if (!first_) spool::remove_spool_of(options_.archive, exchange_.rank());
-    agree(exchange_, Nothing{});
+    exchange::agree(exchange_, exchange::Nothing{});
     if (!first_) return;
     std::error_code error;
     spool::remove_spools(options_.archive, error);
@@ -425,14 +423,14 @@ class ArchiveJob {
   using Now = std::chrono::steady_clock;
   const Now::time_point began_ = Now::now();
   WriteOptions options_;
-  Exchange& exchange_;
+  exchange::Exchange& exchange_;
   const bool together_;  // several processes, each with its own spool
   const bool first_;
   filters::RegionFilter filter_;
   std::optional<ArchiveFolder> folder_;
   std::string work_folder_;
   spool::SpoolFolder spool_;
-  RegionTable regions_;
+  regions::RegionTable regions_;
   StringTable strings_;
   SharedDefinitions shared_;
   ProcessModels models_;
@@ -451,19 +449,19 @@ class ArchiveJob {
 }  // namespace
 
 WriteResult write_archive(const WriteOptions& options) noexcept {
-  Alone alone;
+  exchange::Alone alone;
   return write_archive_together(options, alone);
 }
 
 WriteResult write_archive_together(const WriteOptions& options,
-                                   Exchange& exchange) noexcept {
+                                   exchange::Exchange& exchange) noexcept {
   WriteResult failed;
   try {
     std::optional<ArchiveJob> job;
     try {
       job.emplace(options, exchange);
     } catch (const std::exception&) {
-      fail_round(exchange);
+      exchange::fail_round(exchange);
       throw;
     }
     return job->run();

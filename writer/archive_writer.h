@@ -1,6 +1,6 @@
 // Makes an OTF2 archive from the spool of a run.
 //
-// Place in the flow: ARCHITECTURE.md, step 7: at the end of a traced program, or later by
+// Place in the flow: ARCHITECTURE.md, stage 5: at the end of a traced program, or later by
 // `refrain recover`.
 // In the archive (see also definitions.h, markers.h, properties.h):
 //   - each thread is a location; its regions are those of the constructs it executed,
@@ -24,8 +24,8 @@
 // nested parallel region, or a visit of a loop).
 #pragma once
 
-#include "writer/archive/write_options.h"
-#include "writer/exchange/exchange.h"
+#include "exchange/exchange.h"
+#include "writer/archive/write_result.h"
 
 namespace refrain::writer {
 
@@ -37,6 +37,6 @@ WriteResult write_archive(const WriteOptions& options) noexcept;
 // unchanged. All must see the archive's folder. Rank 0 needs memory for all definitions of
 // the archive, others for those they share.
 WriteResult write_archive_together(const WriteOptions& options,
-                                   Exchange& exchange) noexcept;
+                                   exchange::Exchange& exchange) noexcept;
 
 }  // namespace refrain::writer

@@ -5,7 +5,7 @@
 
 #include "filters/region_filter.h"
 #include "spool/spool_folder.h"
-#include "writer/process/process_model.h"
+#include "writer/model/process_model.h"
 #include "writer/testing/ten_iterations.h"
 
 namespace refrain::writer::recovery_test {
@@ -110,7 +110,7 @@ TEST_CASE("Recovery: killed before the first event - the end is not before the b
   const spool::SpoolFolder spools = spool::open_spool_of(folder.path(), 0);
   REQUIRE(spools.processes.size() == 1);
   filters::RegionFilter filter;
-  RegionTable regions(filter);
+  regions::RegionTable regions(filter);
   const ProcessModel model(spools.processes[0], regions, true, 1);
   CHECK(model.start_ticks() == 500);
   CHECK(model.end_ticks() == 500);

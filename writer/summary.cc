@@ -199,4 +199,22 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
   return lines;
 }
 
+std::string limit_reason(const filters::Settings& settings, const WriteResult& result) {
+  LimitFacts facts{
+      .limit = settings.budget_bytes != 0 ? result.budget_limit : settings.limit,
+      .events_seen = result.events_seen,
+      .events_written = result.events_written,
+      .duration_ns = result.duration_s * 1e9,
+      .min_gap_ns = settings.min_gap_s * 1e9,
+      .loops = {}};
+  for (const LoopSummary& loop : result.loops)
+    if (loop.process == 0 && loop.parent < 0)
+      facts.loops.push_back({.name = loop.name,
+                             .visits = loop.visits,
+                             .iterations = loop.iterations,
+                             .written = loop.written + loop.partly,
+                             .total_ns = loop.total_ns});
+  return limit_reason(facts);
+}
+
 }  // namespace refrain::writer

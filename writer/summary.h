@@ -1,6 +1,6 @@
 // What was detected and written, in the few lines that a user reads at the end.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; printed by the traced program at its end and
+// Place in the flow: ARCHITECTURE.md, stage 5; printed by the traced program at its end and
 // by `refrain recover`. Pure.
 #pragma once
 
@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "writer/archive/write_options.h"
+#include "filters/settings.h"
+#include "writer/archive/write_result.h"
 
 namespace refrain::writer {
 
@@ -32,6 +33,9 @@ std::uint64_t full_bytes(const Volume& volume);
 // each.
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive);
+
+// Why most is written despite the limit; see limit_reason.h.
+std::string limit_reason(const filters::Settings& settings, const WriteResult& result);
 
 // What was lost or damaged; empty if nothing was.
 std::vector<std::string> loss_lines(const WriteResult& result);

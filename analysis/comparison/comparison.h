@@ -1,6 +1,6 @@
 // Two profiles side by side.
 //
-// Place in the flow: ARCHITECTURE.md, step 10, after trace_profile.h; `refrain compare`
+// Place in the flow: ARCHITECTURE.md, stage 6, after trace_profile.h; `refrain compare`
 // prints it. Pure. Thread-safety: plain values.
 // A row is one figure of both. Its difference is relative to the first trace's figure; that
 // of efficiencies is b - a.

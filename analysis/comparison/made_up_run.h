@@ -160,7 +160,7 @@ class MadeUpRun {
 
   TraceDefinitions definitions;
   std::vector<TraceEvent> events;
-  std::vector<base::RunSummary> summaries;  // of the archive; see made_up_summary.h
+  std::vector<summary::RunSummary> summaries;  // of the archive; see made_up_summary.h
 
  private:
   void put(std::uint32_t location, EventKind kind, std::uint32_t ref) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/comparison/made_up_run.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
@@ -28,10 +28,10 @@ class MadeUpSummary {
       add(location);
     for (auto& location : summary_.locations) location.sums.resize(summary_.nodes.size());
   }
-  base::RunSummary take() { return std::move(summary_); }
+  summary::RunSummary take() { return std::move(summary_); }
 
  private:
-  using Summary = base::RunSummary;
+  using Summary = summary::RunSummary;
   struct Open {
     std::uint32_t node;
     std::uint64_t begin;
@@ -79,8 +79,8 @@ class MadeUpSummary {
 };
 
 // Of all processes.
-inline std::vector<base::RunSummary> summaries_of(const MadeUpRun& run) {
-  std::vector<base::RunSummary> summaries;
+inline std::vector<summary::RunSummary> summaries_of(const MadeUpRun& run) {
+  std::vector<summary::RunSummary> summaries;
   for (std::uint32_t i = 0; i < run.definitions.processes.size(); ++i)
     summaries.push_back(MadeUpSummary(run, i).take());
   return summaries;

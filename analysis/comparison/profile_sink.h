@@ -24,7 +24,7 @@ namespace refrain::analysis {
 class ProfileSink final : public reader::TraceSink {
  public:
   // `summaries`: of the archive; what they know is not estimated.
-  explicit ProfileSink(TraceMarks samples, std::vector<base::RunSummary> summaries = {})
+  explicit ProfileSink(TraceMarks samples, std::vector<summary::RunSummary> summaries = {})
       : samples_(std::move(samples)), summaries_(std::move(summaries)) {}
 
   std::string begin(const reader::TraceDefinitions& definitions) override;
@@ -131,7 +131,7 @@ class ProfileSink final : public reader::TraceSink {
   double marked(std::uint32_t region) const;
 
   TraceMarks samples_;
-  std::vector<base::RunSummary> summaries_;
+  std::vector<summary::RunSummary> summaries_;
   std::vector<std::optional<ProcessTotals>> totals_;  // by process
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> marks_;

@@ -140,12 +140,12 @@ TEST_CASE("Profile: totals - regions without a place in the summary are reported
   MadeUpRun run = moody_run(1);
   const TraceProfile whole = run.profile();
   run.summaries = summaries_of(run);
-  base::RunSummary& summary = run.summaries[0];
+  summary::RunSummary& summary = run.summaries[0];
   double calls = 0;
   for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
     if (summary.nodes[i].region != kSend) continue;
-    summary.nodes[i].kind = base::RunSummary::Kind::kOther;
-    summary.nodes[i].region = base::RunSummary::kNone;
+    summary.nodes[i].kind = summary::RunSummary::Kind::kOther;
+    summary.nodes[i].region = summary::RunSummary::kNone;
     for (const auto& location : summary.locations)
       calls += static_cast<double>(location.sums[i].visits);
   }

@@ -6,8 +6,8 @@
 #include "analysis/comparison/profile_sink.h"
 #include "analysis/comparison/skipping_sink.h"
 #include "base/archive_files.h"
-#include "base/run_summary.h"
 #include "reader/archive_stream.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 namespace {
@@ -30,9 +30,9 @@ class ProfileReader {
     SampleSink samples;
     std::string error = skipped_pass(plan, samples);
     if (!error.empty()) return error;
-    std::vector<base::RunSummary> summaries;
+    std::vector<summary::RunSummary> summaries;
     if (is_refrain_ && options_.use_summary)
-      summaries = base::read_summaries(base::archive_folder(path_));
+      summaries = summary::read_summaries(base::archive_folder(path_));
     ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries));
     error = skipped_pass(plan, sink);
     profile = sink.take();

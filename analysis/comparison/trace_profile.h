@@ -1,10 +1,10 @@
 // The profile of a trace: where the time goes, how often things are called, how long
 // iterations take, how well the work is spread.
 //
-// Place in the flow: ARCHITECTURE.md, step 10, after the stream of events (step 9). Works
+// Place in the flow: ARCHITECTURE.md, stage 6, after the stream of events. Works
 // on archives of any tool; for a reduced archive of Refrain it estimates the whole run.
 //
-// Where an archive has summaries (base/run_summary.h), the calls, times and messages of a process'
+// Where an archive has summaries (summary/run_summary.h), the calls, times and messages of a process'
 // whole run are theirs, and so are what follows from them. `Estimated` says what is left.
 //
 // Method of estimates: time of all threads is attributed to the loops that were open on the process'

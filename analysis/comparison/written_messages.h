@@ -1,5 +1,5 @@
 // Which messages of a whole trace would have both ends in a reduced one: only those are in the archive of a run that
-// skips iterations (writer/job leaves the others out).
+// skips iterations (writer/agree leaves the others out).
 //
 // Place in the flow: two passes over the same events, each through a SkippingSink: in the first one it learns which
 // events are written, in the second one it says which to leave out. Sends and receives of a channel belong together

@@ -1,7 +1,7 @@
 // The control flow graph of a run: which region came after which on the same level of the call
 // tree, and how often, for all threads and processes.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, after run_profile.h, which has made one call tree of
+// Place in the flow: ARCHITECTURE.md, stage 7, after run_profile.h, which has made one call tree of
 // all processes; before flow_view.h.
 // A level is what lies in one region (or in the program): it is entered at kStart, and left at kEnd.
 // Of each location as many transitions lead to a region as lead away from it: the visits after which

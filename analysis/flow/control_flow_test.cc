@@ -134,7 +134,7 @@ TEST_CASE("Control flow: missing transitions - counted, and no end is made up") 
 TEST_CASE("Control flow: any numbers - sums do not wrap around") {
   MadeUpProcess process(0, 2);
   for (const std::size_t thread : {0, 1}) process.run(thread, "A . B .");
-  base::RunSummary summary = process.summary();
+  summary::RunSummary summary = process.summary();
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   for (auto& location : summary.locations)
     for (auto& edge : location.edges) edge.count = kMost - 1;

@@ -1,7 +1,7 @@
 // What is drawn of a control flow graph: all of it, a level, or what a region has inside; and at most
 // so many regions.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, after control_flow.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after control_flow.h.
 // A region is *open* if what lies in it is drawn: its node is then where the level inside begins, and
 // a node of its own is the level's end, from where what comes after the region is reached. A region
 // that is not open stands for all that lies in it.

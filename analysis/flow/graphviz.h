@@ -1,6 +1,6 @@
 // Layout by Graphviz, as another process: dot in, a picture or coordinates out.
 //
-// Place in the flow: ARCHITECTURE.md, steps 12 and 16, after a text in dot was made. Thread-safety: any number of calls at
+// Place in the flow: ARCHITECTURE.md, stage 7, after a text in dot was made. Thread-safety: any number of calls at
 // once. Errors: one line; also where Graphviz is not installed. Cost: its layout, which takes
 // seconds from some hundred nodes on; what goes in and comes out is in memory.
 #pragma once

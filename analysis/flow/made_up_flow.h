@@ -14,7 +14,7 @@
 
 #include "analysis/flow/control_flow.h"
 #include "analysis/profile/run_profile.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
@@ -57,9 +57,9 @@ class MadeUpProcess {
       if (name_of(ends.second) == region) number -= std::min(number, count);
   }
 
-  base::RunSummary summary() {
+  summary::RunSummary summary() {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
-      base::RunSummary::Location& location = summary_.locations[i];
+      summary::RunSummary::Location& location = summary_.locations[i];
       location.sums = threads_[i].sums;
       location.sums.resize(summary_.nodes.size());
       location.edges.clear();
@@ -71,7 +71,7 @@ class MadeUpProcess {
   }
 
  private:
-  static constexpr std::uint32_t kNone = base::RunSummary::kNone;
+  static constexpr std::uint32_t kNone = summary::RunSummary::kNone;
   struct Frame {
     std::uint32_t node = kNone;
     std::uint64_t begin = 0;
@@ -79,7 +79,7 @@ class MadeUpProcess {
   };
   struct Thread {
     std::vector<Frame> stack = {Frame{}};
-    std::vector<base::RunSummary::Sums> sums;
+    std::vector<summary::RunSummary::Sums> sums;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
     std::uint64_t now = 0;
   };
@@ -95,7 +95,7 @@ class MadeUpProcess {
       const Frame frame = thread.stack.back();
       thread.stack.pop_back();
       thread.sums.resize(std::max(thread.sums.size(), summary_.nodes.size()));
-      base::RunSummary::Sums& sums = thread.sums[frame.node];
+      summary::RunSummary::Sums& sums = thread.sums[frame.node];
       ++sums.visits;
       sums.time += thread.now - frame.begin;
       sums.greatest = std::max(sums.greatest, thread.now - frame.begin);
@@ -104,16 +104,16 @@ class MadeUpProcess {
     const bool fork = word.starts_with("fork:");
     if (fork) word.erase(0, 5);
     Frame& outer = thread.stack.back();
-    const std::uint32_t node =
-        node_index(outer.node, word,
-                   fork ? base::RunSummary::Kind::kFork : base::RunSummary::Kind::kRegion);
+    const std::uint32_t node = node_index(
+        outer.node, word,
+        fork ? summary::RunSummary::Kind::kFork : summary::RunSummary::Kind::kRegion);
     ++thread.edges[{outer.latest == kNone ? outer.node : outer.latest, node}];
     outer.latest = node;
     thread.stack.push_back({.node = node, .begin = thread.now});
   }
 
   std::uint32_t node_index(std::uint32_t parent, const std::string& name,
-                           base::RunSummary::Kind kind) {
+                           summary::RunSummary::Kind kind) {
     const auto [region, new_region] =
         regions_.try_emplace(name, static_cast<std::uint32_t>(summary_.regions.size()));
     if (new_region)
@@ -130,7 +130,7 @@ class MadeUpProcess {
     return node->second;
   }
 
-  base::RunSummary summary_;
+  summary::RunSummary summary_;
   std::vector<Thread> threads_;
   std::map<std::string, std::uint32_t> regions_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::uint32_t> nodes_;

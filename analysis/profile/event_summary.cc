@@ -14,9 +14,9 @@
 namespace refrain::analysis {
 namespace {
 
-using base::RunSummary;
 using reader::EventKind;
 using reader::TraceEvent;
+using summary::RunSummary;
 
 // One location; nodes are those of its process.
 struct Thread {

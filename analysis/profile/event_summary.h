@@ -1,6 +1,6 @@
 // The call trees of an archive's events, in the form of the summaries that newer archives have.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, for archives without a summary, of any tool.
+// Place in the flow: ARCHITECTURE.md, stage 6, for archives without a summary, of any tool.
 // What an archive does not have, such as skipped iterations, is missing: the time while writing
 // was suspended is `time_elsewhere` of what was open then. Call sites are known in
 // archives of Refrain; the time from fork to join where both are events around the region.
@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "analysis/profile/message_calls.h"
-#include "base/run_summary.h"
 #include "reader/archive_stream.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
 struct EventSummary {
   std::string error;
-  std::vector<base::RunSummary> processes;
+  std::vector<summary::RunSummary> processes;
   std::vector<ProcessMessages> messages;  // of all processes that the archive defines
   std::uint64_t events = 0;
   std::uint64_t gaps = 0;  // intervals that were not written

@@ -57,7 +57,7 @@ TEST_CASE("Event summary: an archive of another tool - its calls by partner and 
   REQUIRE(messages.processes.size() == 2);
   std::vector<std::string> rows;
   for (const MessageTables::Row& row : messages.by_signature)
-    rows.push_back(row.procedure + " " + base::partners_text(row.to, row.from) + ": " +
+    rows.push_back(row.procedure + " " + summary::partners_text(row.to, row.from) + ": " +
                    std::to_string(row.calls) + " calls, " + std::to_string(row.size_least) +
                    " to " + std::to_string(row.size_greatest) + " bytes, " +
                    std::to_string(std::lround(row.time_ns)) + " ns");

@@ -8,8 +8,8 @@
 namespace refrain::analysis {
 namespace {
 
-using base::IterationRows;
-using base::RunSummary;
+using summary::IterationRows;
+using summary::RunSummary;
 using Profile = IterationProfile;
 
 void add(ClassTimes& to, const ClassTimes& from) {
@@ -50,7 +50,7 @@ class ProfileBuilder {
  private:
   void name_loops(const RunSummary& summary) {
     loops_.clear();
-    for (const base::SummaryLoop& loop : summary.loops) {
+    for (const summary::SummaryLoop& loop : summary.loops) {
       const auto next = static_cast<std::uint32_t>(out_.loops.size());
       const auto [at, is_new] = ids_.try_emplace({loop.number, loop.name}, next);
       if (is_new) {
@@ -60,7 +60,7 @@ class ProfileBuilder {
       loops_.push_back(at->second);
     }
     counters_.clear();
-    for (const base::SummaryCounter& counter : summary.counters) {
+    for (const summary::SummaryCounter& counter : summary.counters) {
       const auto at = std::find(out_.counters.begin(), out_.counters.end(), counter.name);
       counters_.push_back(static_cast<std::size_t>(at - out_.counters.begin()));
       if (at == out_.counters.end()) out_.counters.push_back(counter.name);

@@ -1,7 +1,7 @@
-// What the iterations of a run took, by class of time: the rows of all threads (base/iteration_rows.h),
+// What the iterations of a run took, by class of time: the rows of all threads (summary/iteration_rows.h),
 // and what they come to for each outermost loop.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, beside run_profile.h; `refrain profile --iterations`
+// Place in the flow: ARCHITECTURE.md, stage 6, beside run_profile.h; `refrain profile --iterations`
 // prints it. Definitions: docs/profile.md. Thread-safety: pure. Cost: linear in rows.
 // Units: ns of the process, from its begin of recording on; iterations.
 // Time outside of all regions is useful, of a worker limited parallelism (run_profile.h).
@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "analysis/profile/profile_totals.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
 struct IterationProfile {
-  static constexpr std::uint32_t kNoLoop = base::IterationRows::kNoLoop;
-  static constexpr std::uint32_t kSeveral = base::IterationRows::kSeveral;
+  static constexpr std::uint32_t kNoLoop = summary::IterationRows::kNoLoop;
+  static constexpr std::uint32_t kSeveral = summary::IterationRows::kSeveral;
 
   struct Row {
     std::uint32_t loop = kNoLoop;  // index in `loops`
@@ -31,7 +31,7 @@ struct IterationProfile {
   };
   struct Location {
     std::uint32_t process = 0;
-    std::uint32_t rank = base::RunSummary::kNone;
+    std::uint32_t rank = summary::RunSummary::kNone;
     std::uint32_t thread = 0;
     bool primary = false;
     bool worker = false;
@@ -66,7 +66,7 @@ struct IterationProfile {
 };
 
 // `summaries` with their iterations. No locations: there are no rows.
-IterationProfile iteration_profile(const std::vector<base::RunSummary>& summaries,
+IterationProfile iteration_profile(const std::vector<summary::RunSummary>& summaries,
                                    std::size_t most_parts);
 
 }  // namespace refrain::analysis

@@ -7,8 +7,8 @@
 namespace refrain::analysis::iteration_profile_test {
 namespace {
 
-using base::IterationRows;
-using base::RunSummary;
+using summary::IterationRows;
+using summary::RunSummary;
 
 constexpr auto kImbalance = static_cast<std::size_t>(TimeClass::kImbalance);
 constexpr auto kLimited = static_cast<std::size_t>(TimeClass::kLimitedParallelism);

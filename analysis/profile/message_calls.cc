@@ -9,7 +9,7 @@
 namespace refrain::analysis {
 namespace {
 
-using base::FlowGraph;
+using summary::FlowGraph;
 
 auto key_of(const MessageCalls& calls) {
   return std::tie(calls.procedure, calls.to, calls.from);
@@ -23,8 +23,8 @@ bool has(const FlowGraph& graph, const char* component) {
   return std::ranges::find(graph.components, component) != graph.components.end();
 }
 
-bool calls_mpi(const base::RunSummary& summary,
-               const base::RunSummary::Location& location) {
+bool calls_mpi(const summary::RunSummary& summary,
+               const summary::RunSummary::Location& location) {
   for (std::size_t i = 0; i < summary.nodes.size() && i < location.sums.size(); ++i) {
     const std::uint32_t region = summary.nodes[i].region;
     if (location.sums[i].visits != 0 && region < summary.regions.size() &&
@@ -71,11 +71,11 @@ void unite(std::vector<MessageCalls>& calls) {
   calls = std::move(out);
 }
 
-ProcessMessages messages_of(const base::RunSummary& summary) {
+ProcessMessages messages_of(const summary::RunSummary& summary) {
   ProcessMessages out{.process = summary.process,
                       .rank = summary.rank,
                       .ticks_per_second = summary.ticks_per_second};
-  for (const base::RunSummary::Location& location : summary.locations) {
+  for (const summary::RunSummary::Location& location : summary.locations) {
     const FlowGraph& graph = location.flow;
     if (graph.nodes.empty() && !calls_mpi(summary, location)) continue;
     out.sizes = out.sizes && has(graph, "size");

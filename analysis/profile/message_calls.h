@@ -1,7 +1,7 @@
 // The calls of MPI of a process by procedure, partner and size: how often, how long, how many bytes.
 //
-// Place in the flow: ARCHITECTURE.md, step 11: of the event flow graphs in the summary of a process
-// (base/flow_graph.h), or made of events by message_events.h; before message_tables.h.
+// Place in the flow: ARCHITECTURE.md, stage 6: of the event flow graphs in the summary of a process
+// (summary/flow_graph.h), or made of events by message_events.h; before message_tables.h.
 // A *size* is the larger of the bytes that the process sent and received in the call. *Partners* are
 // ranks in the communicator less the own one, or the root; what else they may be: FlowGraph::Partner.
 // Thread-safety: pure. Units: ticks of the process' clock, bytes. Cost: nodes and edges of the graphs.
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "base/flow_graph.h"
-#include "base/run_summary.h"
+#include "summary/flow_graph.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
@@ -36,7 +36,7 @@ struct CallSums {
 };
 
 struct MessageCalls {
-  using Partner = base::FlowGraph::Partner;
+  using Partner = summary::FlowGraph::Partner;
 
   std::string procedure;
   Partner to{};    // of what is sent; or the root
@@ -50,8 +50,8 @@ struct MessageCalls {
 };
 
 struct ProcessMessages {
-  std::uint32_t process = 0;                     // its number
-  std::uint32_t rank = base::RunSummary::kNone;  // in MPI_COMM_WORLD
+  std::uint32_t process = 0;                        // its number
+  std::uint32_t rank = summary::RunSummary::kNone;  // in MPI_COMM_WORLD
   double ticks_per_second = 1e9;
   bool sizes = true;     // are known; if not, all are 0
   bool partners = true;  // are known
@@ -70,6 +70,6 @@ void unite(std::vector<MessageCalls>& calls);
 
 // Of all locations of a process. Neither sizes nor partners are known if one that called MPI has no
 // graph, for it was not wanted or there was no memory.
-ProcessMessages messages_of(const base::RunSummary& summary);
+ProcessMessages messages_of(const summary::RunSummary& summary);
 
 }  // namespace refrain::analysis

@@ -13,7 +13,7 @@ namespace {
 
 using reader::EventKind;
 using reader::TraceEvent;
-using Partner = base::FlowGraph::Partner;
+using Partner = summary::FlowGraph::Partner;
 
 void set(Partner& partner, const Partner& value) {
   if (value.kind == Partner::Kind::kNone) return;

@@ -1,7 +1,7 @@
 // The calls of MPI by partner and size, from an archive's events: what message_calls.h makes of a
 // summary, for archives without one, of any tool.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, fed by event_summary.cc.
+// Place in the flow: ARCHITECTURE.md, stage 6, fed by event_summary.cc.
 // A call is an MPI region; what is sent and received between its enter and its leave is its own, and
 // that of its innermost one where they lie in each other. One that never leaves is not counted.
 // The partner of a receive that does not block is in the event that completes it, perhaps in another
@@ -35,7 +35,7 @@ class MessageEvents {
   std::vector<ProcessMessages> take();
 
  private:
-  using Partner = base::FlowGraph::Partner;
+  using Partner = summary::FlowGraph::Partner;
 
   struct Key {
     std::uint32_t procedure = 0;  // index in names_
@@ -80,7 +80,8 @@ class MessageEvents {
   void end(Location& location, std::uint32_t process, Call call, std::uint64_t ticks);
   void count(std::uint32_t process, const Call& call);
   Partner relative(std::uint32_t process, std::uint32_t comm, std::uint32_t peer);
-  base::FlowGraph::Partner root_of(std::uint32_t process, const reader::TraceEvent& event);
+  summary::FlowGraph::Partner root_of(std::uint32_t process,
+                                      const reader::TraceEvent& event);
   std::uint32_t own_rank(std::uint32_t process, std::uint32_t group);
 
   const reader::TraceDefinitions* definitions_ = nullptr;

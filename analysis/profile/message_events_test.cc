@@ -13,7 +13,7 @@ namespace {
 
 using reader::EventKind;
 using reader::TraceEvent;
-using Partner = base::FlowGraph::Partner;
+using Partner = summary::FlowGraph::Partner;
 
 Partner relative(std::int32_t rank) { return {Partner::Kind::kRelative, rank}; }
 Partner root(std::int32_t rank) { return {Partner::Kind::kRoot, rank}; }

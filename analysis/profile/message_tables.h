@@ -1,6 +1,6 @@
 // Where the time in MPI goes by size of messages and by partner, of all processes of a run.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, after message_calls.h; `refrain profile` prints it.
+// Place in the flow: ARCHITECTURE.md, stage 6, after message_calls.h; `refrain profile` prints it.
 // Definitions: docs/profile.md. Thread-safety: pure.
 // Units: nanoseconds, but of parts, which are in ticks of their process, so that sums are exact; bytes.
 // Shapes: rows have the largest time first, and at least one call; parts are in the order of processes,
@@ -17,8 +17,8 @@
 namespace refrain::analysis {
 
 struct MessageTables {
-  using Partner = base::FlowGraph::Partner;
-  static constexpr std::uint32_t kNone = base::RunSummary::kNone;
+  using Partner = summary::FlowGraph::Partner;
+  static constexpr std::uint32_t kNone = summary::RunSummary::kNone;
 
   struct Process {
     std::uint32_t number = 0;

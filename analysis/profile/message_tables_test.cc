@@ -14,8 +14,8 @@
 namespace refrain::analysis::message_tables_test {
 namespace {
 
-using base::FlowGraph;
-using base::RunSummary;
+using summary::FlowGraph;
+using summary::RunSummary;
 using Partner = FlowGraph::Partner;
 using Kind = FlowGraph::Kind;
 using Row = MessageTables::Row;

@@ -1,6 +1,6 @@
 // The names of a profile's regions and call paths, as `refrain profile` and `refrain graph` print them.
 //
-// Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: pure. Texts are the program's bytes.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Texts are the program's bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What a profile comes to: time by class, parallel regions, MPI procedures, efficiencies.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, after run_profile.h; `refrain profile` prints it.
+// Place in the flow: ARCHITECTURE.md, stage 6, after run_profile.h; `refrain profile` prints it.
 // Definitions: docs/profile.md. Thread-safety: pure. Units: nanoseconds, summed over locations
 // where nothing else is said; shares from 0 to 1.
 #pragma once

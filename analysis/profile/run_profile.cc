@@ -11,7 +11,7 @@
 namespace refrain::analysis {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 constexpr double kMostTicks = 9e18;
 

@@ -1,6 +1,6 @@
-// The profile of a run: the call trees of all processes (base/run_summary.h) as one.
+// The profile of a run: the call trees of all processes (summary/run_summary.h) as one.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, after base/run_summary.h, or event_summary.h for
+// Place in the flow: ARCHITECTURE.md, stage 6, after summary/run_summary.h, or event_summary.h for
 // archives without a summary; before profile_totals.h.
 // Nodes are one if their regions (name, file, line), those around them and their call sites are
 // equal. A fork is no node: what lies in it belongs to its parent, and its time less that of the
@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "analysis/profile/time_class.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
 struct RunProfile {
-  static constexpr std::uint32_t kNone = base::RunSummary::kNone;
+  static constexpr std::uint32_t kNone = summary::RunSummary::kNone;
 
   struct Process {
     std::uint32_t number = 0;
@@ -117,6 +117,6 @@ struct RunProfile {
   }
 };
 
-RunProfile merge_summaries(const std::vector<base::RunSummary>& summaries);
+RunProfile merge_summaries(const std::vector<summary::RunSummary>& summaries);
 
 }  // namespace refrain::analysis

@@ -12,7 +12,7 @@
 namespace refrain::analysis::run_profile_test {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 using Kind = RunSummary::Kind;
 constexpr std::uint32_t kNone = RunSummary::kNone;
 

@@ -2,7 +2,7 @@
 
 #include <otf2/otf2.h>
 
-#include "base/mpi_time_class.h"
+#include "summary/time_class.h"
 
 namespace refrain::analysis {
 namespace {
@@ -61,7 +61,7 @@ TimeClass class_of_target(std::string_view name) noexcept {
 
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
                    std::string_view name) noexcept {
-  if (paradigm == OTF2_PARADIGM_MPI) return base::class_of_mpi(name);
+  if (paradigm == OTF2_PARADIGM_MPI) return summary::class_of_mpi(name);
   switch (role) {
     case OTF2_REGION_ROLE_BARRIER:
     case OTF2_REGION_ROLE_CRITICAL:

@@ -1,7 +1,7 @@
 // What the time of a region is: work, one of OpenMP's overheads, or one of MPI's kinds of calls.
 //
-// Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: pure functions.
-// Source: base/time_class.h. Deviations: docs/profile.md.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure functions.
+// Source: summary/time_class.h. Deviations: docs/profile.md.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/time_class.h"
+#include "summary/time_class.h"
 
 namespace refrain::analysis {
 
-using base::kTimeClasses;
-using base::TimeClass;
+using summary::kTimeClasses;
+using summary::TimeClass;
 
 // As in JSON and CSV: "mpi_point_to_point"; and in words: "MPI, point-to-point".
 const char* class_name(TimeClass cls) noexcept;

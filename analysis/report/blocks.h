@@ -1,7 +1,7 @@
 // The data of a report: named blocks of JSON or of numbers, each compressed by itself, so that the page
 // reads what the view in front needs, and nothing else.
 //
-// Place in the flow: ARCHITECTURE.md, step 16: collectors of this folder fill it, report_file.h writes it.
+// Place in the flow: ARCHITECTURE.md, stage 7: collectors of this folder fill it, report_file.h writes it.
 // Format: docs/report-format.md. Thread-safety: none. Ownership: keeps compressed texts, not the data.
 // Units: bytes. Errors: none; what is no UTF-8 in JSON becomes U+FFFD.
 // Cost: zlib at its default level: some 30 MB a second.

@@ -1,7 +1,7 @@
 // All that a report takes from the events of an archive, in one pass: the time line, the marks of iterations, messages,
 // collective operations and waits.
 //
-// Place in the flow: ARCHITECTURE.md, step 16: a sink between reader/archive_stream.h and the replay of waits, which it
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink between reader/archive_stream.h and the replay of waits, which it
 // hands all events on to. Thread-safety: none. Ownership: `profile` and `next` are the caller's, and must live as long.
 #pragma once
 

@@ -1,6 +1,6 @@
 // A finding of a report: a sentence with numbers and a place, what it costs, and where to see it.
 //
-// Place in the flow: ARCHITECTURE.md, step 16: wait_findings.h, profile_findings.h and run_findings.h make them,
+// Place in the flow: ARCHITECTURE.md, stage 7: wait_findings.h, profile_findings.h and run_findings.h make them,
 // ranked() puts them in order. Thread-safety: plain values. Units: seconds of all threads.
 #pragma once
 

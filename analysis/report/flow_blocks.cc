@@ -180,23 +180,24 @@ class ControlFlowLevels {
   std::map<std::pair<ControlFlow::Kind, std::uint32_t>, std::uint32_t> places_;
 };
 
-std::string label_of(const base::FlowGraph::Node& node) {
+std::string label_of(const summary::FlowGraph::Node& node) {
   std::string text = node.name.empty() ? "start" : node.name;
-  if (node.kind == base::FlowGraph::Kind::kOther) text = "other calls";
-  const std::string partners = base::partners_text(node.to, node.from);
+  if (node.kind == summary::FlowGraph::Kind::kOther) text = "other calls";
+  const std::string partners = summary::partners_text(node.to, node.from);
   if (!partners.empty()) text += " " + partners;
   if (!node.site.empty()) text += " @" + node.site.substr(node.site.rfind('/') + 1);
   return text;
 }
 
-Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimits& limits) {
-  const std::vector<base::FlowLink> links = base::links(flow);
+Level event_level(const summary::MergedFlow& flow, double time_ns,
+                  const GraphLimits& limits) {
+  const std::vector<summary::FlowLink> links = summary::links(flow);
   struct Sums {
     std::uint64_t count = 0, bytes = 0;
     double time = 0;
   };
   std::vector<Sums> sums(flow.nodes.size());
-  for (const base::FlowLink& link : links) {
+  for (const summary::FlowLink& link : links) {
     Sums& to = sums[link.sums.to];
     to.count += link.sums.count;
     to.time += static_cast<double>(link.sums.time);
@@ -204,7 +205,7 @@ Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimit
   }
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < flow.nodes.size(); ++i)
-    if (sums[i].count != 0 || flow.nodes[i].kind == base::FlowGraph::Kind::kStart)
+    if (sums[i].count != 0 || flow.nodes[i].kind == summary::FlowGraph::Kind::kStart)
       order.push_back(i);
   std::ranges::stable_sort(
       order, [&](std::uint32_t a, std::uint32_t b) { return sums[a].time > sums[b].time; });
@@ -212,14 +213,14 @@ Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimit
   level.head = {{"name", "calls of MPI"}, {"path", nullptr}};
   std::vector<std::uint32_t> places(flow.nodes.size(), RunProfile::kNone);
   for (const std::uint32_t i : order) {
-    const bool start = flow.nodes[i].kind == base::FlowGraph::Kind::kStart;
+    const bool start = flow.nodes[i].kind == summary::FlowGraph::Kind::kStart;
     if (!start && level.nodes.size() >= limits.nodes) continue;
     places[i] = level.add(
         {{"id", "e" + std::to_string(i)},
-         {"kind", start                                                  ? "start"
-                  : flow.nodes[i].kind == base::FlowGraph::Kind::kRegion ? "region"
-                  : flow.nodes[i].kind == base::FlowGraph::Kind::kOther  ? "rest"
-                                                                         : "call"},
+         {"kind", start                                                     ? "start"
+                  : flow.nodes[i].kind == summary::FlowGraph::Kind::kRegion ? "region"
+                  : flow.nodes[i].kind == summary::FlowGraph::Kind::kOther  ? "rest"
+                                                                            : "call"},
          {"path", nullptr},
          {"time_ns", sums[i].time},
          {"own_ns", sums[i].time},
@@ -237,7 +238,7 @@ Level event_level(const base::MergedFlow& flow, double time_ns, const GraphLimit
     return rest;
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
-  for (const base::FlowLink& link : links) {
+  for (const summary::FlowLink& link : links) {
     const std::uint32_t from = place(link.sums.from);
     edges[{from, place(link.sums.to)}] += link.sums.count;
   }
@@ -253,7 +254,7 @@ void add_control_flow(Blocks& blocks, const std::string& key, const RunProfile& 
   if (!levels.empty()) finish(blocks, key + "graph", levels);
 }
 
-void add_event_flow(Blocks& blocks, const std::string& key, const base::MergedFlow& flow,
+void add_event_flow(Blocks& blocks, const std::string& key, const summary::MergedFlow& flow,
                     double time_ns, const GraphLimits& limits) {
   if (flow.nodes.empty()) return;
   std::vector<Level> levels;

@@ -1,6 +1,6 @@
 // Blocks of a report that are graphs: what came after what, level by level of the call tree; of MPI, call by call.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/flow/control_flow.h and base/merged_flow.h. Format:
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/control_flow.h and summary/merged_flow.h. Format:
 // docs/report-format.md. Thread-safety: pure, but for `blocks`; starts Graphviz. Errors: in the block.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "analysis/profile/profile_totals.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
-#include "base/merged_flow.h"
+#include "summary/merged_flow.h"
 
 namespace refrain::report {
 
@@ -25,7 +25,7 @@ void add_control_flow(Blocks& blocks, const std::string& key,
                       const analysis::ProfileTotals& totals,
                       const GraphLimits& limits = {});
 // graph/events.
-void add_event_flow(Blocks& blocks, const std::string& key, const base::MergedFlow& flow,
+void add_event_flow(Blocks& blocks, const std::string& key, const summary::MergedFlow& flow,
                     double time_ns, const GraphLimits& limits = {});
 
 }  // namespace refrain::report

@@ -1,6 +1,6 @@
 // Where nodes and edges of graphs lie, by Graphviz: sizes and labels in, coordinates out.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, between flow_blocks.h and analysis/flow/graphviz.h. Thread-safety: any thread.
+// Place in the flow: ARCHITECTURE.md, stage 7, between flow_blocks.h and analysis/flow/graphviz.h. Thread-safety: any thread.
 // Units: points; y downwards. Errors: one line. Cost: one process for all graphs.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Blocks of a report that show the run as a line: the nest of loops, their visits and iterations.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after nest_sink.h. Format: docs/report-format.md.
+// Place in the flow: ARCHITECTURE.md, stage 7, after nest_sink.h. Format: docs/report-format.md.
 // Thread-safety: pure, but for `blocks`. Units: ns since the begin of the run.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The page of a report, without its data: HTML with its styles and scripts.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, before report_file.h. Made by the build from analysis/report/page.
+// Place in the flow: ARCHITECTURE.md, stage 7, before report_file.h. Made by the build from analysis/report/page.
 // Thread-safety: constant.
 #pragma once
 

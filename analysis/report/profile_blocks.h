@@ -1,6 +1,6 @@
 // Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank, efficiencies.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile/profile_totals.h. Format: docs/report-format.md.
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/profile/profile_totals.h. Format: docs/report-format.md.
 // Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Findings of a report from the profile of the whole run: imbalance of parallel regions and who has more work, other
 // overheads of OpenMP, threads without work, time in MPI that is no waiting.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/profile/profile_totals.h. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/profile/profile_totals.h. Thread-safety: pure.
 // Units: seconds of all threads.
 #pragma once
 

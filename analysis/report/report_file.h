@@ -1,6 +1,6 @@
 // Writes a report: the page with its data, as one file.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after blocks.h. Thread-safety: any thread, of different files.
+// Place in the flow: ARCHITECTURE.md, stage 7, after blocks.h. Thread-safety: any thread, of different files.
 // Errors: one line. The file has its name only when it is complete; until then it is beside it, under another
 // name, and is removed if something goes wrong.
 #pragma once

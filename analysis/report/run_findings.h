@@ -1,7 +1,7 @@
 // Findings of a report from what was detected and recorded: iterations that took longer than others, loops that get
 // slower, changes of the pattern, what is not in the archive, and what was lost.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after nest_sink.h. Thread-safety: pure. Units: seconds of all threads:
+// Place in the flow: ARCHITECTURE.md, stage 7, after nest_sink.h. Thread-safety: pure. Units: seconds of all threads:
 // a longer iteration costs its time on each of them.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Blocks of a report that show events in time: spans, the picture of the whole run, messages, collective operations and
 // waits; and the matrix of messages.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after event_views.h. Format: docs/report-format.md.
+// Place in the flow: ARCHITECTURE.md, stage 7, after event_views.h. Format: docs/report-format.md.
 // Thread-safety: pure, but for `blocks`. Units: ns since the begin of the run.
 #pragma once
 

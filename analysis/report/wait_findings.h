@@ -1,7 +1,7 @@
 // Findings of a report from the analysis of waits: where processes and threads wait, for whom, and what that one does
 // meanwhile.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after waits/findings.h. Thread-safety: pure. Units: seconds of all
+// Place in the flow: ARCHITECTURE.md, stage 7, after waits/findings.h. Thread-safety: pure. Units: seconds of all
 // threads. Where not all events are in the archive, the time is what it was in the whole run, estimated as
 // waits/estimates.h says for the metric.
 #pragma once

@@ -1,6 +1,6 @@
 // When threads waited, and for what: the longest waits.
 //
-// Place in the flow: ARCHITECTURE.md, step 16: informed by waits/metrics/pattern.h while the events are replayed.
+// Place in the flow: ARCHITECTURE.md, stage 7: informed by waits/metrics/pattern.h while the events are replayed.
 // Thread-safety: none. Units: ticks of the archive's clock since its begin. Memory: at most 2 * kMost waits.
 #pragma once
 

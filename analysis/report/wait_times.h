@@ -1,6 +1,6 @@
 // In which iterations waits are: in all of them, or in a few.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after wait_intervals.h and iteration_series.h. Thread-safety: pure.
+// Place in the flow: ARCHITECTURE.md, stage 7, after wait_intervals.h and iteration_series.h. Thread-safety: pure.
 // Cost: waits x log of iterations.
 #pragma once
 

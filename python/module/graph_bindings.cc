@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "analysis/flow/control_flow.h"
-#include "base/merged_flow.h"
 #include "python/module/reading.h"
+#include "summary/merged_flow.h"
 #include "tools/output/profile_source.h"
 
 namespace refrain::python {
@@ -73,24 +73,24 @@ py::object event_flow(const std::string& archive) {
   const auto flow = [&] {
     const py::gil_scoped_release release;
     try {
-      return base::read_merged_flow(folder.empty() ? "." : folder.string());
+      return summary::read_merged_flow(folder.empty() ? "." : folder.string());
     } catch (const std::exception& problem) {
       throw Error(problem.what());
     }
   }();
   if (!flow || flow->nodes.empty()) return py::none();
   py::list nodes, ranks;
-  for (const base::FlowGraph::Node& node : flow->nodes) {
+  for (const summary::FlowGraph::Node& node : flow->nodes) {
     py::list callers;
     for (const std::string& caller : node.callers) callers.append(text(caller));
     nodes.append(py::make_tuple(static_cast<std::uint32_t>(node.kind), text(node.name),
                                 text(node.site), callers,
-                                text(base::partners_text(node.to, node.from)),
+                                text(summary::partners_text(node.to, node.from)),
                                 node.size_least, node.size_greatest));
   }
   std::vector<std::uint32_t> from, to;
   std::vector<std::uint64_t> count, time, gap, sent, received;
-  for (const base::FlowLink& link : base::links(*flow)) {
+  for (const summary::FlowLink& link : summary::links(*flow)) {
     from.push_back(link.sums.from);
     to.push_back(link.sums.to);
     count.push_back(link.sums.count);
@@ -98,7 +98,7 @@ py::object event_flow(const std::string& archive) {
     gap.push_back(link.sums.gap);
     sent.push_back(link.sums.bytes_sent);
     received.push_back(link.sums.bytes_received);
-    ranks.append(text(base::label(link)));
+    ranks.append(text(summary::label(link)));
   }
   py::dict out;
   out["nodes"] = nodes;

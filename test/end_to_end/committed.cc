@@ -297,7 +297,7 @@ class LocationCheck {
       need(EventType::kReleaseLock, record);
   }
 
-  // At its own time, or some ticks later if that was taken (writer/archive/event_sink.h).
+  // At its own time, or some ticks later if that was taken (writer/interpret/event_sink.h).
   void need(EventType type, const Record& record) {
     constexpr std::uint64_t kMostTicks = 32;
     for (auto at = found_.lower_bound({type, record.ticks});

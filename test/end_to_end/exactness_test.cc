@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -76,12 +76,12 @@ bool combined_by_some(const Trace& trace, int threads) {
 }
 
 std::map<std::string, std::uint64_t> visits_by_region(
-    const std::vector<base::RunSummary>& summaries) {
+    const std::vector<summary::RunSummary>& summaries) {
   std::map<std::string, std::uint64_t> visits;
-  for (const base::RunSummary& summary : summaries)
-    for (const base::RunSummary::Location& location : summary.locations)
+  for (const summary::RunSummary& summary : summaries)
+    for (const summary::RunSummary::Location& location : summary.locations)
       for (std::size_t i = 0; i < summary.nodes.size(); ++i)
-        if (summary.nodes[i].kind == base::RunSummary::Kind::kRegion)
+        if (summary.nodes[i].kind == summary::RunSummary::Kind::kRegion)
           visits[summary.regions[summary.nodes[i].region].name] += location.sums[i].visits;
   return visits;
 }
@@ -108,10 +108,10 @@ TEST_CASE(
           const Traced whole = trace(job, folder / "full");
           job.settings = {{"LIMIT", "10"}, {"MIN_GAP", "0"}};
           trace(job, folder / "reduced");
-          const auto reduced = base::read_summaries(folder / "reduced");
+          const auto reduced = summary::read_summaries(folder / "reduced");
           REQUIRE(reduced.size() == 1);
           CHECK(visits_by_region(reduced) ==
-                visits_by_region(base::read_summaries(folder / "full")));
+                visits_by_region(summary::read_summaries(folder / "full")));
           if (std::ranges::find(kAnyThread, program.name) != std::end(kAnyThread) ||
               combined_by_some(whole.trace, threads))
             continue;
@@ -136,13 +136,13 @@ TEST_CASE(
           MpiJob job{.program = name, .ranks = ranks, .threads = program.threads};
           job.settings = {{"LIMIT", "0"}, {"GRAPH", components_for(program.name)}};
           const Traced whole = trace_mpi(job, MpiWay::kOutside, folder / "full");
-          const auto full = base::read_summaries(folder / "full");
+          const auto full = summary::read_summaries(folder / "full");
           REQUIRE(full.size() == static_cast<std::size_t>(ranks));
           CHECK(text(check_flow(whole.trace, full, SummaryOf::kSameRun)) == "");
           job.settings["LIMIT"] = "10";
           job.settings["MIN_GAP"] = "0";
           trace_mpi(job, MpiWay::kOutside, folder / "reduced");
-          const auto reduced = base::read_summaries(folder / "reduced");
+          const auto reduced = summary::read_summaries(folder / "reduced");
           REQUIRE(reduced.size() == full.size());
           if (chance) continue;
           CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");

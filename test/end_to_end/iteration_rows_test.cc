@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/run_matrix.h"
@@ -22,11 +22,11 @@
 namespace refrain::test::iteration_rows_test {
 namespace {
 
-using base::IterationRows;
-using base::RunSummary;
+using summary::IterationRows;
+using summary::RunSummary;
 
 std::vector<RunSummary> rows_of(const std::filesystem::path& archive) {
-  return base::read_summaries(archive, base::Iterations::kRead);
+  return summary::read_summaries(archive, summary::Iterations::kRead);
 }
 
 // Of the loop that has most iterations on a location.
@@ -125,8 +125,8 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
   const auto summaries = rows_of(folder / "archive");
   REQUIRE(summaries.size() == 1);
   const RunSummary& summary = summaries[0];
-  REQUIRE(summary.counters == std::vector<base::SummaryCounter>{{"sde:::demo::mine", "#"},
-                                                                {"sde:::demo::all", "#"}});
+  REQUIRE(summary.counters == std::vector<summary::SummaryCounter>{
+                                  {"sde:::demo::mine", "#"}, {"sde:::demo::all", "#"}});
   REQUIRE(summary.locations.size() == 2);
   for (const auto& location : summary.locations) {
     const auto& rows = location.iterations.rows;

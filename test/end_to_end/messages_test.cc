@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/merged_flow.h"
+#include "summary/merged_flow.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/run_matrix.h"
 #include "test/end_to_end/traced.h"
@@ -226,16 +226,16 @@ TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say th
   check_same(parts_of(graph), parts_of(messages_of(folder / "reduced")), false);
 
   // The graph of the job is those of its ranks together.
-  const auto merged = base::read_merged_flow(folder / "reduced");
+  const auto merged = summary::read_merged_flow(folder / "reduced");
   REQUIRE(merged.has_value());
   Table expected;
   std::map<std::string, double> times;
-  const std::vector<base::FlowLink> links = base::links(*merged);
-  for (const base::FlowLink& link : links) {
-    const base::FlowGraph::Node& node = merged->nodes[link.sums.to];
-    if (node.kind != base::FlowGraph::Kind::kCall) continue;
+  const std::vector<summary::FlowLink> links = summary::links(*merged);
+  for (const summary::FlowLink& link : links) {
+    const summary::FlowGraph::Node& node = merged->nodes[link.sums.to];
+    if (node.kind != summary::FlowGraph::Kind::kCall) continue;
     add(expected,
-        {node.name, base::partners_text(node.to, node.from), power_of(node.size_least)},
+        {node.name, summary::partners_text(node.to, node.from), power_of(node.size_least)},
         link.sums.count, link.sums.bytes_sent, link.sums.bytes_received);
     times[node.name] += static_cast<double>(link.sums.time);
   }

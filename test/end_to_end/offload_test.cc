@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -86,13 +86,13 @@ Regions regions_of(const Trace& trace, OTF2_LocationType type) {
   return out;
 }
 
-Regions regions_of(const std::vector<base::RunSummary>& summaries) {
+Regions regions_of(const std::vector<summary::RunSummary>& summaries) {
   Regions out;
-  for (const base::RunSummary& summary : summaries)
-    for (const base::RunSummary::Location& location : summary.locations)
+  for (const summary::RunSummary& summary : summaries)
+    for (const summary::RunSummary::Location& location : summary.locations)
       for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
-        const base::RunSummary::Node& node = summary.nodes[i];
-        if (node.kind != base::RunSummary::Kind::kRegion) continue;
+        const summary::RunSummary::Node& node = summary.nodes[i];
+        if (node.kind != summary::RunSummary::Kind::kRegion) continue;
         const std::string name = construct_of(summary.regions[node.region].name);
         out.visits[name] += location.sums[i].visits;
         out.bytes[name] += location.sums[i].bytes_sent + location.sums[i].bytes_received;
@@ -216,7 +216,7 @@ TEST_CASE("Offload: a reduced trace - the summary has all, the loop is detected"
   TemporaryFolder folder;
   const Traced traced = recorded(job_of(kRounds, "3"), folder / "archive");
   auto wanted = asked(traced.result);
-  Regions all = regions_of(base::read_summaries(folder / "archive"));
+  Regions all = regions_of(summary::read_summaries(folder / "archive"));
   check_counts(all, wanted);
   bool found = false;
   for (const std::uint32_t region : phase_regions(traced.trace))

@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/merged_flow.h"
-#include "base/run_summary.h"
+#include "summary/merged_flow.h"
+#include "summary/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
@@ -117,15 +117,16 @@ using Counts = std::multiset<
     std::tuple<std::uint32_t, std::string, std::uint64_t, std::uint64_t, std::uint64_t>>;
 Counts counts_of(const fs::path& archive) {
   Counts counts;
-  for (const base::RunSummary& summary : base::read_summaries(archive)) {
+  for (const summary::RunSummary& summary : summary::read_summaries(archive)) {
     std::vector<std::string> paths;
-    for (const base::RunSummary::Node& node : summary.nodes) {
+    for (const summary::RunSummary::Node& node : summary.nodes) {
       std::string path =
-          node.parent == base::RunSummary::kNone ? "" : paths[node.parent] + " / ";
-      if (node.region != base::RunSummary::kNone) path += summary.regions[node.region].name;
+          node.parent == summary::RunSummary::kNone ? "" : paths[node.parent] + " / ";
+      if (node.region != summary::RunSummary::kNone)
+        path += summary.regions[node.region].name;
       paths.push_back(path + std::to_string(static_cast<int>(node.kind)));
     }
-    for (const base::RunSummary::Location& location : summary.locations)
+    for (const summary::RunSummary::Location& location : summary.locations)
       for (std::size_t i = 0; i < paths.size(); ++i)
         counts.emplace(summary.rank, paths[i], location.sums[i].visits,
                        location.sums[i].bytes_sent, location.sums[i].bytes_received);
@@ -185,7 +186,7 @@ TEST_CASE("Ranks: representatives - their events as without the setting, totals 
   CHECK(counts_of(folder / "some") == counts_of(folder / "all"));
   CHECK(counts_of(folder / "some").size() >= 20);
   if (limit == "0")
-    CHECK(text(check_summary(all.trace, base::read_summaries(folder / "some"),
+    CHECK(text(check_summary(all.trace, summary::read_summaries(folder / "some"),
                              SummaryOf::kOtherRun)) == "");
   CHECK(event_bytes(folder / "some") < event_bytes(folder / "all"));
   if (!alike) return;
@@ -217,7 +218,7 @@ TEST_CASE("Ranks: clusters - are those of the graph, each has its representative
   // Those at the ends have one neighbour each.
   CHECK(property(run.trace, "RANKS::WRITTEN") == "0-1,3");
   CHECK(property(run.trace, "RANKS::CLUSTERS") == "0: 0\n1: 1-2\n3: 3");
-  const auto merged = base::read_merged_flow(folder / "archive");
+  const auto merged = summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   REQUIRE(merged->clusters.size() == 3);
   CHECK(merged->clusters[1].ranks.text() == "1-2");
@@ -250,7 +251,7 @@ TEST_CASE("Ranks: any program - each rank is a representative, or has no events"
   if (std::string(program).starts_with("threaded")) job.threads = 2;
   job.settings["RANKS"] = "representatives=" + each;
   const Traced run = recorded(job, MpiWay::kInside, folder / "archive");
-  const auto merged = base::read_merged_flow(folder / "archive");
+  const auto merged = summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   std::set<int> chosen;
   for (const auto& cluster : merged->clusters)

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/run_matrix.h"
@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kDefaultMemory = 1 << 20;
 
-std::vector<base::RunSummary> record(Job job, const char* limit, const fs::path& archive) {
+std::vector<summary::RunSummary> record(Job job, const char* limit,
+                                        const fs::path& archive) {
   job.settings["LIMIT"] = limit;
   job.settings["MIN_GAP"] = "0";
   // Bytes on the disk are those of the file that the tracer wrote.
@@ -33,17 +34,17 @@ std::vector<base::RunSummary> record(Job job, const char* limit, const fs::path&
       spool ? run_job(job, Way::kRun, archive) : recorded_result(job, archive);
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
-  return base::read_summaries(archive);
+  return summary::read_summaries(archive);
 }
 
 // Begins of regions that the archive has, and those that found no place.
-std::uint64_t regions_of(const base::RunSummary& summary) {
+std::uint64_t regions_of(const summary::RunSummary& summary) {
   std::uint64_t count = 0;
   for (const auto& location : summary.locations) {
     count += location.outside.regions_elsewhere;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
       count += location.sums[i].regions_elsewhere;
-      if (summary.nodes[i].kind != base::RunSummary::Kind::kFork)
+      if (summary.nodes[i].kind != summary::RunSummary::Kind::kFork)
         count += location.sums[i].visits;
     }
   }
@@ -75,7 +76,7 @@ TEST_CASE("Summary: OpenMP programs - of a reduced run as the events of a full o
   TemporaryFolder folder;
   const Traced whole = recorded(full_openmp(run), folder / "full");
   const Traced part = recorded(reduced_openmp(run), folder / "reduced");
-  const auto reduced = base::read_summaries(folder / "reduced");
+  const auto reduced = summary::read_summaries(folder / "reduced");
   REQUIRE(reduced.size() == 1);
   const bool chance = run.program.starts_with("tasks") && run.number > 1;
   if (!chance)  // which thread runs a task
@@ -92,7 +93,7 @@ TEST_CASE("Summary: MPI programs - of a reduced run as the events of a full one"
   TemporaryFolder folder;
   const Traced whole = recorded(full_mpi(run), MpiWay::kOutside, folder / "full");
   recorded(reduced_mpi(run), MpiWay::kInside, folder / "reduced");
-  const auto reduced = base::read_summaries(folder / "reduced");
+  const auto reduced = summary::read_summaries(folder / "reduced");
   REQUIRE(reduced.size() == static_cast<std::size_t>(run.number));
   if (!polls_by_chance(run))
     CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
@@ -114,7 +115,7 @@ TEST_CASE("Summary: killed - as the events that were recorded", "[alone]") {
     INFO(recovered.errors);
     REQUIRE(recovered.exit_status == 0);
     const Trace trace = read_checked(folder / "archive");
-    const auto summaries = base::read_summaries(folder / "archive");
+    const auto summaries = summary::read_summaries(folder / "archive");
     REQUIRE(summaries.size() == 1);
     CHECK_FALSE(summaries[0].complete);
     CHECK(regions_of(summaries[0]) > 100);
@@ -150,7 +151,7 @@ TEST_CASE("Summary: memory - none, and too little") {
   CHECK(regions >= enters);
   CHECK(regions < 2 * enters);
   CHECK(std::any_of(little[0].nodes.begin(), little[0].nodes.end(), [](const auto& node) {
-    return node.kind == base::RunSummary::Kind::kOther;
+    return node.kind == summary::RunSummary::Kind::kOther;
   }));
 }
 
@@ -183,12 +184,13 @@ TEST_CASE("Summary: memory - at most 1 MiB with all tables full", "[alone]") {
   const std::uint64_t bytes = most_on_disk(folder / "archive", 1);
   CHECK(bytes <= kDefaultMemory);
   CHECK(bytes > kDefaultMemory / 4 * 3);
-  const auto summaries = base::read_summaries(folder / "archive", base::Iterations::kRead);
+  const auto summaries =
+      summary::read_summaries(folder / "archive", summary::Iterations::kRead);
   REQUIRE(summaries.size() == 1);
   REQUIRE(summaries[0].locations.size() == 1);
   const auto& location = summaries[0].locations[0];
   CHECK(std::ranges::any_of(summaries[0].nodes, [](const auto& node) {
-    return node.kind == base::RunSummary::Kind::kOther;
+    return node.kind == summary::RunSummary::Kind::kOther;
   }));
   CHECK(location.flow.nodes_elsewhere > 0);
   // Who comes later gets what the others have left.

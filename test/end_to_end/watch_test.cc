@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "base/run_summary.h"
 #include "spool/format.h"
+#include "summary/run_summary.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -72,7 +72,7 @@ class LingeringJob {
 // Of the summary, as `refrain watch` counts.
 struct Counts {
   std::uint64_t regions = 0, mpi_calls = 0, sent = 0, received = 0, bytes_sent = 0;
-  explicit Counts(const base::RunSummary& summary) {
+  explicit Counts(const summary::RunSummary& summary) {
     for (const auto& location : summary.locations)
       for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
         const auto& sums = location.sums[i];
@@ -80,7 +80,7 @@ struct Counts {
         sent += sums.messages_sent;
         received += sums.messages_received;
         bytes_sent += sums.bytes_sent;
-        if (node.kind != base::RunSummary::Kind::kRegion) continue;
+        if (node.kind != summary::RunSummary::Kind::kRegion) continue;
         regions += sums.visits;
         if (summary.regions[node.region].name.starts_with("MPI_")) mpi_calls += sums.visits;
       }
@@ -171,7 +171,7 @@ TEST_CASE("Watch: four ranks of two threads - the figures are those of the summa
   const Result result = job.result();
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
-  const auto summaries = base::read_summaries(job.archive());
+  const auto summaries = summary::read_summaries(job.archive());
   REQUIRE(summaries.size() == kRanks);
   for (std::size_t i = 0; i < kRanks; ++i) {
     const json& rank = state["ranks"][i];

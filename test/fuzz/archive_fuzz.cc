@@ -9,6 +9,7 @@
 #include "analysis/archive_info.h"
 #include "analysis/comparison/trace_profile.h"
 #include "analysis/profile/event_summary.h"
+#include "convert/convert.h"
 #include "reader/trace_access.h"
 #include "test/fuzz/archive_files.h"
 #include "test/fuzz/fuzz.h"
@@ -17,7 +18,6 @@
 #include "tools/output/analyze_output.h"
 #include "waits/estimates.h"
 #include "waits/wait_analysis.h"
-#include "writer/convert/convert.h"
 
 namespace {
 

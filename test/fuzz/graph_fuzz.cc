@@ -3,24 +3,24 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/merged_flow.h"
+#include "summary/merged_flow.h"
 #include "test/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace refrain;
-  base::MergedFlow flow;
+  summary::MergedFlow flow;
   try {
-    flow =
-        base::merged_flow_from_text(std::string(reinterpret_cast<const char*>(data), size));
+    flow = summary::merged_flow_from_text(
+        std::string(reinterpret_cast<const char*>(data), size));
   } catch (const std::runtime_error& error) {
     fuzz::require(fuzz::one_line(error.what()), "an error is one line", error.what());
     return 0;
   }
-  fuzz::require(base::merged_flow_from_text(base::to_text(flow)) == flow,
+  fuzz::require(summary::merged_flow_from_text(summary::to_text(flow)) == flow,
                 "written and read again");
-  for (const base::FlowLink& link : base::links(flow)) {
+  for (const summary::FlowLink& link : summary::links(flow)) {
     fuzz::require(link.sums.to < flow.nodes.size(), "edges lead to nodes");
-    fuzz::require(!base::label(link).empty(), "an edge has a label");
+    fuzz::require(!summary::label(link).empty(), "an edge has a label");
   }
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "code/made_up_program.h"
-#include "loops/samples/sample_file.h"
+#include "code_profile/samples/sample_file.h"
 #include "reader/foreign_archive.h"
 #include "test/fuzz/archive_files.h"
 #include "test/support/files.h"
@@ -155,8 +155,8 @@ void samples(const fs::path& folder) {
     deep.add(stack, i);
   }
   save(folder / "deep", std::string(1, '\0') + deep.counters(1, 2, 3, 4, 5).file());
-  using Kind = loops::SamplePlace::Kind;
-  loops::PlacedSamples placed;
+  using Kind = code_profile::SamplePlace::Kind;
+  code_profile::PlacedSamples placed;
   placed.command = "./app";
   placed.period_ns = 10'000'000;
   placed.taken = 10;
@@ -173,14 +173,14 @@ void samples(const fs::path& folder) {
        .parent = 1},
       {.kind = Kind::kUnknown, .function = "[vdso]"},
       {.function = "GOMP_parallel", .module = "/b", .address = 1}};
-  placed.nodes = {{loops::SampleNode::kThread, 0, 0},
+  placed.nodes = {{code_profile::SampleNode::kThread, 0, 0},
                   {0, 0, 1},
                   {1, 1, 2},
                   {2, 2, 3},
                   {3, 0, 1},
                   {4, 3, 2},
                   {2, 4, 1}};
-  save(folder / "archive", "1" + loops::to_text(placed));
+  save(folder / "archive", "1" + code_profile::to_text(placed));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "analysis/profile/message_tables.h"
 #include "analysis/profile/profile_totals.h"
 #include "analysis/profile/run_profile.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/formats.h"
@@ -77,14 +77,14 @@ void check_messages(const tools::ProfiledRun& run) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  base::RunSummary summary;
+  summary::RunSummary summary;
   try {
-    summary = base::summary_from_text(text);
+    summary = summary::summary_from_text(text);
   } catch (const std::exception& problem) {
     fuzz::require(fuzz::one_line(problem.what()), "an error is one line", problem.what());
     return 0;
   }
-  fuzz::require(base::summary_from_text(base::to_text(summary)) == summary,
+  fuzz::require(summary::summary_from_text(summary::to_text(summary)) == summary,
                 "what is written is what was read");
   tools::ProfiledRun run;
   run.profile = analysis::merge_summaries({summary, summary});

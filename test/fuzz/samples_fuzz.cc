@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "loops/profile/loop_text.h"
-#include "loops/samples/sample_file.h"
-#include "loops/samples/sample_placement.h"
-#include "loops/samples/sampled_profile.h"
+#include "code_profile/loop_text.h"
+#include "code_profile/samples/sample_file.h"
+#include "code_profile/samples/sample_placement.h"
+#include "code_profile/samples/sampled_profile.h"
 #include "spool/sample_reader.h"
 #include "test/fuzz/fuzz.h"
 
@@ -16,28 +16,29 @@ namespace {
 
 using namespace refrain;
 
-void check(const loops::PlacedSamples& samples) {
+void check(const code_profile::PlacedSamples& samples) {
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < samples.nodes.size(); ++i) {
-    const loops::SampleNode& node = samples.nodes[i];
-    const bool thread = node.parent == loops::SampleNode::kThread;
+    const code_profile::SampleNode& node = samples.nodes[i];
+    const bool thread = node.parent == code_profile::SampleNode::kThread;
     fuzz::require(thread || node.parent < i, "parents come first");
     fuzz::require(thread || node.place < samples.places.size(), "nodes have places");
     all += node.samples;
   }
-  fuzz::require(loops::samples_from_text(loops::to_text(samples)) == samples,
+  fuzz::require(code_profile::samples_from_text(code_profile::to_text(samples)) == samples,
                 "written and read again");
-  const loops::LoopProfile profile = loops::sampled_profile({samples, samples});
+  const code_profile::LoopProfile profile =
+      code_profile::sampled_profile({samples, samples});
   fuzz::require(profile.total[0] == 2 * all, "all samples are in the profile");
-  for (const loops::Node& node : profile.nodes)
+  for (const code_profile::Node& node : profile.nodes)
     fuzz::require(node.self[0] <= node.total[0] && node.total[0] <= profile.total[0],
                   "self is part of total, and total of all");
-  for (const loops::Edge& edge : profile.edges)
+  for (const code_profile::Edge& edge : profile.edges)
     fuzz::require(edge.total[0] <= profile.nodes[edge.to].total[0] &&
                       edge.total[0] <= profile.nodes[edge.from].total[0],
                   "an edge has no more than its ends");
-  fuzz::require(!loops::flat_text(profile, 0).empty(), "it is printed");
-  fuzz::require(!loops::profile_json(profile).empty(), "it is printed as JSON");
+  fuzz::require(!code_profile::flat_text(profile, 0).empty(), "it is printed");
+  fuzz::require(!code_profile::profile_json(profile).empty(), "it is printed as JSON");
 }
 
 }  // namespace
@@ -52,13 +53,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!problem.empty()) return 0;
     for (std::size_t i = 1; i < tree.nodes.size(); ++i)
       fuzz::require(tree.nodes[i].parent < i, "callers come first");
-    check(loops::place_samples(tree,
-                               {"1000 2000 0 - /no/such/file", "3000 4000 0 - [vdso]"}));
+    check(code_profile::place_samples(
+        tree, {"1000 2000 0 - /no/such/file", "3000 4000 0 - [vdso]"}));
     return 0;
   }
-  loops::PlacedSamples samples;
+  code_profile::PlacedSamples samples;
   try {
-    samples = loops::samples_from_text(
+    samples = code_profile::samples_from_text(
         std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
   } catch (const std::runtime_error& error) {
     fuzz::require(fuzz::one_line(error.what()), "an error is one line", error.what());

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "waits/estimates.h"
 
@@ -12,7 +12,7 @@ namespace {
 using namespace refrain;
 
 // An archive of this process in which nothing was written but the definitions.
-waits::WaitAnalysis nothing_written(const base::RunSummary& summary) {
+waits::WaitAnalysis nothing_written(const summary::RunSummary& summary) {
   waits::WaitAnalysis written;
   const waits::PatternSet patterns(waits::all_patterns());
   written.tree = patterns.tree();
@@ -41,21 +41,21 @@ waits::WaitAnalysis nothing_written(const base::RunSummary& summary) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace refrain;
-  base::RunSummary summary;
+  summary::RunSummary summary;
   try {
     summary =
-        base::summary_from_text(std::string(reinterpret_cast<const char*>(data), size));
+        summary::summary_from_text(std::string(reinterpret_cast<const char*>(data), size));
   } catch (const std::runtime_error& error) {
     fuzz::require(fuzz::one_line(error.what()), "an error is one line", error.what());
     return 0;
   }
   for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
     const std::uint32_t parent = summary.nodes[i].parent;
-    fuzz::require(parent == base::RunSummary::kNone || parent < i, "parents come first");
+    fuzz::require(parent == summary::RunSummary::kNone || parent < i, "parents come first");
   }
   for (const auto& location : summary.locations)
     fuzz::require(location.sums.size() == summary.nodes.size(), "sums for each node");
-  fuzz::require(base::summary_from_text(base::to_text(summary)) == summary,
+  fuzz::require(summary::summary_from_text(summary::to_text(summary)) == summary,
                 "written and read again");
   const waits::WaitAnalysis written = nothing_written(summary);
   for (const auto& each :

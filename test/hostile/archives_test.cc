@@ -14,6 +14,7 @@
 #include "analysis/profile/message_tables.h"
 #include "analysis/profile/profile_totals.h"
 #include "analysis/profile/run_profile.h"
+#include "convert/convert.h"
 #include "reader/anchor_file.h"
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
@@ -21,7 +22,6 @@
 #include "tools/report/report_run.h"
 #include "waits/estimates.h"
 #include "waits/wait_analysis.h"
-#include "writer/convert/convert.h"
 
 namespace refrain::archives_test {
 namespace {

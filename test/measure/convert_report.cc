@@ -15,8 +15,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "convert/convert.h"
 #include "test/support/files.h"
-#include "writer/convert/convert.h"
 
 namespace refrain::test {
 namespace {

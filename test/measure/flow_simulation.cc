@@ -10,17 +10,17 @@
 #include <string>
 #include <utility>
 
-#include "base/merged_flow.h"
+#include "exchange/tree.h"
+#include "summary/flow_exchange.h"
+#include "summary/merged_flow.h"
 #include "test/measure/live_bytes.h"
 #include "tracer/mpi/periodic_grid.h"
-#include "writer/exchange/tree.h"
-#include "writer/job/flow_exchange.h"
 
 namespace refrain::simulation {
 namespace {
 
-using base::FlowGraph;
-using base::MergedFlow;
+using summary::FlowGraph;
+using summary::MergedFlow;
 using Partner = FlowGraph::Partner;
 
 constexpr unsigned kMostDimensions = 3;
@@ -36,17 +36,17 @@ class Letters {
  public:
   explicit Letters(std::uint32_t ranks) : ranks_(ranks) {}
 
-  class Rank final : public writer::Exchange {
+  class Rank final : public exchange::Exchange {
    public:
     Rank(Letters& letters, std::uint32_t rank) : letters_(letters), rank_(rank) {}
     std::uint32_t rank() const noexcept override { return rank_; }
     std::uint32_t size() const noexcept override { return letters_.ranks_; }
-    void send(std::uint32_t, const writer::Bytes& bytes) override {
+    void send(std::uint32_t, const exchange::Bytes& bytes) override {
       letters_.largest_ = std::max(letters_.largest_, bytes.size());
       letters_.sent_[rank_] = bytes;
     }
-    writer::Bytes receive(std::uint32_t from) override {
-      writer::Bytes bytes = std::move(letters_.sent_.extract(from).mapped());
+    exchange::Bytes receive(std::uint32_t from) override {
+      exchange::Bytes bytes = std::move(letters_.sent_.extract(from).mapped());
       letters_.received_ = std::max(letters_.received_, bytes.size());
       return bytes;
     }
@@ -61,7 +61,7 @@ class Letters {
 
  private:
   std::uint32_t ranks_;
-  std::map<std::uint32_t, writer::Bytes> sent_;
+  std::map<std::uint32_t, exchange::Bytes> sent_;
   std::size_t largest_ = 0;
   std::size_t received_ = 0;
 };
@@ -97,7 +97,7 @@ class Grid {
     graph.edges.push_back(edge(last, first, iterations - 1));
     add(graph, last, call("MPI_Finalize", 60), 1);
     normalize(graph);
-    return base::merged_flow(graph, rank, 2.5e9 + rank);
+    return summary::merged_flow(graph, rank, 2.5e9 + rank);
   }
 
  private:
@@ -193,7 +193,7 @@ FlowReport simulate_flow(std::uint32_t ranks, unsigned dimensions, bool differen
   report.clusters = all->clusters.size();
   for (const MergedFlow::Cluster& cluster : all->clusters)
     report.ranks_found += cluster.ranks.size();
-  report.file_bytes = base::to_text(*all).size();
+  report.file_bytes = summary::to_text(*all).size();
   return report;
 }
 

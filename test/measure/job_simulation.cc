@@ -11,15 +11,16 @@
 #include <optional>
 #include <utility>
 
+#include "exchange/tree.h"
 #include "test/measure/live_bytes.h"
-#include "writer/exchange/tree.h"
-#include "writer/job/message_settlement.h"
-#include "writer/job/mpi_comms.h"
-#include "writer/job/rank_cuts.h"
+#include "writer/agree/message_settlement.h"
+#include "writer/agree/rank_cuts.h"
+#include "writer/messages/mpi_comms.h"
 
 namespace refrain::simulation {
 namespace {
 
+using namespace exchange;
 using namespace writer;
 
 constexpr std::uint64_t kIterations = 1000;

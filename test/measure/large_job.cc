@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/profile/event_summary.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "writer/archive_writer.h"
 #include "writer/testing/job_builder.h"
 
@@ -95,14 +95,14 @@ void write_rank(const Shape& shape, std::uint32_t rank, const std::string& archi
 }
 
 // What the rows of a run with a summary would have: in each iteration what the schedule above says.
-base::IterationRows rows_of(const Shape& shape, const base::RunSummary& process,
-                            const base::RunSummary::Location& location) {
-  using base::TimeClass;
-  base::IterationRows rows;
+summary::IterationRows rows_of(const Shape& shape, const summary::RunSummary& process,
+                               const summary::RunSummary::Location& location) {
+  using summary::TimeClass;
+  summary::IterationRows rows;
   rows.rows.emplace_back().begin = process.begin;
   rows.rows.back().times[static_cast<std::size_t>(TimeClass::kUseful)] = kBegin;
   for (std::uint64_t i = 0; i < shape.iterations; ++i) {
-    base::IterationRows::Row row;
+    summary::IterationRows::Row row;
     row.begin = process.begin + kBegin + i * kIteration;
     row.loop = 0;
     row.first = i;
@@ -132,11 +132,11 @@ std::string add_summaries(const Shape& shape, const std::string& archive,
                           const std::string& loop) {
   analysis::EventSummary events = analysis::summarize_events(archive);
   if (!events.error.empty()) return events.error;
-  for (base::RunSummary& process : events.processes) {
+  for (summary::RunSummary& process : events.processes) {
     process.loops = {{1, loop}};
-    for (base::RunSummary::Location& location : process.locations)
+    for (summary::RunSummary::Location& location : process.locations)
       location.iterations = rows_of(shape, process, location);
-    if (std::string error = base::write_summary(archive, process); !error.empty())
+    if (std::string error = summary::write_summary(archive, process); !error.empty())
       return error;
   }
   return {};

@@ -18,8 +18,8 @@
 namespace refrain::test {
 namespace {
 
-using base::FlowGraph;
-using base::RunSummary;
+using summary::FlowGraph;
+using summary::RunSummary;
 using Partner = FlowGraph::Partner;
 using Kind = FlowGraph::Kind;
 
@@ -318,7 +318,7 @@ Problems check_flow(const Trace& trace, const std::vector<RunSummary>& summaries
   return problems;
 }
 
-Problems check_merged(const base::MergedFlow& flow,
+Problems check_merged(const summary::MergedFlow& flow,
                       const std::vector<RunSummary>& summaries) {
   Problems problems;
   const auto complain = [&](const std::string& what) { problems.push_back(what); };
@@ -342,7 +342,7 @@ Problems check_merged(const base::MergedFlow& flow,
         times[ends] += static_cast<double>(edge.time) * 1e9 / summary.ticks_per_second;
       }
   }
-  for (const base::FlowLink& link : base::links(flow)) {
+  for (const summary::FlowLink& link : summary::links(flow)) {
     const Ends ends{flow.nodes[link.sums.from], flow.nodes[link.sums.to]};
     const std::tuple merged{link.sums.count, link.sums.bytes_sent,
                             link.sums.bytes_received};

@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "base/merged_flow.h"
-#include "base/run_summary.h"
+#include "summary/merged_flow.h"
+#include "summary/run_summary.h"
 #include "test/support/left_out.h"
 #include "test/support/summary_checks.h"
 #include "test/support/trace.h"
@@ -19,11 +19,11 @@
 namespace refrain::test {
 
 // `of`: kSameRun or kOtherRun. `left_out`: as in check_summary(); it did not happen.
-Problems check_flow(const Trace& trace, const std::vector<base::RunSummary>& summaries,
+Problems check_flow(const Trace& trace, const std::vector<summary::RunSummary>& summaries,
                     SummaryOf of, const LeftOut& left_out = {});
 
 // That the job's graph is what its processes' graphs are together.
-Problems check_merged(const base::MergedFlow& flow,
-                      const std::vector<base::RunSummary>& summaries);
+Problems check_merged(const summary::MergedFlow& flow,
+                      const std::vector<summary::RunSummary>& summaries);
 
 }  // namespace refrain::test

@@ -13,8 +13,8 @@
 namespace refrain::test {
 namespace {
 
-using base::IterationRows;
-using base::RunSummary;
+using summary::IterationRows;
+using summary::RunSummary;
 
 constexpr std::size_t kMostProblems = 12;
 

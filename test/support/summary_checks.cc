@@ -14,7 +14,7 @@
 namespace refrain::test {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 
 struct Sums {
   std::uint64_t visits = 0, time = 0;

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "test/support/left_out.h"
 #include "test/support/trace.h"
 #include "test/support/trace_checks.h"
@@ -24,9 +24,9 @@ enum class Ended { kOrderly, kAnywhere };
 
 // `left_out`: by the filter of the summary's run; the archive is one without a filter. Predecessors of
 // what comes directly after such a region, or first in one, are not known then.
-Problems check_summary(const Trace& trace, const std::vector<base::RunSummary>& summaries,
-                       SummaryOf of, Ended ended = Ended::kOrderly,
-                       const LeftOut& left_out = {});
+Problems check_summary(const Trace& trace,
+                       const std::vector<summary::RunSummary>& summaries, SummaryOf of,
+                       Ended ended = Ended::kOrderly, const LeftOut& left_out = {});
 
 // How an archive's own summary is to be compared with its events.
 SummaryOf kind_of(const Trace& trace);

@@ -106,10 +106,10 @@ def try_root(name, folder, options):
         raise Wrong(f"removed: {before - after}")
     lines = [f"tools/install: {minutes:.1f} minutes, {len(before)} packages before, {len(after - before)} more"]
     must(root, user, compiled)
-    lines.append(traced(root, user, "", "./app 100"))
+    lines.append(traced(root, user, "", "./app 20000"))
     if mpicc:
         must(root, user, f"{mpicc} -O2 test/programs/mpi/ring.c -o ring -lm")
-        lines.append(traced(root, user, "mpirun -n 2", "./ring 100"))
+        lines.append(traced(root, user, "mpirun -n 2", "./ring 20000"))
     began = time.monotonic()
     must(root, user, "echo >>tools/command/info_command.cc && tools/install $HOME/.local")
     lines.append(f"again, after a change of one source: {time.monotonic() - began:.0f} s")

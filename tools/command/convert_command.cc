@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "convert/convert.h"
 #include "tools/command/progress_bar.h"
-#include "writer/convert/convert.h"
 
 namespace refrain::tools {
 

@@ -6,8 +6,8 @@
 
 #include "analysis/flow/control_flow.h"
 #include "analysis/flow/flow_view.h"
-#include "base/merged_flow.h"
 #include "base/new_file.h"
+#include "summary/merged_flow.h"
 #include "tools/command/progress_bar.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/drawing_output.h"
@@ -123,7 +123,7 @@ std::string GraphCommand::draw_events(Drawing& drawing) const {
   if (!std::filesystem::is_directory(folder, error))
     folder = std::filesystem::path(folder).parent_path().string();
   try {
-    const auto flow = base::read_merged_flow(folder);
+    const auto flow = summary::read_merged_flow(folder);
     if (!flow || flow->nodes.empty())
       return "'" + archive_ +
              "' has no event flow graph: it is made of MPI programs, unless with "

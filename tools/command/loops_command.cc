@@ -8,9 +8,9 @@
 #include "analysis/archive_info.h"
 #include "base/archive_files.h"
 #include "base/new_file.h"
-#include "loops/profile/loop_text.h"
-#include "loops/profile/raw_profile.h"
-#include "loops/samples/sample_file.h"
+#include "code_profile/loop_text.h"
+#include "code_profile/raw_profile.h"
+#include "code_profile/samples/sample_file.h"
 #include "tools/graph/drawing_output.h"
 #include "tools/graph/loop_drawing.h"
 #include "tools/graph/number_list.h"
@@ -28,12 +28,12 @@ bool starts_others(const std::string& command) {
          program.starts_with("hydra_");
 }
 
-loops::LoopProfile profile_of(const std::vector<std::string>& files) {
-  loops::ProfileBuilder builder;
-  std::vector<loops::RawProfile> launchers;
+code_profile::LoopProfile profile_of(const std::vector<std::string>& files) {
+  code_profile::ProfileBuilder builder;
+  std::vector<code_profile::RawProfile> launchers;
   std::size_t added = 0;
   for (const std::string& file : files) {
-    loops::RawProfile raw = loops::read_raw_profile(file);
+    code_profile::RawProfile raw = code_profile::read_raw_profile(file);
     if (starts_others(raw.command)) {
       launchers.push_back(std::move(raw));
       continue;
@@ -42,7 +42,7 @@ loops::LoopProfile profile_of(const std::vector<std::string>& files) {
     ++added;
   }
   if (added == 0)
-    for (const loops::RawProfile& raw : launchers) builder.add_process(raw);
+    for (const code_profile::RawProfile& raw : launchers) builder.add_process(raw);
   return builder.finish();
 }
 
@@ -52,15 +52,16 @@ bool is_archive(const std::string& path) {
 }
 
 // Of these processes alone. What is wrong with the list, or nothing.
-std::string choose(std::vector<loops::PlacedSamples>& processes, const std::string& ranks) {
+std::string choose(std::vector<code_profile::PlacedSamples>& processes,
+                   const std::string& ranks) {
   const auto wanted = parse_number_list(ranks);
   if (!wanted) return "'" + ranks + "' is no list of ranks, as 0-3,7";
   for (const NumberRange& range : *wanted)
-    if (std::ranges::none_of(processes, [&](const loops::PlacedSamples& process) {
+    if (std::ranges::none_of(processes, [&](const code_profile::PlacedSamples& process) {
           return process.process >= range.first && process.process <= range.last;
         }))
       return "there are no samples of rank " + std::to_string(range.first);
-  std::erase_if(processes, [&](const loops::PlacedSamples& process) {
+  std::erase_if(processes, [&](const code_profile::PlacedSamples& process) {
     return std::ranges::none_of(*wanted, [&](const NumberRange& range) {
       return process.process >= range.first && process.process <= range.last;
     });
@@ -133,7 +134,8 @@ std::string LoopsCommand::print_exact(const std::vector<std::string>& files) {
 std::string LoopsCommand::print_samples(const std::string& archive) {
   try {
     const std::string folder = base::archive_folder(archive);
-    std::vector<loops::PlacedSamples> processes = loops::read_sample_files(folder);
+    std::vector<code_profile::PlacedSamples> processes =
+        code_profile::read_sample_files(folder);
     if (processes.empty())
       return base::holds_archive(folder)
                  ? "'" + archive + "' was not sampled; 'refrain run --loops' samples"
@@ -149,7 +151,7 @@ std::string LoopsCommand::print_samples(const std::string& archive) {
   }
 }
 
-std::string LoopsCommand::print(const loops::LoopProfile& profile) const {
+std::string LoopsCommand::print(const code_profile::LoopProfile& profile) const {
   for (const std::string& complaint : profile.complaints)
     std::fprintf(stderr, "refrain: %s\n", complaint.c_str());
   std::string text;
@@ -158,12 +160,12 @@ std::string LoopsCommand::print(const loops::LoopProfile& profile) const {
                     overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
-std::string LoopsCommand::text_of(const loops::LoopProfile& profile,
+std::string LoopsCommand::text_of(const code_profile::LoopProfile& profile,
                                   std::string& text) const {
   if (json_) {
-    text = loops::profile_json(profile, share_ / 100);
+    text = code_profile::profile_json(profile, share_ / 100);
   } else if (format_.empty()) {
-    text = loops::flat_text(profile, share_ / 100);
+    text = code_profile::flat_text(profile, share_ / 100);
   } else {
     return tools::text_of(loop_drawing(profile, share_ / 100), format_, text);
   }

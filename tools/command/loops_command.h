@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "loops/profile/loop_profile.h"
+#include "code_profile/loop_profile.h"
 #include "tools/command/subcommand.h"
 
 namespace refrain::tools {
@@ -25,8 +25,8 @@ class LoopsCommand final : public Subcommand {
   // What went wrong, or nothing.
   std::string print_exact(const std::vector<std::string>& files);
   std::string print_samples(const std::string& archive);
-  std::string print(const loops::LoopProfile& profile) const;
-  std::string text_of(const loops::LoopProfile& profile, std::string& text) const;
+  std::string print(const code_profile::LoopProfile& profile) const;
+  std::string text_of(const code_profile::LoopProfile& profile, std::string& text) const;
 
   std::vector<std::string> words_;  // an archive, files, or the program and its arguments
   bool exact_ = false;

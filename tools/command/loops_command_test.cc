@@ -11,16 +11,16 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "loops/samples/sample_file.h"
+#include "code_profile/samples/sample_file.h"
 #include "test/support/files.h"
 #include "tools/output/sampled_loops.h"
 
 namespace refrain::tools::loops_command_test {
 namespace {
 
-using loops::PlacedSamples;
-using loops::SampleNode;
-using loops::SamplePlace;
+using code_profile::PlacedSamples;
+using code_profile::SampleNode;
+using code_profile::SamplePlace;
 
 // main with a loop, 30 of 40 samples in it.
 PlacedSamples samples(std::uint32_t process) {
@@ -90,8 +90,8 @@ Answer loops_of(std::vector<std::string> arguments) {
 
 std::string archive_in(const test::TemporaryFolder& folder) {
   const std::string archive = folder.path().string();
-  REQUIRE(loops::write_sample_file(archive, samples(0)).empty());
-  REQUIRE(loops::write_sample_file(archive, samples(1)).empty());
+  REQUIRE(code_profile::write_sample_file(archive, samples(0)).empty());
+  REQUIRE(code_profile::write_sample_file(archive, samples(1)).empty());
   return archive;
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("refrain loops: detected loops - of one place added up, those in it le
   add(1, -1, 7, 5000, 2);  // of which there are no samples
   add(6, 5, 7, 1);
   add(5, 6, 11, 1);  // a circle
-  const loops::LoopProfile profile = sampled_loops({samples(0), samples(1)}, info);
+  const code_profile::LoopProfile profile = sampled_loops({samples(0), samples(1)}, info);
   REQUIRE(profile.detected.size() == 1);
   CHECK(profile.detected[0].number == 1);
   CHECK(profile.detected[0].line == 7);
@@ -185,7 +185,7 @@ TEST_CASE("refrain loops: archives without samples, or with damaged ones - one l
   std::ofstream(folder / "traces.otf2") << "";
   refused({archive}, "was not sampled; 'refrain run --loops' samples");
   archive_in(folder);
-  const std::string file = loops::sample_file_path(archive, 1);
+  const std::string file = code_profile::sample_file_path(archive, 1);
   const std::string whole = test::read_file(file);
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, whole.size() / 2}) {
     std::ofstream(file) << whole.substr(0, length);
@@ -193,7 +193,7 @@ TEST_CASE("refrain loops: archives without samples, or with damaged ones - one l
   }
   PlacedSamples other = samples(1);
   other.period_ns = 1;
-  REQUIRE(loops::write_sample_file(archive, other).empty());
+  REQUIRE(code_profile::write_sample_file(archive, other).empty());
   refused({archive}, "another rate");
 }
 

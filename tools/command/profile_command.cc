@@ -20,10 +20,10 @@ namespace refrain::tools {
 namespace {
 
 // Archives name processes, not programs: their call paths begin with one program all the same.
-std::vector<base::RunSummary> cube_summaries(ProfiledRun& run) {
-  std::vector<base::RunSummary> out = std::move(run.summaries);
+std::vector<summary::RunSummary> cube_summaries(ProfiledRun& run) {
+  std::vector<summary::RunSummary> out = std::move(run.summaries);
   const std::string program = run.command.substr(0, run.command.find(' '));
-  for (base::RunSummary& summary : out)
+  for (summary::RunSummary& summary : out)
     if (run.from_events) summary.program = program.empty() ? "program" : program;
   return out;
 }

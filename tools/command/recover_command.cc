@@ -13,12 +13,12 @@
 
 #include "analysis/run_totals.h"
 #include "base/version.h"
+#include "convert/formats.h"
 #include "spool/collected_spools.h"
 #include "spool/recording_process.h"
 #include "spool/spool_place.h"
 #include "tools/output/info_screen.h"
 #include "writer/archive_writer.h"
-#include "writer/convert/formats.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {

@@ -87,7 +87,7 @@ TEST_CASE("Control flow drawing: edges - weights by the logarithm of the count")
 }
 
 TEST_CASE("Control flow drawing: processes - ranks, or ranks and threads") {
-  std::vector<base::RunSummary> summaries;
+  std::vector<summary::RunSummary> summaries;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     MadeUpProcess process(rank, 1);
     process.run(0, rank == 3 ? "(2 step . )" : "(3 step . )");
@@ -154,7 +154,7 @@ TEST_CASE("Control flow drawing: names that are long or no text") {
 }
 
 TEST_CASE("Ranks: a choice, and what is wrong with one") {
-  std::vector<base::RunSummary> summaries;
+  std::vector<summary::RunSummary> summaries;
   for (const std::uint32_t rank : {0, 1, 2, 5}) {
     MadeUpProcess process(rank, rank == 1 ? 2 : 1);
     process.run(0, "step .");

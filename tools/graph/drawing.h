@@ -1,7 +1,7 @@
 // A graph to draw: nodes and edges with their texts, colours and numbers; what kind of graph it is of
 // no matter.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, between control_flow_drawing.h, or another that makes
+// Place in the flow: ARCHITECTURE.md, stage 7, between control_flow_drawing.h, or another that makes
 // one, and formats.h. Thread-safety: plain values. Units: in the names of values.
 // Texts are UTF-8 without control characters: clean_text() makes them so.
 #pragma once

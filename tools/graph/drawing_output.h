@@ -1,6 +1,6 @@
 // A drawing, or another text, to where the user wants it: a format, and a file or standard output.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, after a drawing was made. Thread-safety: none needed.
+// Place in the flow: ARCHITECTURE.md, stage 7, after a drawing was made. Thread-safety: none needed.
 // Errors: one line. Cost: of svg, Graphviz' layout (analysis/flow/graphviz.h).
 #pragma once
 

@@ -11,9 +11,9 @@
 namespace refrain::tools {
 namespace {
 
-using base::FlowGraph;
-using base::FlowLink;
-using base::MergedFlow;
+using summary::FlowGraph;
+using summary::FlowLink;
+using summary::MergedFlow;
 
 constexpr std::size_t kFewNames = 8;
 

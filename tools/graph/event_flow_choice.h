@@ -1,6 +1,6 @@
 // What of an event flow graph is drawn: every signature, or what a caller has inside.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, between base/merged_flow.h and event_flow_drawing.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, between summary/merged_flow.h and event_flow_drawing.h.
 // Source: Fuerlinger/Skinner, section 4 and Fig. 6. Thread-safety: pure. Cost: nodes and edges x log.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/merged_flow.h"
+#include "summary/merged_flow.h"
 
 namespace refrain::tools {
 
@@ -27,8 +27,8 @@ struct EventFlowChoice {
 
 // Of the nodes that these edges have. `caller`: "file:line", as a whole, or else a part of it; in recursion the
 // outermost. Empty: a group for each node.
-EventFlowChoice choose_events(const base::MergedFlow& flow,
-                              const std::vector<base::FlowLink>& links,
+EventFlowChoice choose_events(const summary::MergedFlow& flow,
+                              const std::vector<summary::FlowLink>& links,
                               const std::string& caller);
 
 }  // namespace refrain::tools

@@ -15,9 +15,9 @@
 namespace refrain::tools {
 namespace {
 
-using base::FlowGraph;
-using base::FlowLink;
-using base::MergedFlow;
+using summary::FlowGraph;
+using summary::FlowLink;
+using summary::MergedFlow;
 
 std::string size_text(const FlowGraph::Node& node) {
   if (node.size_greatest == 0) return {};
@@ -44,7 +44,7 @@ class EventFlowDrawer {
   EventFlowDrawer(const MergedFlow& flow, const EventFlowOptions& options)
       : flow_(flow),
         clusters_(options.clusters),
-        links_(base::links(flow, options.clusters)),
+        links_(summary::links(flow, options.clusters)),
         choice_(choose_events(flow, links_, options.caller)),
         caller_(options.caller) {
     sums_.resize(choice_.groups.size());
@@ -152,7 +152,7 @@ class EventFlowDrawer {
     const std::string name =
         from.kind == FlowGraph::Kind::kOther ? "other events" : clean_text(from.name);
     to.lines = {name};
-    const std::string partners = base::partners_text(from.to, from.from);
+    const std::string partners = summary::partners_text(from.to, from.from);
     const std::string size = size_text(from);
     if (!from.site.empty()) to.lines.push_back(clean_text(from.site));
     if (!partners.empty()) to.lines.push_back(partners);
@@ -246,7 +246,7 @@ class EventFlowDrawer {
   }
 
   void legend() {
-    base::RankSet ranks;
+    summary::RankSet ranks;
     std::string alike;
     std::vector<std::size_t> chosen = clusters_;
     if (chosen.empty()) {
@@ -318,8 +318,8 @@ std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& 
   std::vector<bool> found(wanted->size());
   for (std::size_t i = 0; i < flow.clusters.size(); ++i) {
     bool has = false;
-    base::RankSet::Runs runs(flow.clusters[i].ranks);
-    for (base::RankSet::Run run; runs.next(run);)
+    summary::RankSet::Runs runs(flow.clusters[i].ranks);
+    for (summary::RankSet::Run run; runs.next(run);)
       for (std::size_t part = 0; part < wanted->size(); ++part) {
         const NumberRange& range = (*wanted)[part];
         if (range.last < run.first || range.first >= run.first + run.count) continue;

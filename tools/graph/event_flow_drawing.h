@@ -1,6 +1,6 @@
 // The event flow graph of a job as a drawing: texts, colours by time, edges with their weights.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, after base/merged_flow.h; before formats.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after summary/merged_flow.h; before formats.h.
 // Source: Fuerlinger/Skinner, section 3 and Fig. 3: an edge's label is "9x (0,2)", how often, and on which
 // ranks; section 4 and Fig. 6: what a caller has inside. Thread-safety: pure. What the values are called:
 // docs/graph.md.
@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "base/merged_flow.h"
+#include "summary/merged_flow.h"
 #include "tools/graph/drawing.h"
 
 namespace refrain::tools {
 
 // Indices of the clusters that have one of these ranks, "0-3,7"; empty: all. `error`: one line.
-std::vector<std::size_t> clusters_of(const base::MergedFlow& flow, const std::string& ranks,
-                                     std::string& error);
+std::vector<std::size_t> clusters_of(const summary::MergedFlow& flow,
+                                     const std::string& ranks, std::string& error);
 
 struct EventFlowOptions {
   std::vector<std::size_t> clusters{};  // indices; none: all
@@ -31,7 +31,7 @@ struct EventFlowOptions {
 };
 
 // `error`: one line, if there is no such caller.
-Drawing event_flow_drawing(const base::MergedFlow& flow, const EventFlowOptions& options,
+Drawing event_flow_drawing(const summary::MergedFlow& flow, const EventFlowOptions& options,
                            std::string& error);
 
 }  // namespace refrain::tools

@@ -7,8 +7,8 @@
 namespace refrain::tools::event_flow_drawing_test {
 namespace {
 
-using base::FlowGraph;
-using base::MergedFlow;
+using summary::FlowGraph;
+using summary::MergedFlow;
 using Lines = std::vector<std::string>;
 
 // Ranks 0 and 2 receive ten times, ranks 1 and 3 send; as in the paper's Fig. 3.
@@ -27,7 +27,7 @@ MergedFlow pairs() {
     graph.edges = {{.from = 0, .to = 1, .count = 1, .time = 500},
                    {.from = 1, .to = 2, .count = 1, .time = 10},
                    {.from = 2, .to = 2, .count = 9, .time = 90, .bytes_sent = 9000}};
-    base::normalize(graph);
+    summary::normalize(graph);
     all = merge(std::move(all), merged_flow(graph, rank, 1e9));
   }
   return all;
@@ -117,8 +117,8 @@ MergedFlow nested_calls() {
                  {.from = 4, .to = 2, .count = 3, .time = 60},
                  {.from = 2, .to = 3, .count = 2, .time = 20},
                  {.from = 2, .to = 5, .count = 1, .time = 5}};
-  base::normalize(graph);
-  return base::merged_flow(graph, 0, 1e9);
+  summary::normalize(graph);
+  return summary::merged_flow(graph, 0, 1e9);
 }
 
 Lines dotted(const Drawing& drawing) {
@@ -183,8 +183,8 @@ TEST_CASE("EventFlowDrawing: a caller - in recursion the outermost") {
                   .name = "MPI_Send",
                   .callers = {"tree.c:7", "tree.c:7", "main.c:2"}}};
   graph.edges = {{.from = 0, .to = 1, .count = 1}};
-  const Drawing drawing =
-      event_flow_drawing(base::merged_flow(graph, 0, 1e9), {.caller = "tree.c:7"}, error);
+  const Drawing drawing = event_flow_drawing(summary::merged_flow(graph, 0, 1e9),
+                                             {.caller = "tree.c:7"}, error);
   CHECK(error.empty());
   CHECK(texts(drawing) == Lines{"start", "calls from tree.c:7, 1 signature, 1x, 0 ns",
                                 "start > calls from tree.c:7: 1x (0)"});

@@ -1,6 +1,6 @@
 // A drawing as text: Graphviz' dot, GraphML, JSON. docs/graph.md describes the last two.
 //
-// Place in the flow: ARCHITECTURE.md, step 12, after a drawing was made; dot also goes to graphviz.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after a drawing was made; dot also goes to graphviz.h.
 // Thread-safety: pure.
 #pragma once
 

@@ -5,22 +5,23 @@
 namespace refrain::tools {
 namespace {
 
-double part_of(const loops::Counts& counts, const loops::LoopProfile& profile) {
-  const std::uint64_t all = profile.total[loops::kInstructions];
-  return all == 0
-             ? 0
-             : static_cast<double>(counts[loops::kInstructions]) / static_cast<double>(all);
+double part_of(const code_profile::Counts& counts,
+               const code_profile::LoopProfile& profile) {
+  const std::uint64_t all = profile.total[code_profile::kInstructions];
+  return all == 0 ? 0
+                  : static_cast<double>(counts[code_profile::kInstructions]) /
+                        static_cast<double>(all);
 }
 
-Drawing::Node drawn(const loops::LoopProfile& profile, std::uint32_t at) {
-  const loops::Node& node = profile.nodes[at];
+Drawing::Node drawn(const code_profile::LoopProfile& profile, std::uint32_t at) {
+  const code_profile::Node& node = profile.nodes[at];
   const double total = part_of(node.total, profile), self = part_of(node.self, profile);
   Drawing::Node out;
   out.id = fmt::format("n{}", at);
   out.shape = node.is_loop ? Drawing::Shape::kOval : Drawing::Shape::kBox;
-  out.lines = {clean_text(loops::name_of(node)),
+  out.lines = {clean_text(code_profile::name_of(node)),
                fmt::format("{:.1f} % total, {:.1f} % self", 100 * total, 100 * self)};
-  const bool sampled = profile.unit == loops::Unit::kSamples;
+  const bool sampled = profile.unit == code_profile::Unit::kSamples;
   if (node.is_loop && !sampled)
     out.lines.push_back(
         fmt::format("{} entries, {} iterations", node.entries, node.iterations));
@@ -35,18 +36,18 @@ Drawing::Node drawn(const loops::LoopProfile& profile, std::uint32_t at) {
     return out;
   }
   out.values.emplace_back(node.is_loop ? "entries" : "calls", node.entries);
-  out.values.emplace_back("total_instructions", node.total[loops::kInstructions]);
-  out.values.emplace_back("self_instructions", node.self[loops::kInstructions]);
+  out.values.emplace_back("total_instructions", node.total[code_profile::kInstructions]);
+  out.values.emplace_back("self_instructions", node.self[code_profile::kInstructions]);
   if (node.is_loop) out.values.emplace_back("iterations", node.iterations);
   return out;
 }
 
 }  // namespace
 
-Drawing loop_drawing(const loops::LoopProfile& profile, double share) {
+Drawing loop_drawing(const code_profile::LoopProfile& profile, double share) {
   Drawing out;
   out.kind = "loops";
-  const bool sampled = profile.unit == loops::Unit::kSamples;
+  const bool sampled = profile.unit == code_profile::Unit::kSamples;
   out.legend = {sampled ? "Loops are oval, functions boxes; parts of all samples"
                         : "Loops are oval, functions boxes; parts of all instructions"};
   std::vector<std::uint32_t> place(profile.nodes.size(), Drawing::kNone);
@@ -59,7 +60,7 @@ Drawing loop_drawing(const loops::LoopProfile& profile, double share) {
     out.notes.push_back(
         fmt::format("{} loops and functions with less than {:g} % are left out",
                     profile.nodes.size() - out.nodes.size(), 100 * share));
-  for (const loops::Edge& edge : profile.edges) {
+  for (const code_profile::Edge& edge : profile.edges) {
     const std::uint32_t from = place[edge.from], to = place[edge.to];
     if (from == Drawing::kNone || to == Drawing::kNone) continue;
     Drawing::Edge& drawn = out.edges.emplace_back();
@@ -73,7 +74,7 @@ Drawing loop_drawing(const loops::LoopProfile& profile, double share) {
     }
     drawn.lines = {fmt::format("{}x", edge.count)};
     drawn.values = {{"count", edge.count},
-                    {"total_instructions", edge.total[loops::kInstructions]}};
+                    {"total_instructions", edge.total[code_profile::kInstructions]}};
   }
   return out;
 }

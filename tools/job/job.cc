@@ -67,14 +67,14 @@ std::string Job::join(std::unique_ptr<Job>& job, bool& first) {
   return {};
 }
 
-void Job::send(std::uint32_t to, const writer::Bytes& bytes) {
+void Job::send(std::uint32_t to, const exchange::Bytes& bytes) {
   check(link_.send(static_cast<int>(to), bytes.data(), bytes.size()));
 }
 
-writer::Bytes Job::receive(std::uint32_t from) {
+exchange::Bytes Job::receive(std::uint32_t from) {
   std::size_t length = 0;
   check(link_.expect(static_cast<int>(from), &length));
-  writer::Bytes bytes(length);
+  exchange::Bytes bytes(length);
   check(link_.receive(static_cast<int>(from), bytes.data(), length));
   return bytes;
 }

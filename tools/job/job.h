@@ -9,12 +9,12 @@
 #include <memory>
 #include <string>
 
+#include "exchange/exchange.h"
 #include "tools/job/job_link.h"
-#include "writer/exchange/exchange.h"
 
 namespace refrain::tools {
 
-class Job final : public writer::Exchange {
+class Job final : public exchange::Exchange {
  public:
   // No job: this process was started alone. Of an error, all processes have the same one, and `first` is one of them.
   static std::string join(std::unique_ptr<Job>& job, bool& first);
@@ -26,8 +26,8 @@ class Job final : public writer::Exchange {
 
   std::uint32_t rank() const noexcept override { return static_cast<std::uint32_t>(rank_); }
   std::uint32_t size() const noexcept override { return static_cast<std::uint32_t>(size_); }
-  void send(std::uint32_t to, const writer::Bytes& bytes) override;
-  writer::Bytes receive(std::uint32_t from) override;
+  void send(std::uint32_t to, const exchange::Bytes& bytes) override;
+  exchange::Bytes receive(std::uint32_t from) override;
 
   // By all, as the last: rank 0's exit status.
   int leave(int status);

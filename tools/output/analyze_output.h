@@ -1,6 +1,6 @@
 // An analysis of waits as text and as JSON, as `refrain analyze` prints it.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: pure. Formats: docs/analyze.md.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Formats: docs/analyze.md.
 #pragma once
 
 #include <cstddef>

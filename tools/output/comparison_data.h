@@ -1,6 +1,6 @@
 // What `refrain compare --json` says of two archives.
 //
-// Place in the flow: ARCHITECTURE.md, step 10, after analysis/comparison/comparison.h. Pure. Thread-safety: none
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/comparison/comparison.h. Pure. Thread-safety: none
 // needed. Units: each row names its own.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Texts in CSV, as RFC 4180 has them.
 //
-// Place in the flow: ARCHITECTURE.md, step 11. Pure.
+// Place in the flow: ARCHITECTURE.md, stage 6. Pure.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // What is in an archive as JSON, for scripts and reports; docs/info.md says what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, step 8, after analysis/archive_info.h. Pure. Thread-safety: none
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/archive_info.h. Pure. Thread-safety: none
 // needed. Units: in the names.
 #pragma once
 

@@ -138,13 +138,18 @@ class InfoScreen {
     const std::string limit = property(info_, "SETTING::LIMIT");
     if (limit == "0") return std::string("no limit (-n 0): everything is written") + of;
     const bool all = info_.events_written >= info_.events_seen;
-    std::string text = (all ? "nothing was skipped: no loop went far enough beyond " : "") +
+    std::string text = (all ? "nothing was skipped: after " : "") +
                        std::string("the first ") +
                        (limit.empty() ? std::string("iterations") : limit + " iterations");
     text += " of each loop";
     const std::string nested = property(info_, "SETTING::NESTED");
     if (!nested.empty()) text += " (nested=" + nested + ")";
-    if (all) return text;
+    if (all) {
+      const std::string shortest = property(info_, "SETTING::MIN_GAP");
+      return text + ", no gap would have been " +
+             (shortest.empty() ? "long enough" : "as long as " + shortest + " s") +
+             " (--min-gap)";
+    }
     text += ", what breaks the pattern, slow iterations; suspended in " +
             counted(info_.gaps, "gap", "gaps");
     return text;

@@ -1,6 +1,6 @@
 // What `refrain info` says of an archive, as lines that fit a terminal.
 //
-// Place in the flow: ARCHITECTURE.md, step 8, after analysis/archive_info.h.
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/archive_info.h.
 // By default no more than a screen: the run, what was written and why, what is missing, and the nest
 // of loops as an indented tree, of those that have at least a hundredth of the time. Several ranks
 // are one row a loop; where they differ, a row has the range.

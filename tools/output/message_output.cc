@@ -51,7 +51,7 @@ std::string size_text(const MessageRow& row) {
 }
 
 std::string partner_of(const MessageRow& row) {
-  return base::partners_text(row.to, row.from);
+  return summary::partners_text(row.to, row.from);
 }
 
 class MessageScreen {

@@ -169,7 +169,7 @@ ProfiledIterations read_iterations(const std::string& archive, std::size_t most_
   }
   try {
     run.profile = analysis::iteration_profile(
-        base::read_summaries(base::archive_folder(archive), base::Iterations::kRead),
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead),
         most_parts);
   } catch (const std::exception& problem) {
     run.error = problem.what();
@@ -203,8 +203,8 @@ std::string iterations_json(const ProfiledIterations& run) {
       rows.push_back(json_of(profile, row));
     out["locations"].push_back(
         {{"process", location.process},
-         {"rank",
-          location.rank == base::RunSummary::kNone ? Json(nullptr) : Json(location.rank)},
+         {"rank", location.rank == summary::RunSummary::kNone ? Json(nullptr)
+                                                              : Json(location.rank)},
          {"thread", location.thread},
          {"primary", location.primary},
          {"worker", location.worker},
@@ -228,7 +228,7 @@ std::string iterations_csv(const ProfiledIterations& run) {
       const bool known = row.loop < profile.loops.size();
       fmt::format_to(
           at, "{},{},{},{},{},{},{},{:.3f},{:.3f}", location.process,
-          location.rank == base::RunSummary::kNone ? "" : std::to_string(location.rank),
+          location.rank == summary::RunSummary::kNone ? "" : std::to_string(location.rank),
           location.thread, known ? std::to_string(profile.loops[row.loop].number) : "",
           csv_quoted(loop_name(profile, row.loop)), row.first, row.count, row.begin_ns,
           row.end_ns);

@@ -1,7 +1,7 @@
 // What `refrain profile --iterations` says: a screen, JSON for scripts, CSV for a heat map.
 // docs/profile.md says what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, step 11, after analysis/profile/iteration_profile.h.
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/iteration_profile.h.
 // Pure, but read_iterations(). Thread-safety: none needed. Units: in the names; widths in columns.
 #pragma once
 

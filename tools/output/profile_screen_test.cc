@@ -12,7 +12,7 @@
 namespace refrain::tools::profile_screen_test {
 namespace {
 
-using base::RunSummary;
+using summary::RunSummary;
 constexpr std::uint32_t kNone = RunSummary::kNone;
 
 RunSummary::Sums sums(std::uint64_t visits, std::uint64_t time) {

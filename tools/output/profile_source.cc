@@ -36,10 +36,10 @@ std::string read_facts(ProfiledRun& run) {
   return error;
 }
 
-analysis::MessageTables profile_graphs(const std::vector<base::RunSummary>& summaries) {
+analysis::MessageTables profile_graphs(const std::vector<summary::RunSummary>& summaries) {
   std::vector<analysis::ProcessMessages> processes;
   processes.reserve(summaries.size());
-  for (const base::RunSummary& summary : summaries)
+  for (const summary::RunSummary& summary : summaries)
     processes.push_back(analysis::messages_of(summary));
   return analysis::message_tables(processes);
 }
@@ -57,7 +57,8 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
     return run;
   }
   try {
-    if (!from_events) run.summaries = base::read_summaries(base::archive_folder(archive));
+    if (!from_events)
+      run.summaries = summary::read_summaries(base::archive_folder(archive));
   } catch (const std::exception& problem) {
     run.error = problem.what();
     return run;

@@ -1,6 +1,6 @@
 // A run's profile and what else `refrain profile` says of it, read from an archive.
 //
-// Place in the flow: ARCHITECTURE.md, step 11. Thread-safety: one call a process at a time.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: one call a process at a time.
 // Errors: one line. Ownership: plain values.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "analysis/profile/message_tables.h"
 #include "analysis/profile/profile_totals.h"
 #include "analysis/profile/run_profile.h"
-#include "base/run_summary.h"
 #include "reader/archive_stream.h"
+#include "summary/run_summary.h"
 
 namespace refrain::tools {
 
@@ -29,7 +29,7 @@ struct ProfiledRun {
   analysis::RunProfile profile;
   analysis::ProfileTotals totals;
   analysis::MessageTables messages;
-  std::vector<base::RunSummary>
+  std::vector<summary::RunSummary>
       summaries;  // of all processes, as read or as made of events
 };
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "loops/samples/detected_loops.h"
-#include "loops/samples/sampled_profile.h"
+#include "code_profile/samples/detected_loops.h"
+#include "code_profile/samples/sampled_profile.h"
 
 namespace refrain::tools {
 namespace {
@@ -15,12 +15,14 @@ constexpr std::size_t kDeepest = 1000;
 
 // What the detector found in these processes, by the place in the source. Where the loop around another one has the same
 // place (iterations of several kinds in turn), only the outer one.
-std::vector<loops::DetectedLoop> detected_in(
-    const std::vector<loops::PlacedSamples>& processes, const analysis::ArchiveInfo& info) {
+std::vector<code_profile::DetectedLoop> detected_in(
+    const std::vector<code_profile::PlacedSamples>& processes,
+    const analysis::ArchiveInfo& info) {
   std::set<std::uint32_t> sampled;
-  for (const loops::PlacedSamples& process : processes) sampled.insert(process.process);
+  for (const code_profile::PlacedSamples& process : processes)
+    sampled.insert(process.process);
   using Place = std::pair<std::string, std::uint32_t>;
-  std::map<Place, loops::DetectedLoop> by_place;
+  std::map<Place, code_profile::DetectedLoop> by_place;
   const auto place_of = [](const analysis::PhaseInfo& phase) {
     return Place{phase.file, phase.line};
   };
@@ -43,7 +45,7 @@ std::vector<loops::DetectedLoop> detected_in(
     if (phase.line == 0 || phase.iterations == 0 || !sampled.contains(phase.process) ||
         lies_in_itself(phase))
       continue;
-    loops::DetectedLoop& loop = by_place[place_of(phase)];
+    code_profile::DetectedLoop& loop = by_place[place_of(phase)];
     if (loop.iterations == 0) {
       loop.number = phase.id;
       loop.name = phase.name;
@@ -53,7 +55,7 @@ std::vector<loops::DetectedLoop> detected_in(
     loop.iterations += phase.iterations;
     loop.elapsed_ns += phase.total_ns;
   }
-  std::vector<loops::DetectedLoop> found;
+  std::vector<code_profile::DetectedLoop> found;
   found.reserve(by_place.size());
   for (auto& [place, loop] : by_place) found.push_back(std::move(loop));
   return found;
@@ -61,10 +63,12 @@ std::vector<loops::DetectedLoop> detected_in(
 
 }  // namespace
 
-loops::LoopProfile sampled_loops(const std::vector<loops::PlacedSamples>& processes,
-                                 const analysis::ArchiveInfo& info) {
-  loops::LoopProfile profile = loops::sampled_profile(processes);
-  profile.detected = loops::joined_loops(profile, processes, detected_in(processes, info));
+code_profile::LoopProfile sampled_loops(
+    const std::vector<code_profile::PlacedSamples>& processes,
+    const analysis::ArchiveInfo& info) {
+  code_profile::LoopProfile profile = code_profile::sampled_profile(processes);
+  profile.detected =
+      code_profile::joined_loops(profile, processes, detected_in(processes, info));
   if (!info.error.empty())
     profile.complaints.push_back("which loops were detected is not known: " + info.error);
   return profile;

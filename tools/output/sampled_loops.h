@@ -1,19 +1,20 @@
 // The loops of the code of a sampled run, joined with those that the detector found while it ran.
 //
-// Place in the flow: after loops/samples, for `refrain loops` and a report, whose numbers are the same. Thread-safety: pure.
+// Place in the flow: after code_profile/samples, for `refrain loops` and a report, whose numbers are the same. Thread-safety: pure.
 // Errors: std::runtime_error where processes cannot be added up.
 #pragma once
 
 #include <vector>
 
 #include "analysis/archive_info.h"
-#include "loops/profile/loop_profile.h"
-#include "loops/samples/placed_samples.h"
+#include "code_profile/loop_profile.h"
+#include "code_profile/samples/placed_samples.h"
 
 namespace refrain::tools {
 
 // Of these processes; `info`: of their archive.
-loops::LoopProfile sampled_loops(const std::vector<loops::PlacedSamples>& processes,
-                                 const analysis::ArchiveInfo& info);
+code_profile::LoopProfile sampled_loops(
+    const std::vector<code_profile::PlacedSamples>& processes,
+    const analysis::ArchiveInfo& info);
 
 }  // namespace refrain::tools

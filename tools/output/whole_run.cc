@@ -5,7 +5,7 @@
 #include "analysis/comparison/skip_plan.h"
 #include "analysis/comparison/skipping_sink.h"
 #include "base/archive_files.h"
-#include "base/run_summary.h"
+#include "summary/run_summary.h"
 #include "waits/wait_experiment.h"
 
 namespace refrain::tools {
@@ -25,8 +25,9 @@ std::string experiment_of_waits(const std::string& archive,
                                 const waits::WaitAnalysis& analysis,
                                 cube::Experiment& out) {
   try {
-    out = waits::experiment_of(analysis, base::read_summaries(base::archive_folder(archive),
-                                                              base::Iterations::kLeave));
+    out = waits::experiment_of(analysis,
+                               summary::read_summaries(base::archive_folder(archive),
+                                                       summary::Iterations::kLeave));
   } catch (const std::exception& problem) {
     return archive + ": " + problem.what();
   }
@@ -35,7 +36,7 @@ std::string experiment_of_waits(const std::string& archive,
 
 std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written) {
   try {
-    const auto summaries = base::read_summaries(base::archive_folder(archive));
+    const auto summaries = summary::read_summaries(base::archive_folder(archive));
     if (!summaries.empty())
       written.estimates =
           waits::estimate_waits(written, waits::calls_of(written, summaries));

@@ -1,7 +1,7 @@
 // What the waits of the whole run were: from an archive's summaries, or, to see how good that is, of an archive that is
 // whole, as if iterations had been left out.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: as analyze_archive(). Errors: one line.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: as analyze_archive(). Errors: one line.
 // Cost: reads the summaries; estimate_limited() the events twice more.
 #pragma once
 

@@ -59,7 +59,7 @@ std::string find_loop_tool() {
     return fs::exists(given, error) ? fs::absolute(given).string() : std::string();
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : {"../libexec/refrain/refrainloops-amd64-linux",
-                            "../loops/exact/refrainloops-amd64-linux"})
+                            "../code_profile/counter/refrainloops-amd64-linux"})
     if (fs::exists(here / place, error)) return (here / place).lexically_normal();
   return {};
 }

@@ -1,6 +1,6 @@
 // Which MPI a command's processes use, and so which library traces them.
 //
-// Place in the flow: ARCHITECTURE.md, step 1 (run_command.h). What the program names decides; where it names none
+// Place in the flow: ARCHITECTURE.md, stage 1 (run_command.h). What the program names decides; where it names none
 // (Python, plugins), whose launcher starts it, and of a Python what its mpi4py uses. Errors: one line that says what would work; what is not refused is
 // reported in one line, for the program does as it would untraced.
 #pragma once

@@ -1,4 +1,4 @@
-// Runs a program in valgrind with the tool that counts its loops (loops/exact).
+// Runs a program in valgrind with the tool that counts its loops (code_profile/counter).
 //
 // Nothing is installed for it: valgrind looks for its tools in the folder that VALGRIND_LIB names, and gets a
 // temporary one with links to its own files and to the tool.

@@ -1,7 +1,7 @@
 // Two runs side by side, for a report: what `refrain compare --json` says, and the differences in sentences, the largest
 // first.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after analysis/comparison/comparison.h. Thread-safety: one call a process at a time
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/comparison/comparison.h. Thread-safety: one call a process at a time
 // (libotf2's error callback). Errors: one line. Cost: reads each archive twice.
 #pragma once
 

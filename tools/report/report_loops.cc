@@ -8,17 +8,17 @@
 #include <utility>
 
 #include "base/archive_files.h"
-#include "loops/profile/candidates.h"
-#include "loops/profile/loop_text.h"
-#include "loops/samples/sample_file.h"
+#include "code_profile/candidates.h"
+#include "code_profile/loop_text.h"
+#include "code_profile/samples/sample_file.h"
 #include "tools/output/sampled_loops.h"
 
 namespace refrain::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using loops::Candidate;
-using loops::LoopProfile;
+using code_profile::Candidate;
+using code_profile::LoopProfile;
 
 // As `refrain loops --json` has it.
 constexpr double kLeastShareOfLoops = 0.01;
@@ -38,7 +38,7 @@ std::vector<Candidate> certain(const LoopProfile& profile) {
       static_cast<double>(profile.total[0]) - static_cast<double>(profile.sampling.missed);
   std::vector<Candidate> out;
   if (samples < kFewSamples) return out;
-  for (Candidate& candidate : loops::candidates(profile, kLeastShareOfLoops)) {
+  for (Candidate& candidate : code_profile::candidates(profile, kLeastShareOfLoops)) {
     const double share = share_of(profile, candidate);
     const double error = std::sqrt(share * (1 - share) / samples);
     if (share - 2 * error >= kLargeShare && !candidate.doubtful)
@@ -53,7 +53,7 @@ void add_finding(const LoopProfile& profile, std::vector<report::Finding>& findi
   std::string list;
   for (std::size_t i = 0; i < std::min(large.size(), kNamed); ++i)
     list += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                        loops::title_of(profile.nodes[large[i].node]),
+                        code_profile::title_of(profile.nodes[large[i].node]),
                         report::percent_text(share_of(profile, large[i])));
   const bool one = large.size() == 1;
   findings.push_back(
@@ -94,7 +94,7 @@ void keep_first(Json& value, std::size_t most) {
 
 ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
   ReportedLoops out;
-  out.value = loops::profile_value(profile, kLeastShareOfLoops);
+  out.value = code_profile::profile_value(profile, kLeastShareOfLoops);
   if (profile.nodes.size() > most) {
     keep_first(out.value, most);
     out.limits.push_back(
@@ -108,8 +108,8 @@ ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
 
 ReportedLoops report_loops(const std::string& archive, const analysis::ArchiveInfo& info) {
   try {
-    const std::vector<loops::PlacedSamples> processes =
-        loops::read_sample_files(base::archive_folder(archive));
+    const std::vector<code_profile::PlacedSamples> processes =
+        code_profile::read_sample_files(base::archive_folder(archive));
     if (processes.empty()) return {};
     return reported_loops(sampled_loops(processes, info));
   } catch (const std::exception& problem) {

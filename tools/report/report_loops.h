@@ -1,6 +1,6 @@
 // Of a report: the loops of the program's code, where stacks were sampled, and what the largest serial ones say.
 //
-// Place in the flow: ARCHITECTURE.md, step 16, after loops/samples. Format: docs/report-format.md. Thread-safety: pure, but for
+// Place in the flow: ARCHITECTURE.md, stage 7, after code_profile/samples. Format: docs/report-format.md. Thread-safety: pure, but for
 // the disk. Errors: one line, of a file of samples that cannot be read. Memory: by the places in the program, not by samples.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "analysis/archive_info.h"
 #include "analysis/report/finding.h"
-#include "loops/profile/loop_profile.h"
+#include "code_profile/loop_profile.h"
 
 namespace refrain::tools {
 
@@ -25,6 +25,7 @@ struct ReportedLoops {
 // `info`: of the archive.
 ReportedLoops report_loops(const std::string& archive, const analysis::ArchiveInfo& info);
 // Of loops and functions the first `most`, which are those with the largest totals.
-ReportedLoops reported_loops(const loops::LoopProfile& profile, std::size_t most = 4000);
+ReportedLoops reported_loops(const code_profile::LoopProfile& profile,
+                             std::size_t most = 4000);
 
 }  // namespace refrain::tools

@@ -4,14 +4,14 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "loops/samples/sample_file.h"
+#include "code_profile/samples/sample_file.h"
 #include "test/support/files.h"
 
 namespace refrain::tools::report_loops_test {
 namespace {
 
-using loops::LoopProfile;
-using loops::Node;
+using code_profile::LoopProfile;
+using code_profile::Node;
 
 Node function(const char* name, std::uint64_t self, std::uint64_t total) {
   Node node;
@@ -35,7 +35,7 @@ Node loop(std::uint32_t line, std::uint64_t self, std::uint64_t total) {
 // main with a loop of `share` percent, and below it one with a tenth of that.
 LoopProfile profile(std::uint64_t samples, std::uint64_t share) {
   LoopProfile out;
-  out.unit = loops::Unit::kSamples;
+  out.unit = code_profile::Unit::kSamples;
   out.sampling.period_ns = 10'000'000;
   out.sampling.taken = samples;
   const std::uint64_t in = samples * share / 100;
@@ -109,11 +109,11 @@ TEST_CASE("a report's loops: no samples, none; damaged ones, a line that says so
   const std::string archive = folder.path().string();
   CHECK(report_loops(archive, {}).error.empty());
   CHECK(report_loops(archive, {}).value.is_null());
-  loops::PlacedSamples samples;
+  code_profile::PlacedSamples samples;
   samples.period_ns = 10'000'000;
-  REQUIRE(loops::write_sample_file(archive, samples).empty());
+  REQUIRE(code_profile::write_sample_file(archive, samples).empty());
   CHECK(report_loops(archive, {}).value.at("format") == "refrain loops");
-  std::ofstream(loops::sample_file_path(archive, 0)) << "{\"format\":";
+  std::ofstream(code_profile::sample_file_path(archive, 0)) << "{\"format\":";
   const ReportedLoops damaged = report_loops(archive, {});
   CHECK_THAT(damaged.error, Catch::Contains("process-0.json"));
   CHECK(damaged.error.find('\n') == std::string::npos);

@@ -23,7 +23,7 @@
 #include "analysis/report/wait_findings.h"
 #include "analysis/report/wait_times.h"
 #include "base/archive_files.h"
-#include "base/merged_flow.h"
+#include "summary/merged_flow.h"
 #include "tools/output/analyze_output.h"
 #include "tools/output/info_data.h"
 #include "tools/output/message_output.h"
@@ -167,7 +167,8 @@ class RunReporter {
   void put_rows() {
     if (profiled_.from_events) return;
     const analysis::IterationProfile iterations = analysis::iteration_profile(
-        base::read_summaries(base::archive_folder(archive_), base::Iterations::kRead), 1);
+        summary::read_summaries(base::archive_folder(archive_), summary::Iterations::kRead),
+        1);
     const RunProfile& profile = profiled_.profile;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
     for (std::uint32_t i = 0; i < profile.locations.size(); ++i)
@@ -214,7 +215,7 @@ class RunReporter {
 
   void put_graphs() {
     report::add_control_flow(blocks_, key_, profiled_.profile, profiled_.totals);
-    const auto flow = base::read_merged_flow(base::archive_folder(archive_));
+    const auto flow = summary::read_merged_flow(base::archive_folder(archive_));
     if (flow) report::add_event_flow(blocks_, key_, *flow, profiled_.totals.time_ns);
   }
 

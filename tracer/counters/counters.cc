@@ -1,6 +1,6 @@
 // Counters: which of those asked for there are, and a reader of them for each thread.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Set up when the session starts, before any thread
+// Place in the flow: ARCHITECTURE.md, stage 2. Set up when the session starts, before any thread
 // has a recorder; each thread's reader is made when it gets one, and goes with it. What cannot be
 // counted here is reported in one line, and the rest is recorded.
 // An event set of PAPI has events of one component only, so a thread has one for each component.

@@ -1,7 +1,7 @@
 // The functions of PAPI that we use, looked up while the program runs: nothing of ours needs the
 // library.
 //
-// Place in the flow: ARCHITECTURE.md, step 2, beside counters.cc. Names, values and types are
+// Place in the flow: ARCHITECTURE.md, stage 2, beside counters.cc. Names, values and types are
 // those of PAPI 5 to 7 (papi.h).
 // Thread-safety: load() once; the functions as PAPI has them.
 #pragma once

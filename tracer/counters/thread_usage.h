@@ -1,6 +1,6 @@
 // What the system counts of a thread: page faults, context switches, migrations, times.
 //
-// Place in the flow: ARCHITECTURE.md, step 2, beside counters.cc. Values are those since the
+// Place in the flow: ARCHITECTURE.md, stage 2, beside counters.cc. Values are those since the
 // thread began, as getrusage and the scheduler have them.
 // Thread-safety: the thread itself. Cost: a system call or two a read, some hundred
 // nanoseconds; migrations a read of a file, some microseconds.

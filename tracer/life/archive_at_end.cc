@@ -8,14 +8,14 @@
 #include <string>
 
 #include "base/version.h"
+#include "convert/formats.h"
+#include "exchange/tree.h"
 #include "tracer/life/report_at_end.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/no_size_signal.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
 #include "writer/archive_writer.h"
-#include "writer/convert/formats.h"
-#include "writer/exchange/tree.h"
 #include "writer/summary.h"
 
 namespace refrain::runtime {
@@ -47,7 +47,7 @@ writer::WriteOptions options_of(const Session& session) {
 
 }  // namespace
 
-void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
+void write_archive_at_end(const Session& session, exchange::Exchange& exchange) {
   const recorder::NoLowDescriptors no_low_descriptors;
   const recorder::MoreDescriptors more_descriptors;
   const recorder::NoSizeSignal no_signal;
@@ -56,7 +56,7 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   try {
     options = options_of(session);
   } catch (const std::exception&) {
-    writer::fail_round(exchange);  // the others wait for this process
+    exchange::fail_round(exchange);  // the others wait for this process
     throw;
   }
   writer::WriteResult result = writer::write_archive_together(options, exchange);
@@ -90,7 +90,7 @@ void write_archive_at_end(const Session& session, writer::Exchange& exchange) {
   if (!report.empty()) say("report: " + report);
 }
 
-void take_part_in_archive(writer::Exchange& exchange) {
+void take_part_in_archive(exchange::Exchange& exchange) {
   const recorder::NoLowDescriptors no_low_descriptors;
   const recorder::MoreDescriptors more_descriptors;
   const recorder::NoSizeSignal no_signal;

@@ -220,7 +220,7 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
   return nullptr;
 }
 
-void write_and_report(const Session& session, writer::Exchange& exchange) noexcept {
+void write_and_report(const Session& session, exchange::Exchange& exchange) noexcept {
   try {
     write_archive_at_end(session, exchange);
   } catch (const std::exception& problem) {
@@ -393,7 +393,7 @@ void finish_recording() noexcept {
 
 bool has_job_archive() noexcept { return g_session != nullptr && !g_ended.load(); }
 
-void write_job_archive(writer::Exchange& exchange) noexcept {
+void write_job_archive(exchange::Exchange& exchange) noexcept {
   if (exchange.rank() == 0) {
     g_ended.store(true);
     return write_and_report(*g_session, exchange);
@@ -422,7 +422,7 @@ void end_session() noexcept {
   }
   finish_recording();
   if (session->job_size() == 1) {
-    writer::Alone alone;
+    exchange::Alone alone;
     return write_and_report(*session, alone);
   }
   // The others may still run: only MPI_Finalize brings them together.

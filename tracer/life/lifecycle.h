@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "writer/exchange/exchange.h"
+#include "exchange/exchange.h"
 
 namespace refrain::filters {
 struct Settings;
@@ -67,7 +67,7 @@ void finish_recording() noexcept;
 // Process 0, when all have done so: whether there is an archive to be written.
 bool has_job_archive() noexcept;
 // All, if process 0 said so; also those that were not traced.
-void write_job_archive(writer::Exchange& exchange) noexcept;
+void write_job_archive(exchange::Exchange& exchange) noexcept;
 
 // Ends the runtime that feeds the session, so that its last events come: called once, when the process
 // ends and the runtime has not reported its own end. Set by the event source that starts the session.

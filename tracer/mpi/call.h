@@ -1,6 +1,6 @@
 // A call of an MPI procedure by the program, from its enter to its leave.
 //
-// Place in the flow: ARCHITECTURE.md, step 2: what the generated wrappers (wrapper.tmpl) make
+// Place in the flow: ARCHITECTURE.md, stage 2: what the generated wrappers (wrapper.tmpl) make
 // first. The region's records and the agent's symbol are made here, what the call means in the
 // headers that meanings.h lists.
 //

@@ -1,6 +1,6 @@
 // The callers of the function that calls MPI: return addresses up the stack, as one hash.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A program that calls MPI through functions of
+// Place in the flow: ARCHITECTURE.md, stage 2. A program that calls MPI through functions of
 // its own has one call site for many; with a few of the frames above it in the symbol (setting
 // mpi_frames) these are distinguished.
 //

@@ -1,6 +1,6 @@
 // Numbers the messages of each channel.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A channel is source, destination, communicator and
+// Place in the flow: ARCHITECTURE.md, stage 2. A channel is source, destination, communicator and
 // tag; this process is one of its ends, so a counter is found by the other end, the
 // communicator's number, the tag and whether messages go out or come in.
 //

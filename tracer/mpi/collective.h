@@ -1,6 +1,6 @@
 // The meaning of collective calls: operation, communicator, root and bytes (collective_amounts.h).
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A collective over all processes of the job is an
+// Place in the flow: ARCHITECTURE.md, stage 2. A collective over all processes of the job is an
 // anchor: a moment of the run that all of them share, counted when it is complete, or, of
 // the non-blocking ones, when it begins (that all do in the same order).
 // Thread-safety: objects live on one thread's stack.

@@ -1,6 +1,6 @@
 // How much data a process sends and receives in a collective: as Score-P counts it.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. One function a shape of parameters, for the
+// Place in the flow: ARCHITECTURE.md, stage 2. One function a shape of parameters, for the
 // blocking, the non-blocking and the persistent procedure alike.
 //
 // The call counts as if each process sent its part to each that needs it, itself included.

@@ -1,6 +1,6 @@
 // The meaning of calls that make, name and free communicators and windows.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A new communicator is entered in the table
+// Place in the flow: ARCHITECTURE.md, stage 2. A new communicator is entered in the table
 // (communicators.h) and reported to the journal: kMpiComm and kMpiMembers by all members, the list of
 // members by the first, a topology by all. Communicators with processes of other jobs
 // (MPI_Comm_spawn, MPI_Comm_accept) stay unknown, their messages are not recorded.

@@ -1,6 +1,6 @@
 // The communicators (and windows) that the program has, found by their handles.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. The wrappers look handles up here.
+// Place in the flow: ARCHITECTURE.md, stage 2. The wrappers look handles up here.
 //
 // *Identity*: 64 bits that all members of a communicator compute alike, without any message:
 // a hash of its parent's identity, its members (ranks in MPI_COMM_WORLD, in order), the tag that

@@ -1,6 +1,6 @@
 // The meaning of calls that start, test, complete, cancel and free requests.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A call that completes requests overwrites their
+// Place in the flow: ARCHITECTURE.md, stage 2. A call that completes requests overwrites their
 // handles, so these are noted before. Where the program ignores statuses, our own are filled in:
 // they say what a receive got.
 // Thread-safety: objects live on one thread's stack. Cost: arrays of up to kInline requests

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/launcher.h"
-#include "base/mpi_time_class.h"
+#include "summary/time_class.h"
 #include "tracer/life/at_load.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/mpi/call.h"
@@ -115,13 +115,13 @@ std::string agree_on_archive(int rank) noexcept {
 
 // So that time in calls is of the same class in iterations as in a profile, and the filter knows them.
 void classify_procedures() noexcept {
-  static constinit std::array<base::TimeClass, kProcedureNumbers + 1> classes{};
-  classes.fill(base::TimeClass::kMpiManagement);
+  static constinit std::array<summary::TimeClass, kProcedureNumbers + 1> classes{};
+  classes.fill(summary::TimeClass::kMpiManagement);
   for (const ProcedureInfo& procedure : kProcedureTable) {
-    classes[procedure.number] = base::class_of_mpi(procedure.name);
+    classes[procedure.number] = summary::class_of_mpi(procedure.name);
     runtime::name_procedure(static_cast<std::uint16_t>(procedure.number), procedure.name);
   }
-  classes[kProcedureNumbers] = base::class_of_mpi(kPollsName);
+  classes[kProcedureNumbers] = summary::class_of_mpi(kPollsName);
   recorder::set_mpi_classes({classes.data(), static_cast<std::uint32_t>(classes.size())});
 }
 
@@ -249,7 +249,7 @@ Finalize::Finalize(Call& call) noexcept {
     JobExchange exchange(own);
     runtime::write_job_archive(exchange);
   } else if (rank == 0) {  // the program has all communicators that there are
-    writer::Alone alone;
+    exchange::Alone alone;
     runtime::write_job_archive(alone);
   }
 }

@@ -1,6 +1,6 @@
 // Start and end of MPI in the process, and so of recording.
 //
-// Place in the flow: ARCHITECTURE.md, steps 1 and 8. Nothing happens before the program's
+// Place in the flow: ARCHITECTURE.md, stages 1 and 6. Nothing happens before the program's
 // MPI_Init: a launcher or a shell that loads us leaves no files.
 // Thread-safety: one thread, as MPI asks for.
 #pragma once

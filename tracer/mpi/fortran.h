@@ -1,6 +1,6 @@
 // Calls that come through the Fortran library (libmpichfort; of Open MPI libmpi_mpifh and libmpi_usempif08).
 //
-// Place in the flow: ARCHITECTURE.md, step 2.
+// Place in the flow: ARCHITECTURE.md, stage 2.
 //
 // A Fortran program calls mpi_send_ (mpif.h, use mpi) or mpi_barrier_f08_ (use mpi_f08), which
 // the Fortran library defines. It calls the C procedures: MPICH's MPI_X for the former and for the

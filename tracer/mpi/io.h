@@ -1,6 +1,6 @@
 // The meaning of calls of MPI-IO: the bytes that were moved, as the status says.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Non-blocking ones are recorded when they are
+// Place in the flow: ARCHITECTURE.md, stage 2. Non-blocking ones are recorded when they are
 // complete, split ones at their end.
 // Thread-safety: objects live on one thread's stack.
 #pragma once

@@ -63,7 +63,7 @@ void JobExchange::skip(int from, std::uint64_t bytes) {
     receive_part(from, nowhere, std::min<std::uint64_t>(kMostBytes, bytes - at));
 }
 
-void JobExchange::send(std::uint32_t to, const writer::Bytes& bytes) {
+void JobExchange::send(std::uint32_t to, const exchange::Bytes& bytes) {
   const std::uint64_t length = bytes.size();
   const int peer = static_cast<int>(to);
   send_part(peer, &length, sizeof(length));
@@ -71,11 +71,11 @@ void JobExchange::send(std::uint32_t to, const writer::Bytes& bytes) {
     send_part(peer, bytes.data() + at, std::min(kMostBytes, bytes.size() - at));
 }
 
-writer::Bytes JobExchange::receive(std::uint32_t from) {
+exchange::Bytes JobExchange::receive(std::uint32_t from) {
   std::uint64_t length = 0;
   const int peer = static_cast<int>(from);
   receive_part(peer, &length, sizeof(length));
-  writer::Bytes bytes;
+  exchange::Bytes bytes;
   try {
     bytes.resize(length);
   } catch (const std::exception&) {

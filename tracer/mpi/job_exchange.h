@@ -1,7 +1,7 @@
 // The processes of the job talk to each other while their archive is made: an Exchange over
 // MPI.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; environment.cc makes one in MPI_Finalize,
+// Place in the flow: ARCHITECTURE.md, stage 5; environment.cc makes one in MPI_Finalize,
 // when all have stopped recording. Shape: each message is its length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
 // Errors: std::runtime_error where MPI fails; a message that there is no memory for is
 // received as an empty one, which no summary is. Cost: that of MPI's messages.
@@ -12,19 +12,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "exchange/exchange.h"
 #include "tracer/mpi/own_communicator.h"
-#include "writer/exchange/exchange.h"
 
 namespace refrain::mpi {
 
-class JobExchange final : public writer::Exchange {
+class JobExchange final : public exchange::Exchange {
  public:
   explicit JobExchange(const OwnCommunicator& own) noexcept;
 
   std::uint32_t rank() const noexcept override { return static_cast<std::uint32_t>(rank_); }
   std::uint32_t size() const noexcept override { return static_cast<std::uint32_t>(size_); }
-  void send(std::uint32_t to, const writer::Bytes& bytes) override;
-  writer::Bytes receive(std::uint32_t from) override;
+  void send(std::uint32_t to, const exchange::Bytes& bytes) override;
+  exchange::Bytes receive(std::uint32_t from) override;
 
  private:
   void send_part(int to, const void* data, std::size_t bytes);

@@ -1,6 +1,6 @@
 // KnownCalls: what was found of a call of the primary thread when it came this way before.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. In a loop the same calls come from the same sites,
+// Place in the flow: ARCHITECTURE.md, stage 2. In a loop the same calls come from the same sites,
 // with the same communicator and the same callers above them. What follows from that (the
 // communicator's entry, the symbol's number, the communication) is remembered here, so that it is
 // compared and not computed again.

@@ -1,6 +1,6 @@
 // Records of messages and of requests, and their counters and tables.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Between the meanings (p2p.h, completion.h,
+// Place in the flow: ARCHITECTURE.md, stage 2. Between the meanings (p2p.h, completion.h,
 // collective.h, ...) and the recorder.
 // Thread-safety: any thread. Cost: no allocation but where a table grows.
 #pragma once

@@ -1,7 +1,7 @@
 // <mpi.h> of the MPI library that the wrappers are built for, the C part of it, and what its ABI says that the
 // standard does not: numbers of handles, sizes of predefined types, the inside of a status.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. The only file that knows which MPI it is: MPICH's ABI (libmpich.so.12) or
+// Place in the flow: ARCHITECTURE.md, stage 2. The only file that knows which MPI it is: MPICH's ABI (libmpich.so.12) or
 // Open MPI's (libmpi.so.40). What the ABI of MPI-4 (libmpi_abi.so) asks for, see procedures.tsv.
 // Its declarations get default visibility, so that the program finds our definitions.
 #pragma once

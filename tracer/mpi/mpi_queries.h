@@ -1,7 +1,7 @@
 // What the wrappers ask MPI about its objects: local, and only about objects that a successful call
 // of the program has just used.
 //
-// Place in the flow: ARCHITECTURE.md, step 2.
+// Place in the flow: ARCHITECTURE.md, stage 2.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Other libraries, or the program itself, that define procedures of MPI, as profiling tools do
 // (MPI-4.0, section 15.2): which are called.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. The loader decides, once for each name, for the first
+// Place in the flow: ARCHITECTURE.md, stage 2. The loader decides, once for each name, for the first
 // one in this order: the program, what is preloaded, its libraries. Procedures that are taken before
 // Refrain's are not recorded: their wrappers call MPI by its PMPI_ names. So do Refrain's: wrappers
 // that come after it are not called. Messages and collectives of which some are not seen cannot be

@@ -1,6 +1,6 @@
 // A communicator of our own, of all processes: nothing that the program sends is taken for what is sent over it.
 //
-// Place in the flow: ARCHITECTURE.md, step 2: for the clocks (clocks.h) and the archive (job_exchange.h).
+// Place in the flow: ARCHITECTURE.md, stage 2: for the clocks (clocks.h) and the archive (job_exchange.h).
 // Transparency: it has the members of MPI_COMM_WORLD and nothing else of it. MPI_Comm_dup() would copy the program's
 // attributes, and so call its functions. It lives no longer than it is needed, because an MPI library may have few (MPICH
 // 2048), and what goes wrong is not shown to the program's error handler.

@@ -1,6 +1,6 @@
 // The meaning of point-to-point calls: sends, receives, probes, and requests that are made.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. See semantics.tsv for which call is which class;
+// Place in the flow: ARCHITECTURE.md, stage 2. See semantics.tsv for which call is which class;
 // what completes requests is in completion.h. All is recorded after the procedure was successful:
 // then its arguments are valid, and MPI can be asked about them.
 // Thread-safety: objects live on one thread's stack.

@@ -1,6 +1,6 @@
 // Unsuccessful polls in a row are coalesced: after the first ones, all others are one region.
 //
-// Place in the flow: ARCHITECTURE.md, step 2: asked by call.h where a call polls (Stream::kPolling).
+// Place in the flow: ARCHITECTURE.md, stage 2: asked by call.h where a call polls (Stream::kPolling).
 // A wait made of polls (`while (!flag) MPI_Test(...)`) repeats itself millions of times a second,
 // and their number is chance, so that it is no loop of the detector. They are treated like iterations:
 // the first N are written as they are, then one region is extended until the program does something

@@ -1,6 +1,6 @@
 // In which order receives of a channel were posted, where they are numbered in another.
 //
-// Place in the flow: ARCHITECTURE.md, step 2, beside channel_counters.h. MPI gives the messages
+// Place in the flow: ARCHITECTURE.md, stage 2, beside channel_counters.h. MPI gives the messages
 // of a channel to the receives that take them in the order in which these were posted. A
 // receive of any source or tag can be numbered only when it is known what it got, and by then
 // receives that were posted after it may have numbers, which may be in the spool. This says by

@@ -1,6 +1,6 @@
 // What is known of the program's requests, found by their handles.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Calls that make requests enter them here, calls
+// Place in the flow: ARCHITECTURE.md, stage 2. Calls that make requests enter them here, calls
 // that complete them take them out.
 //
 // Several requests may share a handle: MPICH and Open MPI give the same one to all operations that are complete

@@ -1,6 +1,6 @@
 // The meaning of one-sided calls: an operation on a window with its target and bytes.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Windows have numbers among those of the
+// Place in the flow: ARCHITECTURE.md, stage 2. Windows have numbers among those of the
 // communicators (communicator_calls.h). Operations are complete at the synchronisation that
 // follows, at one target or all. Epochs name a group: it is recorded where they begin and where they
 // end, as in Score-P's archives; a lock where it is requested and where it is released.

@@ -1,6 +1,6 @@
 // What the callbacks of the OMPT source share; private to tracer/ompt.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Team callbacks are in ompt_source.cc, those of
+// Place in the flow: ARCHITECTURE.md, stage 3. Team callbacks are in ompt_source.cc, those of
 // worksharing and synchronisation in sync_callbacks.cc, of devices in target_callbacks.cc, the others in
 // task_callbacks.cc.
 #pragma once

@@ -1,7 +1,7 @@
 // Event source for OpenMP: OMPT callbacks become records of the calling thread. Here the
 // start and the end, and the callbacks of threads and teams.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. The runtime finds ompt_start_tool() in us
+// Place in the flow: ARCHITECTURE.md, stage 2. The runtime finds ompt_start_tool() in us
 // (OMP_TOOL_LIBRARIES, LD_PRELOAD or a linked library), asks once, and calls back.
 #include "tracer/ompt/ompt_source.h"
 

@@ -1,6 +1,6 @@
 // Other OMPT tools: which one is used.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A runtime takes one tool (OpenMP 5.2, section 19.2.1): it
+// Place in the flow: ARCHITECTURE.md, stage 2. A runtime takes one tool (OpenMP 5.2, section 19.2.1): it
 // asks the first ompt_start_tool in the loader's order, then the libraries of
 // OMP_TOOL_LIBRARIES one by one, until one does not decline. Those after it are not asked.
 // Thread-safety: none; when the runtime starts. Cost: some ten microseconds.

@@ -1,6 +1,6 @@
 // What the source keeps with a parallel region and a task, in the one word that OMPT has for each.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. Pure encodings, no state.
+// Place in the flow: ARCHITECTURE.md, stage 2. Pure encodings, no state.
 //
 // A region's word (ompt_data_t of parallel_data): site << 48 | league << 47 | instance << 5 | kTeam* flags + a bit
 // that says "set", so that 0 means that the region is unknown to us. The instance of an

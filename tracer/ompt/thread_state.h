@@ -1,6 +1,6 @@
 // The OMPT source's own state of a thread: the teams it works in.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. One a thread, thread-local.
+// Place in the flow: ARCHITECTURE.md, stage 2. One a thread, thread-local.
 #pragma once
 
 #include <cstdint>

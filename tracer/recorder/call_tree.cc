@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "spool/ompt_values.h"
+#include "tracer/recorder/excluded_regions.h"
+#include "tracer/recorder/region_class.h"
 
 namespace refrain::recorder {
 
@@ -240,7 +242,7 @@ std::uint32_t CallTree::add_edge(std::uint32_t from, std::uint32_t to) noexcept 
 
 __attribute__((noinline)) void CallTree::keep_elsewhere(std::uint64_t ticks) noexcept {
   if (!is_open()) return;
-  constexpr auto kUnknown = static_cast<std::uint8_t>(base::TimeClass::kUnknown);
+  constexpr auto kUnknown = static_cast<std::uint8_t>(summary::TimeClass::kUnknown);
   if (elsewhere_++ == 0) {
     elsewhere_since_ = ticks;
     change_class(current()->cls, kUnknown, ticks);
@@ -254,7 +256,8 @@ __attribute__((noinline)) void CallTree::leave_elsewhere(std::uint64_t ticks) no
   if (!is_open() || --elsewhere_ != 0) return;
   const std::uint64_t end = std::max(ticks, elsewhere_since_);
   current()->time_elsewhere += end - elsewhere_since_;
-  change_class(static_cast<std::uint8_t>(base::TimeClass::kUnknown), current()->cls, end);
+  change_class(static_cast<std::uint8_t>(summary::TimeClass::kUnknown), current()->cls,
+               end);
   left_ticks_ = end;
   prediction_ = &links_[spool::kStrayEdge].next;
 }
@@ -389,6 +392,33 @@ void CallTree::mutex_released(const RecordWords& record) noexcept {
   if (tests_lock_) settle_test();
   if (has_block(mutex) && elsewhere_ != 0) leave_elsewhere(record.ticks);
   end(spool::kMutexAcquire, record.ticks);
+}
+
+// Address of the innermost parallel region around what lies in this one, 0: none.
+std::uint64_t CallTree::team_around(const Open* open) const noexcept {
+  while (open != stack_ &&
+         static_cast<std::uint8_t>(open->node->what) != spool::kImplicitTaskBegin)
+    --open;
+  return open->node->payload;
+}
+
+bool CallTree::is_filtered(const Open* open) const noexcept {
+  return open != stack_ &&
+         is_excluded({open->node->what, open->node->payload}, team_around(open - 1));
+}
+
+// Of a new node in the innermost open region. Time in what the filter leaves out is that of what lies around it; others
+// do not see it.
+std::uint8_t CallTree::class_of_node(CallKey key, CallKey before) const noexcept {
+  const std::uint8_t around = current()->cls;
+  const std::uint64_t team = team_around(top_);
+  if (is_excluded(key, team)) return around;
+  if (is_excluded(before, team)) before = {};
+  const Open* parent = top_;
+  while (is_filtered(parent)) --parent;
+  return static_cast<std::uint8_t>(
+      class_of_region(key, {parent->node->what, parent->node->payload},
+                      static_cast<summary::TimeClass>(around), before));
 }
 
 }  // namespace refrain::recorder

@@ -1,13 +1,13 @@
 // CallTree: exact counts and times of all regions of one location, by call path, and who came
 // before whom, whether events are written or not.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; part of ThreadRecorder. Layout: spool/call_tree_format.h,
+// Place in the flow: ARCHITECTURE.md, stage 3; part of ThreadRecorder. Layout: spool/call_tree_format.h,
 // which also has the source (Furlinger/Moore, section 2).
 //
 // What follows what is predicted: an edge remembers the edges that were taken after it. As an edge
 // knows its predecessor, too, patterns of two are predicted as well as those of one.
 //
-// Its regions are those of the archive (writer/process/record_interpreter.h): explicit tasks run
+// Its regions are those of the archive (writer/interpret/record_interpreter.h): explicit tasks run
 // nested, a critical region lies in the call that waits for it, events without duration are
 // regions of no time. In addition there is a node for the call that opens a team, around the
 // implicit task.
@@ -135,7 +135,7 @@ class CallTree {
 
   // The class of the thread's time now, and since when.
   std::uint8_t current_class() const noexcept {
-    return elsewhere_ != 0 ? static_cast<std::uint8_t>(base::TimeClass::kUnknown)
+    return elsewhere_ != 0 ? static_cast<std::uint8_t>(summary::TimeClass::kUnknown)
                            : class_in(current()->cls);
   }
   std::uint64_t class_since() const noexcept {
@@ -148,7 +148,7 @@ class CallTree {
   void began_late(std::uint64_t fork, std::uint64_t begin) noexcept {
     if (!is_open() || fork >= begin || is_in_filtered()) return;
     times_[spool::kOutsideClass] -= begin - fork;
-    times_[static_cast<std::size_t>(base::TimeClass::kThreadManagement)] += begin - fork;
+    times_[static_cast<std::size_t>(summary::TimeClass::kThreadManagement)] += begin - fork;
   }
 
  private:

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "base/time_class.h"
 #include "spool/iteration_rows_format.h"
+#include "summary/time_class.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/summary_area.h"
@@ -23,7 +23,7 @@ TEST_CASE("CallTree: left out by the filter - time is that of what is around") {
   spool::ClassSums times{};
   CallTree tree;
   REQUIRE(tree.open(area.begin(), area.size(), area.memory(), times.data()));
-  const auto time_of = [&](base::TimeClass cls) {
+  const auto time_of = [&](summary::TimeClass cls) {
     return times[static_cast<std::size_t>(cls)];
   };
   constexpr std::uint8_t kImplicit = 2;  // ompt_sync_region_barrier_implicit
@@ -45,10 +45,10 @@ TEST_CASE("CallTree: left out by the filter - time is that of what is around") {
     tree.leave(260);
     tree.leave(300);
     const bool out = team == kTeam;
-    CHECK(time_of(base::TimeClass::kUseful) == (out ? 80 : 10 + 80 + 40));
-    CHECK(time_of(base::TimeClass::kImbalance) == (out ? 40 : 60));
-    CHECK(time_of(base::TimeClass::kMpiManagement) == 10);
-    CHECK(time_of(base::TimeClass::kThreadManagement) == (out ? 0 : 10));
+    CHECK(time_of(summary::TimeClass::kUseful) == (out ? 80 : 10 + 80 + 40));
+    CHECK(time_of(summary::TimeClass::kImbalance) == (out ? 40 : 60));
+    CHECK(time_of(summary::TimeClass::kMpiManagement) == 10);
+    CHECK(time_of(summary::TimeClass::kThreadManagement) == (out ? 0 : 10));
     // From 100 to 300, which is outside of what is counted, less what is inside.
     const std::uint64_t inside = out ? 80 + 40 + 10 : 200 + 10;
     CHECK(times[spool::kOutsideClass] == std::uint64_t{0} - inside);

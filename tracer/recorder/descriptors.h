@@ -6,7 +6,7 @@
 // the hard limit allows that. Otherwise it goes below the limit, and only a sixteenth of the numbers are used:
 // who wants more opens its file again each time.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Thread-safety: any thread; not in signal handlers. All are part of slow
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: any thread; not in signal handlers. All are part of slow
 // paths (slow_path.h). The program's limit is raised for a moment; what it sets meanwhile stays.
 // Ownership: of the caller, who calls drop_descriptor() for what keep_descriptor() has given.
 // Errors: -1; errno is that of the call that failed.

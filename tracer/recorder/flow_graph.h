@@ -1,7 +1,7 @@
 // FlowGraph: which call of MPI came after which, of one location, with counts, times and bytes,
 // whether events are written or not.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; part of ThreadRecorder. Layout: spool/flow_graph_format.h.
+// Place in the flow: ARCHITECTURE.md, stage 3; part of ThreadRecorder. Layout: spool/flow_graph_format.h.
 // Source: Fürlinger/Skinner, section 3. Nodes are signatures: procedure, place, callers, partner
 // relative to the own rank, size. Sizes are exact while a signature has few of them, then by power
 // of two (their Fig. 2).

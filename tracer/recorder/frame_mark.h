@@ -7,7 +7,7 @@
 // below it, in a frame that came later, finds the mark's own memory used for something else,
 // unless nothing has been written there since.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Used by ThreadRecorder and the MPI wrappers.
+// Place in the flow: ARCHITECTURE.md, stage 3. Used by ThreadRecorder and the MPI wrappers.
 // Thread-safety: is_gone() is for the thread whose stack the mark was on; also in signal handlers.
 // Errors: where it cannot be known (an alternate signal stack, a mark that cannot be read), a mark
 // is taken to be in use. Cost: setting a mark one store; is_gone() up to two system calls.

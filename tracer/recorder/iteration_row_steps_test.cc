@@ -88,8 +88,8 @@ TEST_CASE("IterationRows: other threads - rows begin where they passed the epoch
   area.rows_.follow(board, 7, area.now(kBegin + 600));
   const auto rows = area.read(kBegin + 700).rows;
   REQUIRE(rows.size() == 5);
-  const auto useful = static_cast<std::size_t>(base::TimeClass::kUseful);
-  const auto sync = static_cast<std::size_t>(base::TimeClass::kSynchronization);
+  const auto useful = static_cast<std::size_t>(summary::TimeClass::kUseful);
+  const auto sync = static_cast<std::size_t>(summary::TimeClass::kSynchronization);
   const std::uint64_t begins[] = {0, 100, 200, 400, 500};
   const std::int64_t outside[] = {100, 30, 50, 100, 200}, inside[] = {0, 70, 100, 0, 0},
                      waits[] = {0, 0, 50, 0, 0};
@@ -145,13 +145,14 @@ TEST_CASE("IterationRows: killed between the stores of a change - complete up to
   area.tree.enter(key_of(0), kBegin + 100);
   auto* const header = reinterpret_cast<spool::IterationRowsHeader*>(area.area.begin());
   area.tree.enter(key_of(1), kBegin + 150);
-  header->times[static_cast<std::size_t>(base::TimeClass::kSynchronization)] +=
+  header->times[static_cast<std::size_t>(summary::TimeClass::kSynchronization)] +=
       kBegin + 150;
   const auto rows = area.read(kBegin + 200).rows;
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].times[spool::kOutsideClass] == 100);
   CHECK(rows[0].times[0] == 50);
-  CHECK(rows[0].times[static_cast<std::size_t>(base::TimeClass::kSynchronization)] == 50);
+  CHECK(rows[0].times[static_cast<std::size_t>(summary::TimeClass::kSynchronization)] ==
+        50);
 }
 
 TEST_CASE("IterationRows: rows after the end of a team that a thread has not learned of") {
@@ -171,7 +172,7 @@ TEST_CASE("IterationRows: rows after the end of a team that a thread has not lea
       area.area.bytes(), spool::read_call_tree(area.tree_area.bytes()), kBegin + 220,
       kBegin + 600);
   REQUIRE(rows.rows.size() == 4);
-  const auto imbalance = static_cast<std::size_t>(base::TimeClass::kImbalance);
+  const auto imbalance = static_cast<std::size_t>(summary::TimeClass::kImbalance);
   const std::int64_t inside[] = {50, 20, 0, 0}, outside[] = {100, 80, 100, 200};
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(rows.rows[i].times[imbalance] == inside[i]);

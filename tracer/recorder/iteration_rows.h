@@ -1,7 +1,7 @@
 // IterationRows: what a location spends its time for, and its counters, iteration by iteration of
 // the outermost loop, whether events are written or not.
 //
-// Place in the flow: ARCHITECTURE.md, steps 3 and 5; part of ThreadRecorder. Layout:
+// Place in the flow: ARCHITECTURE.md, stages 3 and 4; part of ThreadRecorder. Layout:
 // spool/iteration_rows_format.h, which also has the source (Furlinger/Moore, section 3).
 //
 // CallTree counts the time of each class as it goes (times()); a row is what these sums were when an

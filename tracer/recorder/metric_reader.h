@@ -1,6 +1,6 @@
 // MetricReader: reads the values of a thread's counters.
 //
-// Place in the flow: ARCHITECTURE.md, step 3: made by tracer/counters for each thread, asked by
+// Place in the flow: ARCHITECTURE.md, stage 3: made by tracer/counters for each thread, asked by
 // its ThreadRecorder.
 // Thread-safety: the thread whose counters they are. Not for signal handlers.
 #pragma once

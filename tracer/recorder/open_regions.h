@@ -1,6 +1,6 @@
 // The stack of a location's open regions: which end belongs to which begin.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; private to ThreadRecorder. Pure functions.
+// Place in the flow: ARCHITECTURE.md, stage 3; private to ThreadRecorder. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // OwnEntries: what a summary knows of its entries and believes, in memory of this process alone. Who writes to the
 // spool file, which other processes may map, can falsify counts and times, and nothing else.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; part of CallTree and FlowGraph.
+// Place in the flow: ARCHITECTURE.md, stage 3; part of CallTree and FlowGraph.
 // Thread-safety: one owner. Ownership: OwnMemory's, of the mapping, until close(). Its bytes are zeros.
 // Errors: false: no memory. Cost: one mapping; pages are made as they are touched, and counted by SummaryMemory, but for the
 // first of each table.

@@ -2,8 +2,8 @@
 
 namespace refrain::recorder {
 
-using base::TimeClass;
 using spool::CallKey;
+using summary::TimeClass;
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The class of a region's own time, by the record that opens it.
 //
-// Place in the flow: ARCHITECTURE.md, step 3: asked by CallTree for each new node. It is that of the
+// Place in the flow: ARCHITECTURE.md, stage 3: asked by CallTree for each new node. It is that of the
 // region in the archive (analysis/profile/time_class.h); region_class_test compares both.
 // The implicit barrier after a `single` is limited parallelism: what came before it the first time
 // decides. The wait in a barrier has the barrier's class.
@@ -10,20 +10,21 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/time_class.h"
 #include "spool/call_tree_format.h"
+#include "summary/time_class.h"
 
 namespace refrain::recorder {
 
 // Of MPI's procedures, by their numbers; lives as long as the process.
 struct MpiClasses {
-  const base::TimeClass* classes = nullptr;
+  const summary::TimeClass* classes = nullptr;
   std::uint32_t count = 0;
 };
 void set_mpi_classes(const MpiClasses& classes) noexcept;
 
 // `parent`: class of the time of what lies around it; `before`: its predecessor, a sibling, or none.
-base::TimeClass class_of_region(spool::CallKey key, spool::CallKey parent_key,
-                                base::TimeClass parent, spool::CallKey before) noexcept;
+summary::TimeClass class_of_region(spool::CallKey key, spool::CallKey parent_key,
+                                   summary::TimeClass parent,
+                                   spool::CallKey before) noexcept;
 
 }  // namespace refrain::recorder

@@ -4,25 +4,25 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/profile/time_class.h"
-#include "base/mpi_time_class.h"
-#include "writer/archive/definitions.h"
-#include "writer/process/call_keys.h"
+#include "regions/call_keys.h"
+#include "regions/region_roles.h"
+#include "summary/time_class.h"
 
 namespace refrain::recorder::region_class_test {
 namespace {
 
-using base::TimeClass;
 using spool::CallKey;
+using summary::TimeClass;
 
 constexpr TimeClass kUseful = TimeClass::kUseful;
 
 // As a profile says of the region that the node becomes in the archive.
 TimeClass in_archive(CallKey key) {
-  const writer::RegionKeys keys = writer::keys_of_node(key);
+  const regions::RegionKeys keys = regions::keys_of_node(key);
   const bool block = key.kind() == spool::kMutexAcquired;
-  const writer::RegionClass cls = keys[block ? 1 : 0].cls;
-  const char* const name = writer::class_name(cls);
-  return analysis::class_of(writer::role_of(cls), writer::paradigm_of(cls),
+  const regions::RegionClass cls = keys[block ? 1 : 0].cls;
+  const char* const name = regions::class_name(cls);
+  return analysis::class_of(regions::role_of(cls), regions::paradigm_of(cls),
                             name == nullptr ? "" : name);
 }
 
@@ -73,8 +73,8 @@ TEST_CASE("Region class: MPI - by the procedure's number") {
                            kUseful, {});
   };
   CHECK(call(1) == TimeClass::kMpiManagement);
-  static const std::array<TimeClass, 2> kClasses = {base::class_of_mpi("MPI_Barrier"),
-                                                    base::class_of_mpi("MPI_Send")};
+  static const std::array<TimeClass, 2> kClasses = {summary::class_of_mpi("MPI_Barrier"),
+                                                    summary::class_of_mpi("MPI_Send")};
   set_mpi_classes({kClasses.data(), 2});
   CHECK(call(0) == TimeClass::kMpiSynchronization);
   CHECK(call(1) == TimeClass::kMpiPointToPoint);

@@ -13,7 +13,7 @@
 //   SlowPath         all of them.
 //   LongPath         without NoHandlers: for what may take seconds, which a signal must be able to end.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. All may be nested.
+// Place in the flow: ARCHITECTURE.md, stage 3. All may be nested.
 // Thread-safety: of the calling thread alone; also in a signal handler. Cost: NoCancellation some
 // nanoseconds, NoHandlers two system calls.
 #pragma once

@@ -1,6 +1,6 @@
 // One spool file, open for writing: header, stage, ring, call tree, iterations and a growing log.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/format.h.
+// Place in the flow: ARCHITECTURE.md, stage 3. Layout: spool/format.h.
 //
 // All but the log are mapped, their pages made before they are used, so a full disk is a
 // result code here and never a SIGBUS in the program. The log is written a stage at a

@@ -1,7 +1,7 @@
 // SummaryIndex: finds the entries of a summary by the hash of what they stand for. It has their
 // numbers alone, by open addressing in memory that doubles as they become more.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; part of CallTree and FlowGraph, whose entries lie where
+// Place in the flow: ARCHITECTURE.md, stage 3; part of CallTree and FlowGraph, whose entries lie where
 // other processes read them.
 // Thread-safety: one owner; a jump out of it leaves it usable, at worst without an entry.
 // Ownership: of its table, until close(). Entries have numbers from 1 on.

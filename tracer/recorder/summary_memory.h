@@ -2,7 +2,7 @@
 // location have together. Each takes pages as it grows, so that most of it goes where the
 // program needs it.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; part of SpoolFile.
+// Place in the flow: ARCHITECTURE.md, stage 3; part of SpoolFile.
 // Thread-safety: one owner. Ownership: none; of pages it counts how many there are.
 // Units: bytes, in whole pages. Errors: false, and nothing has changed: the memory is used up, or
 // the system has none. Cost: of use() that of PageMaker.

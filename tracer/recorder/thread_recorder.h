@@ -1,7 +1,7 @@
 // Records the events of one location: append to the log while writing, to the ring while
 // suspended.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Event sources build records and hand them
+// Place in the flow: ARCHITECTURE.md, stage 3. Event sources build records and hand them
 // to the calling thread's recorder; decisions to suspend and resume come from the primary thread
 // through the DecisionBoard and are applied here, by the owner.
 //

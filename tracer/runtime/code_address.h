@@ -1,6 +1,6 @@
 // Addresses of code as they are recorded: of code that was loaded where other code had been before, one of its own.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. A record has an address, and its name is looked up at the end of the run. When a
+// Place in the flow: ARCHITECTURE.md, stage 3. A record has an address, and its name is looked up at the end of the run. When a
 // plugin is unloaded and another one loaded in its place, both have code at one address. So the second one gets
 // addresses that no program has, from 2^47 on, and the journal names the file as if it were loaded there.
 // Code that is loaded again where it was keeps its addresses.

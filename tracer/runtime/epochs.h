@@ -1,6 +1,6 @@
 // Numbers the epochs of the primary thread.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Thread-safety: advance() and begin_region() only from
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: advance() and begin_region() only from
 // the primary thread, the others from any. Units: epochs, from 1. Cost: relaxed loads and stores.
 #pragma once
 

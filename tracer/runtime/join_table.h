@@ -1,7 +1,7 @@
 // When nested parallel regions, and those of other root threads, were joined: they begin on one thread,
 // and their workers learn late of the end.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Each region is an instance, with a number. The table
+// Place in the flow: ARCHITECTURE.md, stage 3. Each region is an instance, with a number. The table
 // knows the latest kSlots of them: one slot for all instances of the same remainder.
 // Thread-safety: begin() and join() from any threads, one of each for an instance; the others from any.
 // No lock. Units: ticks, epochs.

@@ -12,6 +12,8 @@
 
 #include "base/append_only_map.h"
 #include "filters/region_filter.h"
+#include "regions/call_keys.h"
+#include "regions/region_table.h"
 #include "spool/mpi_format.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/descriptors.h"
@@ -19,13 +21,11 @@
 #include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/modules.h"
-#include "writer/archive/region_table.h"
-#include "writer/process/call_keys.h"
 
 namespace refrain::runtime {
 namespace {
 
-using writer::RegionKey;
+using regions::RegionKey;
 
 constinit recorder::HandlerSafeMutex g_mutex;
 
@@ -37,22 +37,22 @@ class LiveFilter {
     return filter_.excludes(name, name, file);
   }
   bool may_exclude(RegionKey key) const noexcept {
-    const char* const name = writer::class_name(key.cls);
+    const char* const name = regions::class_name(key.cls);
     return name != nullptr && filter_.may_exclude(name);
   }
 
   // With the lock.
   bool excludes_construct(RegionKey key) {
-    return writer::is_left_out(
-        filter_, writer::define_construct(key, symbols(key.address).at_call(key.address)));
+    return regions::is_left_out(
+        filter_, regions::define_construct(key, symbols(key.address).at_call(key.address)));
   }
   bool excludes_function(std::uint64_t address) {
-    return writer::is_left_out(
-        filter_, writer::define_function(symbols(address).at(address), address));
+    return regions::is_left_out(
+        filter_, regions::define_function(symbols(address).at(address), address));
   }
 
  private:
-  writer::SymbolResolver& symbols(std::uint64_t address) {
+  addresses::Resolver& symbols(std::uint64_t address) {
     const bool known =
         std::any_of(modules_.begin(), modules_.end(), [&](const auto& module) {
           return address >= module.begin && address < module.end;
@@ -64,14 +64,14 @@ class LiveFilter {
         symbols_.reset();
       }
     }
-    if (symbols_ == nullptr) symbols_ = std::make_unique<writer::SymbolResolver>(texts_);
+    if (symbols_ == nullptr) symbols_ = std::make_unique<addresses::Resolver>(texts_);
     return *symbols_;
   }
 
   const filters::RegionFilter filter_;
   std::vector<ModuleText> modules_;
   std::vector<std::string> texts_;
-  std::unique_ptr<writer::SymbolResolver> symbols_;
+  std::unique_ptr<addresses::Resolver> symbols_;
 };
 
 // Numbers of what is left out.
@@ -138,15 +138,16 @@ bool excludes(spool::CallKey key, std::uint64_t team) noexcept {
     case spool::kFunctionEnter:
       return false;  // would not have been recorded
     case spool::kMutexAcquired:
-      return excludes_construct(writer::keys_of_node(key)[1]);
+      return excludes_construct(regions::keys_of_node(key)[1]);
     default:
       break;
   }
-  auto [region, inner] = writer::keys_of_node(key);
-  if (region.address == 0 && writer::is_implicit_barrier(region.cls)) region.address = team;
+  auto [region, inner] = regions::keys_of_node(key);
+  if (region.address == 0 && regions::is_implicit_barrier(region.cls))
+    region.address = team;
   // A single of the thread that executes it is two regions.
   const bool is_two =
-      key.kind() == spool::kWorkBegin && inner.cls != writer::RegionClass::kNone;
+      key.kind() == spool::kWorkBegin && inner.cls != regions::RegionClass::kNone;
   return excludes_construct(region) && (!is_two || excludes_construct(inner));
 }
 
@@ -167,7 +168,7 @@ void begin_live_filter(const std::string& path) {
 
 void name_procedure(std::uint16_t number, std::string_view name) noexcept {
   const LiveFilter* const filter = g_filter.load(std::memory_order_acquire);
-  if (filter != nullptr && filter->excludes(name, writer::kMpiFile))
+  if (filter != nullptr && filter->excludes(name, regions::kMpiFile))
     g_procedures.add(number);
 }
 

@@ -1,8 +1,8 @@
 // The region filter while the program runs: what has to know at once which regions it leaves out, for
 // it cannot be found out afterwards (tracer/recorder/excluded_regions.h; functions that are to cost nothing).
 //
-// Place in the flow: ARCHITECTURE.md, steps 2 and 3. The filter is applied to what was recorded when the
-// archive is written; regions have the same names here and there (writer/archive/region_table.h).
+// Place in the flow: ARCHITECTURE.md, stages 2 and 3. The filter is applied to what was recorded when the
+// archive is written; regions have the same names here and there (regions/region_table.h).
 // MPI's procedures and regions of refrain.h have numbers: whoever gives them one says what the name is.
 // Constructs of OpenMP and functions are named by the program's debug information. An implicit barrier
 // of which the runtime reports no address is named as one that ends its parallel region.

@@ -1,6 +1,6 @@
 // The recorders of the process' threads, and the memory and disk that they share.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. A thread takes a recorder when it begins to record and
+// Place in the flow: ARCHITECTURE.md, stage 3. A thread takes a recorder when it begins to record and
 // gives it back at its end; a later thread goes on with it, so there are as many locations as
 // threads at a time.
 // Thread-safety: under the session's lock; budget() from any thread.

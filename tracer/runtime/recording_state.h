@@ -1,6 +1,6 @@
 // Whether the process records, and why it does not any more.
 //
-// Place in the flow: ARCHITECTURE.md, steps 2 and 3. Read by every thread at every event, so nothing
+// Place in the flow: ARCHITECTURE.md, stages 2 and 3. Read by every thread at every event, so nothing
 // that changes often may lie beside it.
 // Thread-safety: any thread; recording() also from signal handlers. Cost: relaxed loads and stores.
 // The end of a recording is ordered by a barrier in all threads: lifecycle.cc, section 3.

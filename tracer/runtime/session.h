@@ -5,7 +5,7 @@
 //          └─ symbol ─► SymbolStream ─ cuts, marks ─► GateJournal ─► Journal
 //          └─ fact ───► FactFile
 //
-// Place in the flow: ARCHITECTURE.md, steps 2, 4, 5 and 6. Made by the first event
+// Place in the flow: ARCHITECTURE.md, stages 2 and 4. Made by the first event
 // source that starts (tracer/ompt), ended by tracer/life/lifecycle.cc.
 //
 // Thread-safety: attach(), detach(), put_fact(), take_over() from any thread; what says "primary thread" only from

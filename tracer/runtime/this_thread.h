@@ -1,6 +1,6 @@
 // What every event source knows of the calling thread, and a callback in progress on it.
 //
-// Place in the flow: ARCHITECTURE.md, steps 2 and 3.
+// Place in the flow: ARCHITECTURE.md, stages 2 and 3.
 //
 // Reentrancy: a callback or wrapper begins with a Scope; an event that comes while one is
 // open (a signal handler's) is counted as lost. Nothing on the fast path makes system calls;

@@ -1,6 +1,6 @@
 // The table of sampled stacks, in a mapped file: a call tree with a count for each stack.
 //
-// Place in the flow: ARCHITECTURE.md, step 3. Layout: spool/sample_format.h. What is in the file
+// Place in the flow: ARCHITECTURE.md, stage 3. Layout: spool/sample_format.h. What is in the file
 // outlives the process, however that ends.
 // Thread-safety: add() and thread() from any number of threads and from signal handlers; the
 // others from one. No lock: a node is complete before an index leads to it, and a count is one atomic

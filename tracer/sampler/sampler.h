@@ -1,7 +1,7 @@
 // Samples the call stacks of all threads: a timer for each thread's CPU time, whose signal's handler
 // notes the stack.
 //
-// Place in the flow: ARCHITECTURE.md, step 3; started with the session (setting `loops`), from then on
+// Place in the flow: ARCHITECTURE.md, stage 3; started with the session (setting `loops`), from then on
 // threads get their timer when they begin (new_threads.cc).
 // Source: Moseley et al., section 2.
 //

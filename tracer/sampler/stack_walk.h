@@ -1,6 +1,6 @@
 // Who called whom: the return addresses on an interrupted thread's stack, found in a signal handler.
 //
-// Place in the flow: ARCHITECTURE.md, step 3: what a sample of the program is made of.
+// Place in the flow: ARCHITECTURE.md, stage 3: what a sample of the program is made of.
 // How: from frame to frame by the unwind tables that compilers write for exceptions (.eh_frame), read
 // with an interpreter of our own: `_dl_find_object()` finds the object of an address without a lock
 // (frame_rules.h, rule_cache.h). Where there are no tables: by the frame pointer (frame_guess.h); a C

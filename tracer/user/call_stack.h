@@ -1,7 +1,7 @@
 // CallStack: which instrumented functions a thread is in, by their frames, so that frames which
 // were unwound without notice (longjmp, an exception through C) are known to be over.
 //
-// Place in the flow: ARCHITECTURE.md, step 2, beside functions.cc.
+// Place in the flow: ARCHITECTURE.md, stage 2, beside functions.cc.
 // A frame is identified by the address of the hook's own frame, which lies below that of the
 // function that calls it. Stacks grow downwards: the caller has the higher frame. A function that
 // was inlined has the frame of the one it is in, and both have one call site, for the compiler

@@ -1,7 +1,7 @@
 // Functions: what gcc, clang and gfortran call at the begin and end of each with
 // -finstrument-functions.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. A function is known by its address; the writer of
+// Place in the flow: ARCHITECTURE.md, stage 2. A function is known by its address; the writer of
 // the archive names it. Whether the filter file excludes a function is asked once for each; those
 // that are called too often for what they do are switched off (filters/settings.h:
 // function_calls, function_mean), which is reported to the journal at once.

@@ -1,7 +1,7 @@
 // Regions, phases, parameters, pause and resume as records and symbols: what the functions of
 // refrain.h do once a thread is ready.
 //
-// Place in the flow: ARCHITECTURE.md, step 2. See refrain.h for what is promised.
+// Place in the flow: ARCHITECTURE.md, stage 2. See refrain.h for what is promised.
 // Each takes the calling thread's recorder, entered. Numbers: of spool/format.h.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The user source's state of a thread, and how the tracer gets to threads and programs that have
 // neither OpenMP nor MPI.
 //
-// Place in the flow: ARCHITECTURE.md, step 2.
+// Place in the flow: ARCHITECTURE.md, stage 2.
 // Reentrancy: a thread's first event may come from a signal handler that interrupts the making
 // of its recorder; it is not recorded then. Cost: ready() a load and a branch.
 #pragma once

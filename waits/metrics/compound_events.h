@@ -1,6 +1,6 @@
 // What patterns are called for: events that belong together, put together once by the replay.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: message_ends.h, collectives.h, teams.h and locks.h make them,
+// Place in the flow: ARCHITECTURE.md, stage 6: message_ends.h, collectives.h, teams.h and locks.h make them,
 // patterns (pattern.h) take them. Units: ticks of the archive's clock since its begin. Ownership: valid during the call.
 // Source: Wolf et al., section 4.2 (compound events); Scalasca's definitions.
 #pragma once

@@ -1,6 +1,6 @@
 // A metric of the analysis: its name in files, its place in the tree of metrics, and what it means.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: plain values. Units: severities are ticks of the
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: plain values. Units: severities are ticks of the
 // archive's clock.
 // Source: names are those of Scalasca's analysis reports (Scalasca 2.6, patterns of scout), so that users of Cube and
 // scripts know them.

@@ -1,6 +1,6 @@
 // Severities by metric, call path and location, while they are found.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: none.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: none.
 // Shapes: call paths are those of the location's process. Units: ticks; sums of integers, so that the order in which
 // they are found does not matter. A metric's value contains those of its children.
 // Cost: O(1); memory for the metrics that occur, by call path and location.

@@ -1,6 +1,6 @@
 // A pattern that was written against refrain_patterns.h, as one of the analysis' own.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: pattern_modules.h makes them of shared objects, python/ of classes of Python.
+// Place in the flow: ARCHITECTURE.md, stage 6: pattern_modules.h makes them of shared objects, python/ of classes of Python.
 // Thread-safety: none. Ownership: the info outlives the pattern. What a pattern charges is checked: locations and call paths that
 // there are. Errors: fail() of waits/metrics/pattern.h; after that the pattern is not called any more.
 // Cost: compound events are copied into C structures, a call by pointer.

@@ -1,6 +1,6 @@
 // Loads patterns from shared objects that were built against refrain_patterns.h.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: `refrain analyze --patterns my.so`. Thread-safety: none.
+// Place in the flow: ARCHITECTURE.md, stage 6: `refrain analyze --patterns my.so`. Thread-safety: none.
 // Errors: one line: a file that cannot be loaded, that is no module of patterns, or that was built for another version.
 // Ownership: what was loaded stays until the process ends. A module's code runs as the user: it is trusted.
 #pragma once

@@ -13,7 +13,7 @@
  *
  *     g++ -shared -fPIC -o my.so my.cc $(pkg-config --cflags refrain)
  *
- * Place in the flow: ARCHITECTURE.md, step 14; waits/modules reads it. Only C types cross the border, so that compilers and C++
+ * Place in the flow: ARCHITECTURE.md, stage 6; waits/modules reads it. Only C types cross the border, so that compilers and C++
  * libraries may differ. Thread-safety: a pattern is called by one thread at a time. Ownership: what is pointed to is valid
  * during the call; texts of refrain_pattern_info as long as the module is loaded. Units: ticks of the archive's clock since its
  * begin. Errors: fail() (in C++: an exception) ends the analysis with that line.

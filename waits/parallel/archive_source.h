@@ -1,6 +1,6 @@
 // An archive as an EventSource.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: one a thread. Errors: one line.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: one a thread. Errors: one line.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Where one of several readers of a trace gets the events of its processes from.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: an archive (archive_source.h), or a made-up trace. Thread-safety: one a
+// Place in the flow: ARCHITECTURE.md, stage 6: an archive (archive_source.h), or a made-up trace. Thread-safety: one a
 // thread. Errors: one line.
 #pragma once
 

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "exchange/mailboxes.h"
 #include "waits/findings.h"
 #include "waits/parallel/shared_analysis.h"
-#include "writer/exchange/mailboxes.h"
 
 namespace refrain::waits {
 namespace {
@@ -59,7 +59,7 @@ class MadeUpSource final : public EventSource {
 WaitAnalysis analyze_shared(const reader::TraceDefinitions& definitions,
                             const std::vector<reader::TraceEvent>& events,
                             const MadeUpShares& how) {
-  writer::Mailboxes boxes(static_cast<std::uint32_t>(how.readers + 1));
+  exchange::Mailboxes boxes(static_cast<std::uint32_t>(how.readers + 1));
   std::vector<std::jthread> readers;
   for (std::uint32_t rank = 1; rank <= how.readers; ++rank)
     readers.emplace_back([&, rank] {

@@ -2,7 +2,7 @@
 //
 // Place in the flow: private to waits/parallel. Thread-safety: pure.
 // A reader: kHello; then, if the answer is kGo, batches of steps, each answered, and at the end kResult. Or kError, as the last.
-// Shape: the kind, then numbers and texts (writer/exchange/bytes.h); of kSteps a prefix and the steps (step_bytes.h).
+// Shape: the kind, then numbers and texts (exchange/bytes.h); of kSteps a prefix and the steps (step_bytes.h).
 #pragma once
 
 #include <cstddef>

@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
+#include "exchange/mailboxes.h"
 #include "waits/parallel/archive_source.h"
 #include "waits/parallel/shared_analysis.h"
-#include "writer/exchange/mailboxes.h"
 
 namespace refrain::waits {
 namespace {
@@ -28,7 +28,7 @@ WaitAnalysis analyze_in_threads(const std::string& archive, std::size_t threads,
   if (!failed.error.empty()) return failed;
   const std::size_t readers = std::min(threads, own.definitions().processes.size() + 1) - 1;
   if (threads < 2 || readers == 0) return analyze_archive(archive, progress);
-  writer::Mailboxes boxes(static_cast<std::uint32_t>(readers + 1));
+  exchange::Mailboxes boxes(static_cast<std::uint32_t>(readers + 1));
   const auto read = [&](std::uint32_t rank) {
     ArchiveSource source(archive);
     read_share(*boxes.of(rank), source);
@@ -49,7 +49,7 @@ WaitAnalysis analyze_in_threads(const std::string& archive, std::size_t threads,
   return failed;
 }
 
-WaitAnalysis analyze_in_job(const std::string& archive, writer::Exchange& exchange,
+WaitAnalysis analyze_in_job(const std::string& archive, exchange::Exchange& exchange,
                             const reader::Progress& progress) {
   ArchiveSource source(archive);
   if (exchange.rank() == 0)

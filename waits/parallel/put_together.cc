@@ -16,7 +16,7 @@ namespace {
 
 class Joint {
  public:
-  Joint(writer::Exchange& exchange, EventSource& source, const reader::Progress& progress)
+  Joint(exchange::Exchange& exchange, EventSource& source, const reader::Progress& progress)
       : exchange_(exchange),
         source_(source),
         progress_(progress),
@@ -69,7 +69,7 @@ class Joint {
     if (error_.empty()) error_ = std::move(what);
   }
   void answer(std::size_t reader, Say what, std::uint64_t base = 0) {
-    writer::ByteWriter out;
+    exchange::ByteWriter out;
     out.number(static_cast<std::uint64_t>(what));
     out.number(base);
     exchange_.send(rank(reader), out.bytes());
@@ -80,8 +80,8 @@ class Joint {
     const reader::TraceDefinitions& definitions = source_.definitions();
     std::uint64_t base = definitions.base_ticks;
     for (std::size_t i = 0; i < readers_.size(); ++i) {
-      const writer::Bytes bytes = exchange_.receive(rank(i));
-      writer::ByteReader in(bytes);
+      const exchange::Bytes bytes = exchange_.receive(rank(i));
+      exchange::ByteReader in(bytes);
       const std::uint64_t said = in.number();
       if (said != static_cast<std::uint64_t>(Say::kHello)) {
         ended(i, said, in);
@@ -106,7 +106,7 @@ class Joint {
   }
 
   // Its last message.
-  void ended(std::size_t reader, std::uint64_t said, writer::ByteReader& in) {
+  void ended(std::size_t reader, std::uint64_t said, exchange::ByteReader& in) {
     readers_[reader].ended = true;
     if (said == static_cast<std::uint64_t>(Say::kResult) && error_.empty()) {
       readers_[reader].events = in.number();
@@ -119,14 +119,14 @@ class Joint {
 
   // The reader's next batch; false: it has ended.
   bool next_batch(std::size_t reader) {
-    writer::Bytes bytes = exchange_.receive(rank(reader));
+    exchange::Bytes bytes = exchange_.receive(rank(reader));
     if (!bytes.empty() && bytes[0] == static_cast<std::uint8_t>(Say::kHello)) {
       answer(reader, Say::kStop);  // not everybody has come this far
       return true;
     }
     if (bytes.size() < StepWriter::kPrefix ||
         bytes[0] != static_cast<std::uint8_t>(Say::kSteps)) {
-      writer::ByteReader in(bytes);
+      exchange::ByteReader in(bytes);
       const std::uint64_t said = in.number();
       ended(reader, said, in);
       return false;
@@ -200,7 +200,7 @@ class Joint {
     }
   }
 
-  writer::Exchange& exchange_;
+  exchange::Exchange& exchange_;
   EventSource& source_;
   const reader::Progress& progress_;
   PatternSet patterns_;
@@ -211,16 +211,16 @@ class Joint {
 
 }  // namespace
 
-WaitAnalysis put_together(writer::Exchange& exchange, EventSource& source,
+WaitAnalysis put_together(exchange::Exchange& exchange, EventSource& source,
                           const std::string& folder, const reader::Progress& progress) {
   return Joint(exchange, source, progress).run(folder);
 }
 
-void stop_readers(writer::Exchange& exchange, std::uint32_t readers) {
-  writer::ByteWriter stop;
+void stop_readers(exchange::Exchange& exchange, std::uint32_t readers) {
+  exchange::ByteWriter stop;
   stop.number(static_cast<std::uint64_t>(Say::kStop));
   for (std::uint32_t rank = 1; rank <= readers; ++rank) {
-    const writer::Bytes said = exchange.receive(rank);
+    const exchange::Bytes said = exchange.receive(rank);
     if (said.empty() || said[0] != static_cast<std::uint8_t>(Say::kHello)) continue;
     exchange.send(rank, stop.bytes());
     exchange.receive(rank);

@@ -15,10 +15,10 @@ constexpr const char* kStopped = "another part of the analysis has failed";
 
 class ShareReader final : private reader::TraceSink {
  public:
-  ShareReader(writer::Exchange& exchange, EventSource& source, std::size_t batch)
+  ShareReader(exchange::Exchange& exchange, EventSource& source, std::size_t batch)
       : exchange_(exchange),
         source_(source),
-        writer_([this](writer::Bytes& bytes) { send(bytes); }, batch),
+        writer_([this](exchange::Bytes& bytes) { send(bytes); }, batch),
         patterns_(all_patterns()),
         replay_(patterns_, writer_) {}
 
@@ -51,7 +51,7 @@ class ShareReader final : private reader::TraceSink {
     share_ = std::move(shares_of(definitions, readers)[exchange_.rank() - 1]);
     error = source_.choose(share_.locations, base_);
     if (!error.empty()) return error;
-    writer::ByteWriter out;
+    exchange::ByteWriter out;
     out.number(static_cast<std::uint64_t>(Say::kHello));
     out.number(base_);
     out.number(definitions.locations.size());
@@ -59,15 +59,15 @@ class ShareReader final : private reader::TraceSink {
     out.number(definitions.regions.size());
     exchange_.send(0, out.bytes());
     ++open_answers_;
-    const writer::Bytes bytes = answer();
-    writer::ByteReader in(bytes);
+    const exchange::Bytes bytes = answer();
+    exchange::ByteReader in(bytes);
     in.number();
     base_ = in.number();
     return stopped_ ? kStopped : "";
   }
 
   // The first bytes of a batch are for its kind and the number of events until then.
-  void send(writer::Bytes& bytes) {
+  void send(exchange::Bytes& bytes) {
     if (stopped_) return;
     bytes[0] = static_cast<std::uint8_t>(Say::kSteps);
     std::memcpy(bytes.data() + 8, &done_, sizeof done_);
@@ -75,15 +75,15 @@ class ShareReader final : private reader::TraceSink {
     if (++open_answers_ > kAhead) answer();
   }
 
-  writer::Bytes answer() {
+  exchange::Bytes answer() {
     --open_answers_;
-    writer::Bytes bytes = exchange_.receive(0);
+    exchange::Bytes bytes = exchange_.receive(0);
     if (bytes.empty() || bytes[0] != static_cast<std::uint8_t>(Say::kGo)) stopped_ = true;
     return bytes;
   }
 
   void result() {
-    writer::ByteWriter out;
+    exchange::ByteWriter out;
     out.number(static_cast<std::uint64_t>(Say::kResult));
     out.number(source_.events());
     put_state(out, replay_.state(), patterns_.tree().metrics.size(), share_.processes);
@@ -91,7 +91,7 @@ class ShareReader final : private reader::TraceSink {
   }
 
   void say_error(const std::string& error) {
-    writer::ByteWriter out;
+    exchange::ByteWriter out;
     out.number(static_cast<std::uint64_t>(Say::kError));
     out.text(stopped_ ? "" : error);
     exchange_.send(0, out.bytes());
@@ -111,7 +111,7 @@ class ShareReader final : private reader::TraceSink {
     return error;
   }
 
-  writer::Exchange& exchange_;
+  exchange::Exchange& exchange_;
   EventSource& source_;
   StepWriter writer_;
   PatternSet patterns_;
@@ -125,7 +125,8 @@ class ShareReader final : private reader::TraceSink {
 
 }  // namespace
 
-std::string read_share(writer::Exchange& exchange, EventSource& source, std::size_t batch) {
+std::string read_share(exchange::Exchange& exchange, EventSource& source,
+                       std::size_t batch) {
   return ShareReader(exchange, source, batch).run();
 }
 

@@ -1,7 +1,7 @@
 // The search for waits by several threads or processes: readers replay the events of their processes each, and one puts
 // together what these do with each other.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Rank 0 of the exchange calls put_together(), each other one read_share();
+// Place in the flow: ARCHITECTURE.md, stage 6. Rank 0 of the exchange calls put_together(), each other one read_share();
 // all of the same trace. The result does not depend on their number: rank 0 gets the steps of all processes in the order
 // of their events (step_bytes.h), as in an analysis by one thread.
 // Thread-safety: a rank may be a thread. Errors: one line, rank 0's; then all have ended. Nobody waits for ever: a reader
@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <string>
 
+#include "exchange/exchange.h"
 #include "waits/parallel/event_source.h"
 #include "waits/wait_analysis.h"
-#include "writer/exchange/exchange.h"
 
 namespace refrain::waits {
 
@@ -22,14 +22,14 @@ namespace refrain::waits {
 inline constexpr std::size_t kStepBatch = std::size_t{1} << 18;
 
 // Empty, or why it has ended.
-std::string read_share(writer::Exchange& exchange, EventSource& source,
+std::string read_share(exchange::Exchange& exchange, EventSource& source,
                        std::size_t batch = kStepBatch);
 
 // `folder`: where temporary files may be made. `source`: for its definitions.
-WaitAnalysis put_together(writer::Exchange& exchange, EventSource& source,
+WaitAnalysis put_together(exchange::Exchange& exchange, EventSource& source,
                           const std::string& folder, const reader::Progress& progress = {});
 
 // In place of put_together(), where not all readers could begin: those with ranks up to `readers` end.
-void stop_readers(writer::Exchange& exchange, std::uint32_t readers);
+void stop_readers(exchange::Exchange& exchange, std::uint32_t readers);
 
 }  // namespace refrain::waits

@@ -7,12 +7,12 @@ namespace {
 
 using Row = std::vector<std::uint64_t>;
 
-void put(writer::ByteWriter& out, const Row& row) {
+void put(exchange::ByteWriter& out, const Row& row) {
   out.number(row.size());
   for (const std::uint64_t each : row) out.number(each);
 }
 
-Row row_of(writer::ByteReader& in) {
+Row row_of(exchange::ByteReader& in) {
   Row row(in.count());
   for (std::uint64_t& each : row) each = in.number();
   return row;
@@ -28,7 +28,7 @@ std::array<std::uint64_t*, sizeof(Problems) / sizeof(std::uint64_t)> fields_of(
           &problems.worst_violation,       &problems.gaps};
 }
 
-void put_location(writer::ByteWriter& out, const ReplayState& state, std::size_t metrics,
+void put_location(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
                   std::uint32_t number) {
   const LocationState& at = state.locations[number];
   out.number(number);
@@ -45,7 +45,7 @@ void put_location(writer::ByteWriter& out, const ReplayState& state, std::size_t
   }
 }
 
-bool add_location(writer::ByteReader& in, ReplayState& state, std::size_t metrics) {
+bool add_location(exchange::ByteReader& in, ReplayState& state, std::size_t metrics) {
   const std::uint32_t number = in.number32();
   if (!in.ok() || number >= state.locations.size()) return false;
   LocationState& at = state.locations[number];
@@ -65,7 +65,7 @@ bool add_location(writer::ByteReader& in, ReplayState& state, std::size_t metric
 
 }  // namespace
 
-void put_state(writer::ByteWriter& out, const ReplayState& state, std::size_t metrics,
+void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
                const std::vector<std::uint32_t>& processes) {
   Problems problems = state.problems;
   for (const std::uint64_t* each : fields_of(problems)) out.number(*each);
@@ -87,7 +87,7 @@ void put_state(writer::ByteWriter& out, const ReplayState& state, std::size_t me
   for (const std::uint32_t each : locations) put_location(out, state, metrics, each);
 }
 
-bool add_state(writer::ByteReader& in, ReplayState& state, std::size_t metrics) {
+bool add_state(exchange::ByteReader& in, ReplayState& state, std::size_t metrics) {
   Problems problems;
   for (std::uint64_t* each : fields_of(problems)) *each = in.number();
   state.problems.add(problems);

@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "exchange/bytes.h"
 #include "waits/replay/replay_state.h"
-#include "writer/exchange/bytes.h"
 
 namespace refrain::waits {
 
 // Of these processes.
-void put_state(writer::ByteWriter& out, const ReplayState& state, std::size_t metrics,
+void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
                const std::vector<std::uint32_t>& processes);
-bool add_state(writer::ByteReader& in, ReplayState& state, std::size_t metrics);
+bool add_state(exchange::ByteReader& in, ReplayState& state, std::size_t metrics);
 
 }  // namespace refrain::waits

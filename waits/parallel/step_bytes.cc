@@ -137,7 +137,7 @@ void StepWriter::team(std::uint32_t location, Ticks enter) {
   put(Type::kTeam, AtTime{location, enter});
 }
 
-StepBatch::StepBatch(writer::Bytes bytes)
+StepBatch::StepBatch(exchange::Bytes bytes)
     : bytes_(std::move(bytes)), at_(StepWriter::kPrefix) {
   look();
 }

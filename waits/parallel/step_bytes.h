@@ -12,9 +12,9 @@
 #include <functional>
 #include <tuple>
 
+#include "exchange/bytes.h"
 #include "waits/replay/joint_steps.h"
 #include "waits/replay/replay_state.h"
-#include "writer/exchange/bytes.h"
 
 namespace refrain::waits {
 
@@ -31,7 +31,7 @@ struct StepPlace {
 class StepWriter final : public JointSteps {
  public:
   // The first kPrefix bytes of a batch are the sender's.
-  using Send = std::function<void(writer::Bytes&)>;
+  using Send = std::function<void(exchange::Bytes&)>;
   static constexpr std::size_t kPrefix = 16;
   static constexpr std::size_t kBatch = std::size_t{1} << 18;  // bytes, about
   static constexpr std::uint32_t kMostEvents =
@@ -80,7 +80,7 @@ class StepWriter final : public JointSteps {
 
   Send send_;
   std::size_t batch_;
-  writer::Bytes bytes_;
+  exchange::Bytes bytes_;
   StepPlace place_;
   std::uint32_t events_ = 0;
 };
@@ -89,7 +89,7 @@ class StepWriter final : public JointSteps {
 class StepBatch {
  public:
   StepBatch() = default;
-  explicit StepBatch(writer::Bytes bytes);
+  explicit StepBatch(exchange::Bytes bytes);
 
   // False: there is none further, or what follows is damaged.
   bool has_step() const { return at_ < bytes_.size(); }
@@ -103,7 +103,7 @@ class StepBatch {
   template <typename Step>
   Step step() const;
 
-  writer::Bytes bytes_;
+  exchange::Bytes bytes_;
   std::size_t at_ = 0;
   std::size_t size_ = 0;
   std::uint8_t type_ = 0;

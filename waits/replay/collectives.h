@@ -4,7 +4,7 @@
 // requires them to be called in the same order; a window's likewise. MPI_Init and MPI_Finalize are operations of all ranks.
 // Of an intercommunicator each group waits for the other one.
 // Operations that do not block are numbered apart, in the order in which they begin. Of which communicator one is, the
-// archive says where it completes: so those that began after it wait for that, kMostOpen at most (collectives_started.cc).
+// archive says where it completes: so those that began after it wait for that, kMostOpen at most.
 // Thread-safety: none. Units: ticks of the archive since its begin.
 // Memory: operations of which some members are missing yet, at most kMostPending a communicator.
 #pragma once

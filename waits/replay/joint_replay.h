@@ -1,7 +1,7 @@
 // Puts together what processes do with each other: messages, operations of a communicator, one-sided communication; and
 // keeps their notes for the critical path.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: takes what replay.h hands over, of all processes. Thread-safety: none.
+// Place in the flow: ARCHITECTURE.md, stage 6: takes what replay.h hands over, of all processes. Thread-safety: none.
 // Units: ticks of the archive since its begin. Ownership: all that it is made with lives as long as steps come.
 // Memory: what is pending, and histories of the critical path: does not grow with the archive.
 // Cost: no allocation for a step once the tables have grown.

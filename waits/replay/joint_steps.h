@@ -1,7 +1,7 @@
 // What the replay of processes hands over of what they do together with others: ends of messages, parts of operations of a
 // communicator, epochs of windows, and notes for the critical path.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: from replay.h to joint_replay.h, at once or by way of another thread or
+// Place in the flow: ARCHITECTURE.md, stage 6: from replay.h to joint_replay.h, at once or by way of another thread or
 // process (waits/parallel). Nothing comes back, so that processes can be replayed by whoever reads them.
 // In the order of the events, which is that of their times and, of the same time, of their locations.
 // Thread-safety: none. Units: ticks of the archive since its begin.

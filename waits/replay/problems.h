@@ -1,6 +1,6 @@
 // What in an archive is not as it should be. The rest of it is analysed.
 //
-// Place in the flow: ARCHITECTURE.md, step 14. Thread-safety: plain values; sums, so that parts can be added.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: plain values; sums, so that parts can be added.
 #pragma once
 
 #include <cstdint>

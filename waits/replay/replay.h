@@ -2,7 +2,7 @@
 // compound events of one process together and hands them to the patterns, and what several processes do together to
 // joint_replay.h.
 //
-// Place in the flow: ARCHITECTURE.md, step 14: a sink of reader/archive_stream.h. wait_analysis.h makes a result of it.
+// Place in the flow: ARCHITECTURE.md, stage 6: a sink of reader/archive_stream.h. wait_analysis.h makes a result of it.
 // Thread-safety: none. Units: ticks of the archive's clock since its begin.
 // Memory: does not grow with the archive: call paths, and what is pending.
 // Cost: no allocation for an event once the tables have grown.

@@ -2,10 +2,10 @@
 
 #include <deque>
 
-#include "writer/archive/event_sink.h"
 #include "writer/archive/location_reference.h"
-#include "writer/process/location_writer.h"
-#include "writer/process/parallel_for.h"
+#include "writer/interpret/event_sink.h"
+#include "writer/interpret/location_writer.h"
+#include "writer/model/parallel_for.h"
 
 namespace refrain::writer {
 namespace {
@@ -42,8 +42,8 @@ std::vector<Task> tasks_of(const MpiJob::Models& models, const FirstNumbers& fir
 // The writer of a location, with what goes into it; closed at the end.
 class Output {
  public:
-  Output(Otf2Archive& archive, OTF2_LocationRef reference, const RegionTable& regions,
-         std::uint64_t spacing)
+  Output(Otf2Archive& archive, OTF2_LocationRef reference,
+         const regions::RegionTable& regions, std::uint64_t spacing)
       : archive_(archive),
         writer_(OTF2_Archive_GetEvtWriter(archive.get(), reference)),
         sink_(writer_, regions.regions()) {
@@ -70,7 +70,7 @@ class Output {
 
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,
-    const RegionTable& regions, const FirstNumbers& first, unsigned threads) {
+    const regions::RegionTable& regions, const FirstNumbers& first, unsigned threads) {
   std::vector<std::vector<LocationOutcome>> outcomes(models.size());
   for (std::size_t i = 0; i < models.size(); ++i)
     outcomes[i].resize(models[i]->locations());
@@ -84,7 +84,7 @@ std::vector<std::vector<LocationOutcome>> write_events(
     const std::uint64_t spacing = offsets ? 2 : 1;
     Output own(archive, task.reference, regions, spacing);
     std::deque<Output> streams;
-    LocationInput input = models[task.process]->input(task.location);
+    LocationInput input = location_input(*models[task.process], task.location);
     for (const Stream& stream : task.streams) {
       Output& output = streams.emplace_back(archive, stream.reference, regions, spacing);
       if (!output.is_open()) return;
@@ -92,7 +92,10 @@ std::vector<std::vector<LocationOutcome>> write_events(
     }
     if (!own.is_open()) return;
     own.sink().set_metric(models[task.process]->context().metric);
-    if (mpi != nullptr) input.decided = &mpi->decided(task.process, task.location);
+    if (mpi != nullptr) {
+      input.mpi = &mpi->context(task.process);
+      input.decided = &mpi->decided(task.process, task.location);
+    }
     LocationOutcome& outcome = outcomes[task.process][task.location];
     outcome = write_location(input, own.sink());
     own.close();

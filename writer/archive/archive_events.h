@@ -1,6 +1,6 @@
 // Writes the events of all locations of a process or several, in parallel.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; location_writer.h writes one of them.
+// Place in the flow: ARCHITECTURE.md, stage 5; location_writer.h writes one of them.
 // Thread-safety: one thread calls. Errors: the archive's; nothing more is written after one.
 // Cost: that of location_writer.h, divided by the threads.
 #pragma once
@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "regions/region_table.h"
+#include "writer/agree/mpi_job.h"
 #include "writer/archive/otf2_archive.h"
-#include "writer/archive/region_table.h"
-#include "writer/job/mpi_job.h"
-#include "writer/process/location_input.h"
+#include "writer/interpret/location_input.h"
 
 namespace refrain::writer {
 
@@ -25,6 +25,6 @@ struct FirstNumbers {
 // By process and location. `mpi`: nullptr without MPI.
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,
-    const RegionTable& regions, const FirstNumbers& first, unsigned threads);
+    const regions::RegionTable& regions, const FirstNumbers& first, unsigned threads);
 
 }  // namespace refrain::writer

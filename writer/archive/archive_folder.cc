@@ -54,17 +54,6 @@ std::string move_part(const std::string& work_folder, std::uint32_t rank) {
   return {};
 }
 
-std::string remove_archive(const std::string& folder) {
-  // Without the anchor there is no archive for any reader.
-  for (auto name = kFiles.rbegin(); name != kFiles.rend(); ++name) {
-    const fs::path path = fs::path(folder) / *name;
-    std::error_code error;
-    base::remove_tree(path.string(), error);
-    if (error) return path.string() + " cannot be removed: " + error.message();
-  }
-  return {};
-}
-
 ArchiveFolder::ArchiveFolder(std::string archive)
     : archive_(std::move(archive)),
       work_((fs::path(archive_) / ".traces-being-written").string()) {}
@@ -81,7 +70,7 @@ bool ArchiveFolder::publication_was_interrupted() const {
 
 std::string ArchiveFolder::prepare(bool overwrite) {
   if (publication_was_interrupted()) {
-    if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
+    if (std::string wrong = base::remove_archive(archive_); !wrong.empty()) return wrong;
   } else if (!overwrite && base::holds_archive(archive_)) {
     return archive_ + " has an archive already";
   }
@@ -93,7 +82,7 @@ std::string ArchiveFolder::prepare(bool overwrite) {
 }
 
 std::string ArchiveFolder::publish() {
-  if (std::string wrong = remove_archive(archive_); !wrong.empty()) return wrong;
+  if (std::string wrong = base::remove_archive(archive_); !wrong.empty()) return wrong;
   if (base::group_may_read()) open_all_to_group(work_);
   std::error_code error;
   for (const char* name : kFiles) {

@@ -1,6 +1,6 @@
 // The files of an archive on disk: made aside, moved into place when complete.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, around the writing.
+// Place in the flow: ARCHITECTURE.md, stage 5, around the writing.
 // Thread-safety: none. Ownership: what was not published is removed by the destructor.
 // Errors: as texts, empty for success. Throws only when memory runs out.
 #pragma once
@@ -15,9 +15,6 @@ std::string part_folder(const std::string& work_folder, std::uint32_t rank);
 // Moves the events and local definitions of a part into the archive in the work folder,
 // which must have its own already; removes the rest.
 std::string move_part(const std::string& work_folder, std::uint32_t rank);
-
-// Removes traces.*, the anchor first; keeps the folder and everything else in it.
-std::string remove_archive(const std::string& folder);
 
 class ArchiveFolder {
  public:

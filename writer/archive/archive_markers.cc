@@ -78,7 +78,7 @@ const char* resume_reason(const Gap& gap) {
 
 class MarkerList {
  public:
-  MarkerList(const ProcessModel& process, const std::vector<RegionDef>& regions,
+  MarkerList(const ProcessModel& process, const std::vector<regions::RegionDef>& regions,
              const ClockMap* clock)
       : process_(process), regions_(regions), clock_(clock) {}
 
@@ -179,7 +179,7 @@ class MarkerList {
   }
 
   const ProcessModel& process_;
-  const std::vector<RegionDef>& regions_;
+  const std::vector<regions::RegionDef>& regions_;
   const ClockMap* clock_;
   std::vector<MarkerFacts> markers_;
 };
@@ -208,8 +208,8 @@ OTF2_ErrorCode write_of_location(OTF2_MarkerWriter* writer,
 }  // namespace
 
 std::vector<MarkerFacts> markers_of(const ProcessModel& process,
-                                    const std::vector<RegionDef>& regions, bool recovered,
-                                    const ClockMap* clock) {
+                                    const std::vector<regions::RegionDef>& regions,
+                                    bool recovered, const ClockMap* clock) {
   return MarkerList(process, regions, clock).make(recovered);
 }
 

@@ -1,7 +1,7 @@
 // Memory for libotf2's buffers, reused: a chunk that one location has written in goes to
 // the next.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; otf2_archive.cc gives it to libotf2, which
+// Place in the flow: ARCHITECTURE.md, stage 5; otf2_archive.cc gives it to libotf2, which
 // clears the rest of a buffer before writing it to its file. That touches every page,
 // however few bytes there are, and a page touched before costs a tenth of a fresh one.
 //

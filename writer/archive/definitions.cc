@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "addresses/short_name.h"
+#include "regions/region_roles.h"
 #include "writer/archive/location_reference.h"
 #include "writer/archive/mpi_definitions.h"
-#include "writer/symbols/short_name.h"
 
 namespace refrain::writer {
 namespace {
@@ -23,7 +24,7 @@ class Checked {
 };
 
 std::string program_name(const ProcessFacts& process) {
-  const std::string name = base_name(process.program);
+  const std::string name = addresses::base_name(process.program);
   return name.empty() ? "program" : name;
 }
 
@@ -104,7 +105,7 @@ class DefinitionWriter {
                                                  OTF2_PARAMETER_TYPE_UINT64));
     }
     OTF2_ParameterRef parameter = kFirstUserParameter;
-    for (const ParameterDef& each : in_.regions->parameters())
+    for (const regions::ParameterDef& each : in_.regions->parameters())
       check_(OTF2_GlobalDefWriter_WriteParameter(
           writer_, parameter++, text(each.name),
           each.text ? OTF2_PARAMETER_TYPE_STRING : OTF2_PARAMETER_TYPE_INT64));
@@ -194,14 +195,14 @@ class DefinitionWriter {
 
   void regions() {
     std::uint32_t ref = 0;
-    for (const RegionDef& region : in_.regions->regions()) {
-      const bool loop = region.cls == RegionClass::kNone;
+    for (const regions::RegionDef& region : in_.regions->regions()) {
+      const bool loop = region.cls == regions::RegionClass::kNone;
       // One bit: python3-otf2 has no name for two.
       const OTF2_RegionFlag flags = loop ? OTF2_REGION_FLAG_PHASE : OTF2_REGION_FLAG_NONE;
       check_(OTF2_GlobalDefWriter_WriteRegion(
           writer_, ref++, text(region.name), text(region.canonical),
-          text(region.description), role_of(region), paradigm_of(region.cls), flags,
-          text(region.file), region.line, 0));
+          text(region.description), regions::role_of(region),
+          regions::paradigm_of(region.cls), flags, text(region.file), region.line, 0));
     }
   }
 

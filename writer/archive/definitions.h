@@ -1,7 +1,7 @@
 // Writes the global definitions of an archive: strings, clock, system tree, locations,
 // regions, teams.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, after the events, because only then the
+// Place in the flow: ARCHITECTURE.md, stage 5, after the events, because only then the
 // number of events of each location is known.
 // Locations come process by process; their references: location_reference.h.
 // Thread-safety: none, one thread. Ownership: nothing is kept.
@@ -16,9 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "writer/archive/region_table.h"
-#include "writer/job/mpi_comms.h"
-#include "writer/job/process_facts.h"
+#include "regions/region_table.h"
+#include "writer/archive/process_facts.h"
+#include "writer/messages/mpi_comms.h"
 
 namespace refrain::writer {
 
@@ -36,17 +36,12 @@ class StringTable {
 
 struct DefinitionInput {
   const JobFacts* job = nullptr;
-  const RegionTable* regions = nullptr;
+  const regions::RegionTable* regions = nullptr;
   StringTable* strings = nullptr;
   const CommTable* comms = nullptr;  // nullptr: no process uses MPI
   // Classes of metrics, by their references.
   const std::vector<std::vector<spool::Metric>>* metrics = nullptr;
 };
-
-// The role of a region in OTF2.
-OTF2_RegionRole role_of(RegionClass cls) noexcept;
-OTF2_RegionRole role_of(const RegionDef& region) noexcept;
-OTF2_Paradigm paradigm_of(RegionClass cls) noexcept;
 
 OTF2_ErrorCode write_definitions(OTF2_GlobalDefWriter* writer,
                                  const DefinitionInput& input);

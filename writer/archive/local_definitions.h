@@ -1,6 +1,6 @@
 // The files of local definitions: one a location, with the offsets of its process' clock.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, after the events. Only clock offsets are
+// Place in the flow: ARCHITECTURE.md, stage 5, after the events. Only clock offsets are
 // local definitions, but readers open the file of each location whether it has any or not.
 // Thread-safety: none. Errors: the archive's. Cost: a small file a location.
 #pragma once

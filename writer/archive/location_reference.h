@@ -1,6 +1,6 @@
 // The reference of a location in the archive.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; events, definitions and markers use it.
+// Place in the flow: ARCHITECTURE.md, stage 5; events, definitions and markers use it.
 // Readers derive the number of a thread in its process from the reference in two ways: from
 // the upper half, or as the difference to the smallest one of the process, of which some
 // keep the lower half only. So the upper half is the thread's number and the lower half

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "writer/archive/event_sink.h"
+#include "writer/interpret/event_sink.h"
 
 namespace refrain::writer {
 namespace {
@@ -159,7 +159,7 @@ OTF2_ErrorCode write_mpi_definitions(OTF2_GlobalDefWriter* writer,
 }
 
 OTF2_ErrorCode write_mpi_paradigm(
-    OTF2_GlobalDefWriter* writer, const std::vector<SourcePlace>& places,
+    OTF2_GlobalDefWriter* writer, const std::vector<regions::SourcePlace>& places,
     const std::function<OTF2_StringRef(const std::string&)>& text) {
   OTF2_ErrorCode first = OTF2_SUCCESS;
   const auto check = [&first](OTF2_ErrorCode code) {

@@ -1,7 +1,7 @@
 // Writes the definitions that concern MPI: locations, groups, communicators, windows,
 // Cartesian topologies, places of calls.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; a part of definitions.h.
+// Place in the flow: ARCHITECTURE.md, stage 5; a part of definitions.h.
 // In the archive: the locations of MPI are the primary location of each process, by rank; a
 // communicator is a group of ranks; MPI_COMM_SELF has a group kind of its own. Groups and
 // communicators are numbered after those of OpenMP teams.
@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "writer/archive/region_table.h"
-#include "writer/job/mpi_comms.h"
+#include "regions/region_table.h"
+#include "writer/messages/mpi_comms.h"
 
 namespace refrain::writer {
 
@@ -35,7 +35,7 @@ OTF2_ErrorCode write_mpi_definitions(OTF2_GlobalDefWriter* writer,
 
 // Paradigm, attribute and parameter, and what they refer to.
 OTF2_ErrorCode write_mpi_paradigm(
-    OTF2_GlobalDefWriter* writer, const std::vector<SourcePlace>& places,
+    OTF2_GlobalDefWriter* writer, const std::vector<regions::SourcePlace>& places,
     const std::function<OTF2_StringRef(const std::string&)>& text);
 
 }  // namespace refrain::writer

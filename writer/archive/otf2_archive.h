@@ -1,7 +1,7 @@
 // An OTF2 archive that is being written: opening, closing, and the callbacks that libotf2
 // needs.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; archive_writer.cc fills it.
+// Place in the flow: ARCHITECTURE.md, stage 5; archive_writer.cc fills it.
 // Thread-safety: writers of different locations may be used at the same time; opening,
 // closing and errors belong to one thread. libotf2 has one error callback a process: an
 // Otf2Archive owns it during its lifetime, so that nothing is printed.

@@ -1,7 +1,7 @@
 // The properties of an archive: Refrain's version and settings, what it recorded, wrote and
 // lost, and its loops, so that tools need nothing but the archive.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, the last step before the archive is closed;
+// Place in the flow: ARCHITECTURE.md, stage 5, the last before the archive is closed;
 // analysis/archive_info.h reads them.
 // Names (all begin with REFRAIN::):
 //     VERSION COMMAND RUNTIME            from the journal
@@ -33,7 +33,7 @@
 //                                        are no messages and collectives
 //     COMPLAINTS                         what was wrong with the spool, if anything was
 //     SHORTENED                          names of properties that are not complete, separated by
-//                                        commas; see short_properties.h
+//                                        commas; see shortened()
 // Thread-safety: pure functions.
 #pragma once
 
@@ -42,8 +42,8 @@
 #include <vector>
 
 #include "spool/journal.h"
-#include "writer/archive/write_options.h"
-#include "writer/process/location_input.h"
+#include "writer/archive/write_result.h"
+#include "writer/interpret/location_input.h"
 
 namespace refrain::writer {
 
@@ -63,5 +63,18 @@ std::string archive_description(const WriteResult& result,
 //   "body": [names], "visits", "iterations", "written", "partly", "total_ns", "mean_ns",
 //   "min_ns", "max_ns", "sigma_ns"}]
 std::string loops_json(const std::vector<LoopSummary>& loops);
+
+// libotf2 refuses an anchor file of more than 256 KiB, and the archive with it; the loops
+// of a program with thousands of events an iteration, or a very long command, exceed that.
+// Shortened are first the names of the events in the loops' bodies, then the loops that
+// took the least time, and long texts; REFRAIN::SHORTENED names the incomplete properties.
+constexpr std::size_t kMostPropertyBytes = 192 << 10;  // all names and values together
+
+Properties shortened(Properties properties, const std::vector<LoopSummary>& loops,
+                     std::size_t most_bytes = kMostPropertyBytes);
+
+// The beginning of a text longer than `most_bytes`, and " ..."; no character of UTF-8 is
+// cut.
+std::string beginning(const std::string& text, std::size_t most_bytes);
 
 }  // namespace refrain::writer

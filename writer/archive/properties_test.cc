@@ -63,7 +63,7 @@ std::set<std::string> names_written() {
 TEST_CASE("Properties: names - the listed ones are the written ones") {
   std::set<std::string> listed = names_listed();
   CHECK(listed.size() > 20);
-  CHECK(listed.erase("SHORTENED") == 1);  // short_properties.cc writes it
+  CHECK(listed.erase("SHORTENED") == 1);  // shortened() writes it
   CHECK(listed == names_written());
 }
 

@@ -6,9 +6,11 @@
 namespace refrain::writer {
 namespace {
 
-std::string identity_of(const RegionDef& region) { return region.identity(); }
-std::string identity_of(const SourcePlace& place) { return place.identity(); }
-std::string identity_of(const ParameterDef& parameter) { return parameter.identity(); }
+std::string identity_of(const regions::RegionDef& region) { return region.identity(); }
+std::string identity_of(const regions::SourcePlace& place) { return place.identity(); }
+std::string identity_of(const regions::ParameterDef& parameter) {
+  return parameter.identity();
+}
 std::string identity_of(const std::string& text) { return text; }
 std::string identity_of(const std::vector<spool::Metric>& metrics) {
   std::string all;
@@ -50,14 +52,14 @@ std::uint64_t SharedDefinitions::longest() const noexcept {
   const auto text = [&most](const std::string& each) {
     most = std::max<std::uint64_t>(most, each.size());
   };
-  for (const RegionDef& region : regions) {
+  for (const regions::RegionDef& region : regions) {
     text(region.name);
     text(region.canonical);
     text(region.description);
     text(region.file);
   }
-  for (const SourcePlace& place : places) text(place.file);
-  for (const ParameterDef& parameter : parameters) text(parameter.name);
+  for (const regions::SourcePlace& place : places) text(place.file);
+  for (const regions::ParameterDef& parameter : parameters) text(parameter.name);
   for (const std::string& each : strings) text(each);
   for (const auto& class_of_process : metrics) {
     most = std::max<std::uint64_t>(most, class_of_process.size() * kBytesOfMember);
@@ -80,9 +82,9 @@ SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b) {
   return a;
 }
 
-void put(ByteWriter& out, const SharedDefinitions& all) {
+void put(exchange::ByteWriter& out, const SharedDefinitions& all) {
   out.number(all.regions.size());
-  for (const RegionDef& region : all.regions) {
+  for (const regions::RegionDef& region : all.regions) {
     for (const std::string* text :
          {&region.name, &region.canonical, &region.description, &region.file})
       out.text(*text);
@@ -91,12 +93,12 @@ void put(ByteWriter& out, const SharedDefinitions& all) {
     out.number(region.filtered ? 1 : 0);
   }
   out.number(all.places.size());
-  for (const SourcePlace& place : all.places) {
+  for (const regions::SourcePlace& place : all.places) {
     out.text(place.file);
     out.number(place.line);
   }
   out.number(all.parameters.size());
-  for (const ParameterDef& parameter : all.parameters) {
+  for (const regions::ParameterDef& parameter : all.parameters) {
     out.text(parameter.name);
     out.number(parameter.text ? 1 : 0);
   }
@@ -117,23 +119,23 @@ void put(ByteWriter& out, const SharedDefinitions& all) {
       out.number(value);
 }
 
-void take(ByteReader& in, SharedDefinitions& all) {
+void take(exchange::ByteReader& in, SharedDefinitions& all) {
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
-    RegionDef& region = all.regions.emplace_back();
+    regions::RegionDef& region = all.regions.emplace_back();
     for (std::string* text :
          {&region.name, &region.canonical, &region.description, &region.file})
       *text = in.text();
     region.line = in.number32();
-    region.cls = static_cast<RegionClass>(in.number_to(0xff));
+    region.cls = static_cast<regions::RegionClass>(in.number_to(0xff));
     region.filtered = in.number_to(1) != 0;
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
-    SourcePlace& place = all.places.emplace_back();
+    regions::SourcePlace& place = all.places.emplace_back();
     place.file = in.text();
     place.line = in.number32();
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
-    ParameterDef& parameter = all.parameters.emplace_back();
+    regions::ParameterDef& parameter = all.parameters.emplace_back();
     parameter.name = in.text();
     parameter.text = in.number_to(1) != 0;
   }

@@ -1,7 +1,7 @@
 // What events refer to, numbered alike in all processes of a job: regions, places of calls,
 // texts, and where each process' locations and teams begin.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and the
+// Place in the flow: ARCHITECTURE.md, stage 5, between the models of the processes and the
 // first event. Each process sends its own, they merge in order of rank, and the result is
 // numbered as by one process that knows all.
 // Thread-safety: pure. Ownership: plain values.
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "exchange/bytes.h"
+#include "regions/region_table.h"
 #include "spool/journal.h"
-#include "writer/archive/region_table.h"
-#include "writer/exchange/bytes.h"
 
 namespace refrain::writer {
 
@@ -35,9 +35,9 @@ struct SharedDefinitions {
     ProcessSize size;
     bool operator==(const Run&) const = default;
   };
-  std::vector<RegionDef> regions;
-  std::vector<SourcePlace> places;
-  std::vector<ParameterDef> parameters;
+  std::vector<regions::RegionDef> regions;
+  std::vector<regions::SourcePlace> places;
+  std::vector<regions::ParameterDef> parameters;
   std::vector<std::string> strings;  // program_texts(), then values of parameters
   std::vector<std::vector<spool::Metric>> metrics;  // of processes that have any
   std::vector<Run> sizes;                           // in order of processes
@@ -51,7 +51,7 @@ struct SharedDefinitions {
 };
 
 SharedDefinitions merge(SharedDefinitions a, const SharedDefinitions& b);
-void put(ByteWriter& out, const SharedDefinitions& all);
-void take(ByteReader& in, SharedDefinitions& all);
+void put(exchange::ByteWriter& out, const SharedDefinitions& all);
+void take(exchange::ByteReader& in, SharedDefinitions& all);
 
 }  // namespace refrain::writer

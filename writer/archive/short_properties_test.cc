@@ -1,7 +1,7 @@
-#include "writer/archive/short_properties.h"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+
+#include "writer/archive/properties.h"
 
 namespace refrain::writer::short_properties_test {
 namespace {

@@ -1,6 +1,6 @@
 // How many bytes the records of a process will take in an archive, by time.
 //
-// Place in the flow: ARCHITECTURE.md, step 7; for budget_trim.h, before anything is written.
+// Place in the flow: ARCHITECTURE.md, stage 5; for budget_trim.h, before anything is written.
 // An estimate: by the kind of each record, as OTF2 stores events (a time stamp of 9 bytes where
 // it differs from the one before, 2 bytes a record, 1 to 5 a number).
 // Thread-safety: const after construction. Cost: a pass over all records; memory: 16 bytes a cut
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "writer/process/process_model.h"
+#include "writer/model/process_model.h"
 
 namespace refrain::writer {
 

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "exchange/tree.h"
 #include "filters/rolling_limit.h"
-#include "writer/budget/run_settings.h"
-#include "writer/exchange/tree.h"
-#include "writer/process/cut_edges.h"
+#include "writer/model/cut_edges.h"
 
 namespace refrain::writer {
 namespace {
@@ -85,12 +84,12 @@ BudgetSum merge(BudgetSum a, const BudgetSum& b) {
   return {a.bytes + b.bytes, std::max(a.most_iterations, b.most_iterations)};
 }
 
-void put(ByteWriter& out, const BudgetSum& sum) {
+void put(exchange::ByteWriter& out, const BudgetSum& sum) {
   out.number(sum.bytes);
   out.number(sum.most_iterations);
 }
 
-void take(ByteReader& in, BudgetSum& sum) {
+void take(exchange::ByteReader& in, BudgetSum& sum) {
   sum.bytes = in.number();
   sum.most_iterations = in.number();
 }
@@ -101,7 +100,7 @@ std::uint64_t rows_budget(std::uint64_t budget_bytes, std::uint64_t processes,
   return budget_bytes / kShare / std::max<std::uint64_t>({processes, models, 1});
 }
 
-std::uint64_t fit_budget(Exchange& exchange,
+std::uint64_t fit_budget(exchange::Exchange& exchange,
                          std::vector<std::unique_ptr<ProcessModel>>& models,
                          std::uint64_t budget_bytes) {
   if (budget_bytes == 0) return 0;
@@ -118,7 +117,7 @@ std::uint64_t fit_budget(Exchange& exchange,
     for (const auto& trim : trims)
       own = merge(own, {trim->bytes(limit) + std::min(trim->rows(), most_rows),
                         trim->most_iterations()});
-    BudgetSum all = agree(exchange, own);
+    BudgetSum all = exchange::agree(exchange, own);
     all.bytes += kArchiveBytes;
     return all;
   };
@@ -136,6 +135,19 @@ std::uint64_t fit_budget(Exchange& exchange,
   }
   for (std::size_t i = 0; i < trims.size(); ++i) trimmed[i]->widen(trims[i]->gaps(fits));
   return fits;
+}
+
+filters::Settings settings_of(const spool::Journal& journal) {
+  filters::Settings settings;
+  std::istringstream lines(journal.text(spool::kTextSettings));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    for (const filters::SettingInfo& info : filters::setting_table())
+      if (line.compare(0, equals, info.name) == 0)
+        set_value(settings, info, line.substr(equals + 1));
+  }
+  return settings;
 }
 
 }  // namespace refrain::writer

@@ -1,7 +1,7 @@
 // Keeps an archive within the user's size limit: finds the iteration limit with which it
 // fits, the same for all processes, and leaves out what that would have skipped.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, before the ranks' cut (rank_cuts.h). While the
+// Place in the flow: ARCHITECTURE.md, stage 5, before the ranks' cut (rank_cuts.h). While the
 // program ran, more was recorded than fits (filters/rolling_limit.h).
 // Sizes are estimates (archive_cost.h). What not all ranks have is left out later, which
 // makes the archive smaller.
@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "exchange/bytes.h"
+#include "exchange/exchange.h"
 #include "writer/budget/limit_replay.h"
-#include "writer/exchange/bytes.h"
-#include "writer/exchange/exchange.h"
 
 namespace refrain::writer {
 
@@ -51,8 +51,8 @@ struct BudgetSum {
   std::uint64_t most_iterations = 0;  // of any loop of any process
 };
 BudgetSum merge(BudgetSum a, const BudgetSum& b);
-void put(ByteWriter& out, const BudgetSum& sum);
-void take(ByteReader& in, BudgetSum& sum);
+void put(exchange::ByteWriter& out, const BudgetSum& sum);
+void take(exchange::ByteReader& in, BudgetSum& sum);
 
 // How many bytes the rows of iterations of a process may have, of a budget of the job (0: none, any
 // number): an eighth is for all of them. `processes` take part in the exchange, `models` are here.
@@ -61,8 +61,11 @@ std::uint64_t rows_budget(std::uint64_t budget_bytes, std::uint64_t processes,
 
 // Trims the models to `budget_bytes`; all processes of the exchange call it. Returns the
 // chosen limit; 0: everything that was recorded fits.
-std::uint64_t fit_budget(Exchange& exchange,
+std::uint64_t fit_budget(exchange::Exchange& exchange,
                          std::vector<std::unique_ptr<ProcessModel>>& models,
                          std::uint64_t budget_bytes);
+
+// The settings of a run, as its journal has them.
+filters::Settings settings_of(const spool::Journal& journal);
 
 }  // namespace refrain::writer

@@ -1,7 +1,7 @@
 // Why most of a run is written despite the limit, and what would help: one sentence for the
 // end of a run and for `refrain info`.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, once everything is counted. Pure.
+// Place in the flow: ARCHITECTURE.md, stage 5, once everything is counted. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What a lower limit would have skipped of a process' run by the policy
 // (filters/nested_policy.h), from the marks of its iterations.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, for budget_trim.h. Intervals lie between the begins
+// Place in the flow: ARCHITECTURE.md, stage 5, for budget_trim.h. Intervals lie between the begins
 // and ends of iterations, at whatever level.
 // Not skipped are slow iterations (filters/slow_iterations.h), in MPI programs with the
 // ones before and after; what the run itself wrote again after a gap (a break, a slow
@@ -20,7 +20,7 @@
 #include "filters/settings.h"
 #include "spool/iteration_stream.h"
 #include "writer/budget/archive_cost.h"
-#include "writer/process/process_model.h"
+#include "writer/model/process_model.h"
 
 namespace refrain::writer {
 

@@ -15,7 +15,7 @@ std::string lines_of(std::uint32_t first, std::uint32_t last) {
 
 // The place of a loop, or of its first event if that is not known.
 JobLoop define(const spool::Loop& loop, const LoopPlace* place,
-               const spool::Journal& journal, SymbolResolver& symbols) {
+               const spool::Journal& journal, addresses::Resolver& symbols) {
   JobLoop out;
   if (!loop.body.empty() && loop.body.front().record_kind == spool::kUserPhase) {
     const auto number = static_cast<std::uint32_t>(loop.body.front().address);
@@ -32,12 +32,12 @@ JobLoop define(const spool::Loop& loop, const LoopPlace* place,
     out.last_line = place->last_line;
     out.key = place->code.empty() ? place->text() : place->code;
   } else {
-    const Symbol& symbol =
+    const addresses::Place& symbol =
         symbols.at_call(loop.body.empty() ? 0 : loop.body.front().address);
     out.file = symbol.file;
     out.first_line = out.last_line = symbol.line;
     if (symbol.file.empty()) out.function = symbol.function;
-    out.key = place_of(symbol);
+    out.key = regions::place_of(symbol);
   }
   return out;
 }
@@ -62,7 +62,7 @@ Index index_of(const JobLoops& all) {
 }  // namespace
 
 JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& tree,
-                   SymbolResolver& symbols) {
+                   addresses::Resolver& symbols) {
   const std::map<std::uint32_t, LoopPlace> places = loop_places(journal, tree, symbols);
   JobLoops out;
   std::map<std::pair<std::uint32_t, std::string>, unsigned> alike;
@@ -105,7 +105,7 @@ JobLoops merge(JobLoops a, const JobLoops& b) {
   return a;
 }
 
-void put(ByteWriter& out, const JobLoops& all) {
+void put(exchange::ByteWriter& out, const JobLoops& all) {
   out.number(all.loops.size());
   for (const JobLoop& loop : all.loops) {
     out.text(loop.key);
@@ -118,7 +118,7 @@ void put(ByteWriter& out, const JobLoops& all) {
   }
 }
 
-void take(ByteReader& in, JobLoops& all) {
+void take(exchange::ByteReader& in, JobLoops& all) {
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     JobLoop loop;
     loop.key = in.text();
@@ -170,8 +170,8 @@ std::string LoopLabel::region_name() const {
   return where.empty() ? name : name + " @ " + where;
 }
 
-RegionDef LoopLabel::region() const {
-  RegionDef def;
+regions::RegionDef LoopLabel::region() const {
+  regions::RegionDef def;
   def.name = def.canonical = region_name();
   def.file = loop.file.empty() && !loop.named ? "OMP" : loop.file;
   def.line = loop.first_line;

@@ -1,6 +1,6 @@
 // The loops of all processes of a job, under one number and one name each.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, between the models of the processes and their
+// Place in the flow: ARCHITECTURE.md, stage 5, between the models of the processes and their
 // regions: each process has its tree of loops, the trees merge in order of rank, and each
 // process finds its own loops in the result.
 // Two ranks' loops are the same if they lie in the same loop (or in none) and at the same
@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "writer/archive/region_table.h"
-#include "writer/exchange/bytes.h"
+#include "exchange/bytes.h"
+#include "regions/region_table.h"
 #include "writer/loops/loop_places.h"
 #include "writer/loops/loop_tree.h"
 
@@ -40,12 +40,12 @@ struct JobLoops {
 };
 
 JobLoops merge(JobLoops a, const JobLoops& b);
-void put(ByteWriter& out, const JobLoops& all);
-void take(ByteReader& in, JobLoops& all);
+void put(exchange::ByteWriter& out, const JobLoops& all);
+void take(exchange::ByteReader& in, JobLoops& all);
 
 // Of one process; in the order of the tree.
 JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& tree,
-                   SymbolResolver& symbols);
+                   addresses::Resolver& symbols);
 
 // Number and name of a loop.
 struct LoopLabel {
@@ -56,7 +56,7 @@ struct LoopLabel {
 
   // "loop 3 @ solve tea_solve.f90:120-168", or the name that the program gave.
   std::string region_name() const;
-  RegionDef region() const;
+  regions::RegionDef region() const;
 };
 using LoopLabels = std::map<std::uint32_t, LoopLabel>;  // by the journal's numbers
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "writer/exchange/tree.h"
+#include "exchange/tree.h"
 
 namespace refrain::writer::loop_numbers_test {
 namespace {
@@ -97,16 +97,18 @@ TEST_CASE("LoopNumbers: merging - in any grouping, and as bytes") {
                               loops({{"y", kNone}, {"x", 0}})};
   JobLoops in_a_row;
   for (const JobLoops& rank : ranks) in_a_row = merge(std::move(in_a_row), rank);
-  const JobLoops in_tree = merge_in_tree(ranks);
+  const JobLoops in_tree = exchange::merge_in_tree(ranks);
   for (const JobLoops& rank : ranks)
     CHECK(numbers(rank, in_a_row) == numbers(rank, in_tree));
-  const auto read = from_bytes<JobLoops>(to_bytes(std::optional<JobLoops>(in_tree)));
+  const auto read =
+      exchange::from_bytes<JobLoops>(exchange::to_bytes(std::optional<JobLoops>(in_tree)));
   REQUIRE(read);
   for (const JobLoops& rank : ranks) CHECK(numbers(rank, *read) == numbers(rank, in_tree));
   // A parent that is not there yet.
   JobLoops wrong = loops({{"x", kNone}});
   wrong.loops[0].parent = 7;
-  CHECK_FALSE(from_bytes<JobLoops>(to_bytes(std::optional<JobLoops>(wrong))));
+  CHECK_FALSE(
+      exchange::from_bytes<JobLoops>(exchange::to_bytes(std::optional<JobLoops>(wrong))));
 }
 
 TEST_CASE("LoopNumbers: names - of the program's phases, and where nothing is known") {

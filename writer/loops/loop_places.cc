@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "addresses/code_sites.h"
+#include "addresses/short_name.h"
 #include "code/program_loops.h"
-#include "writer/symbols/code_sites.h"
-#include "writer/symbols/short_name.h"
 
 namespace refrain::writer {
 namespace {
@@ -28,7 +28,7 @@ bool is_runtime(std::string_view module) {
 class PlaceFinder {
  public:
   PlaceFinder(const spool::Journal& journal, const std::vector<LoopNode>& tree,
-              SymbolResolver& symbols)
+              addresses::Resolver& symbols)
       : journal_(journal), tree_(tree), sites_(symbols) {}
 
   std::map<std::uint32_t, LoopPlace> find() {
@@ -49,7 +49,7 @@ class PlaceFinder {
   // A function on the way, with its calls through which events came.
   struct Candidate {
     std::vector<std::uint64_t> returns;
-    std::vector<const CodeSite*> sites;
+    std::vector<const addresses::CodeSite*> sites;
   };
 
   // A loop of the machine code that may be the detected loop; innermost first.
@@ -103,7 +103,7 @@ class PlaceFinder {
     if (chains.empty()) return out;
     bool several = false;
     for (const Candidate& candidate : candidates(chains)) {
-      const CodeSite& site = *candidate.sites.front();
+      const addresses::CodeSite& site = *candidate.sites.front();
       if (site.frames.empty()) continue;
       const code::FunctionLoops* const function = sites_.loops(site);
       for (const code::CodeLoop* loop : loops_around(function, candidate))
@@ -122,11 +122,12 @@ class PlaceFinder {
     std::vector<const code::CodeLoop*> out;
     if (function == nullptr) return out;
     const auto holds_all = [&](std::uint32_t loop) {
-      return std::all_of(
-          candidate.sites.begin(), candidate.sites.end(), [&](const CodeSite* site) {
-            const code::Node node = function->blocks.at(site->address);
-            return node != code::kNoNode && function->forest.contains(loop, node);
-          });
+      return std::all_of(candidate.sites.begin(), candidate.sites.end(),
+                         [&](const addresses::CodeSite* site) {
+                           const code::Node node = function->blocks.at(site->address);
+                           return node != code::kNoNode &&
+                                  function->forest.contains(loop, node);
+                         });
     };
     std::uint32_t loop = function->innermost(candidate.sites.front()->address);
     for (; loop != code::CodeLoop::kNone; loop = function->loops[loop].parent)
@@ -200,9 +201,9 @@ class PlaceFinder {
 
   // How many functions, from the outermost inwards, are around all of the calls.
   static std::size_t shared_functions(const Candidate& candidate) {
-    const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
+    const std::vector<addresses::CodeFrame>& frames = candidate.sites.front()->frames;
     std::size_t depth = frames.size();
-    for (const CodeSite* site : candidate.sites) {
+    for (const addresses::CodeSite* site : candidate.sites) {
       std::size_t same = 0;
       while (same < std::min(depth, site->frames.size()) &&
              site->frames[same].scope == frames[same].scope)
@@ -217,21 +218,21 @@ class PlaceFinder {
   static LoopPlace place_of(const Candidate& candidate, const code::CodeLoop* loop) {
     std::size_t depth = shared_functions(candidate);
     if (depth == 0) return {};
-    const std::vector<CodeFrame>& frames = candidate.sites.front()->frames;
+    const std::vector<addresses::CodeFrame>& frames = candidate.sites.front()->frames;
     const code::SourcePlace* const known =
         loop != nullptr && loop->place.known() && loop->place.depth < depth &&
                 frames[loop->place.depth].scope == loop->place.scope
             ? &loop->place
             : nullptr;
     if (known != nullptr) depth = known->depth + 1;
-    const CodeFrame& frame = frames[depth - 1];
-    LoopPlace out{.function = short_name(frame.function),
+    const addresses::CodeFrame& frame = frames[depth - 1];
+    LoopPlace out{.function = addresses::short_name(frame.function),
                   .file = known != nullptr ? known->file : frame.file,
                   .first_line = known != nullptr ? known->line : frame.line,
                   .last_line = known != nullptr ? known->line : frame.line,
                   .code = {}};
-    for (const CodeSite* site : candidate.sites) {
-      const CodeFrame& call = site->frames[depth - 1];
+    for (const addresses::CodeSite* site : candidate.sites) {
+      const addresses::CodeFrame& call = site->frames[depth - 1];
       if (call.file != out.file || call.line == 0) continue;
       out.first_line = std::min(out.first_line, call.line);
       out.last_line = std::max(out.last_line, call.line);
@@ -247,7 +248,7 @@ class PlaceFinder {
 
   const spool::Journal& journal_;
   const std::vector<LoopNode>& tree_;
-  CodeSites sites_;
+  addresses::CodeSites sites_;
   std::vector<Options> options_;
   std::map<std::uint32_t, LoopPlace> out_;
 };
@@ -257,7 +258,7 @@ class PlaceFinder {
 std::string LoopPlace::text() const {
   std::string out = function;
   if (file.empty()) return out;
-  out += ' ' + base_name(file);
+  out += ' ' + addresses::base_name(file);
   if (first_line != 0) out += ':' + std::to_string(first_line);
   if (last_line != first_line) out += '-' + std::to_string(last_line);
   return out;
@@ -265,7 +266,7 @@ std::string LoopPlace::text() const {
 
 std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
                                                const std::vector<LoopNode>& tree,
-                                               SymbolResolver& symbols) {
+                                               addresses::Resolver& symbols) {
   return PlaceFinder(journal, tree, symbols).find();
 }
 

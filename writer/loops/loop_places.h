@@ -1,7 +1,7 @@
 // Where the loops of a program are: the function that contains the loop, the line of its
 // `for`, and that of the last call in an iteration.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, from the call chains in the journal
+// Place in the flow: ARCHITECTURE.md, stage 5, from the call chains in the journal
 // (kTextCallers).
 //
 // How. The chains of a loop's events share their outer frames; the last shared frame is the
@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
+#include "addresses/resolver.h"
 #include "spool/journal.h"
 #include "writer/loops/loop_tree.h"
-#include "writer/symbols/symbol_resolver.h"
 
 namespace refrain::writer {
 
@@ -44,6 +44,6 @@ struct LoopPlace {
 // By the loops' numbers in the journal; unknown ones are left out.
 std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
                                                const std::vector<LoopNode>& tree,
-                                               SymbolResolver& symbols);
+                                               addresses::Resolver& symbols);
 
 }  // namespace refrain::writer

@@ -1,6 +1,6 @@
 // How the loops of a process are nested, in the order in which they are numbered.
 //
-// Place in the flow: ARCHITECTURE.md, step 7, from the journal; for loop_places.h,
+// Place in the flow: ARCHITECTURE.md, stage 5, from the journal; for loop_places.h,
 // loop_numbers.h and loop_summaries.h.
 // A loop's parent is the loop around most of its visits. Order: outer loops before inner
 // ones, then by their first begin in the run, so that it does not depend on the order of

@@ -7,8 +7,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "exchange/tree.h"
 #include "writer/archive_writer.h"
-#include "writer/exchange/tree.h"
 
 namespace refrain::writer {
 namespace {
@@ -36,13 +36,13 @@ void read_all(int fd, void* data, std::size_t bytes) {
 }
 
 // Along the edges of the tree only.
-class SocketExchange final : public Exchange {
+class SocketExchange final : public exchange::Exchange {
  public:
   SocketExchange(const Sockets& sockets, std::uint32_t rank)
       : sockets_(sockets), rank_(rank) {
     for (std::uint32_t other = 0; other < size(); ++other) {
       if (other != rank) ::close(sockets_[other][1]);
-      if (other == 0 || TreePlace{other, size()}.parent() != rank)
+      if (other == 0 || exchange::TreePlace{other, size()}.parent() != rank)
         ::close(sockets_[other][0]);
     }
   }
@@ -50,22 +50,22 @@ class SocketExchange final : public Exchange {
   std::uint32_t size() const noexcept override {
     return static_cast<std::uint32_t>(sockets_.size());
   }
-  void send(std::uint32_t to, const Bytes& bytes) override {
+  void send(std::uint32_t to, const exchange::Bytes& bytes) override {
     const std::uint64_t length = bytes.size();
     write_all(way(to), &length, sizeof(length));
     write_all(way(to), bytes.data(), bytes.size());
   }
-  Bytes receive(std::uint32_t from) override {
+  exchange::Bytes receive(std::uint32_t from) override {
     std::uint64_t length = 0;
     read_all(way(from), &length, sizeof(length));
-    Bytes bytes(length);
+    exchange::Bytes bytes(length);
     read_all(way(from), bytes.data(), bytes.size());
     return bytes;
   }
 
  private:
   int way(std::uint32_t other) const {
-    const bool up = rank_ != 0 && TreePlace{rank_, size()}.parent() == other;
+    const bool up = rank_ != 0 && exchange::TreePlace{rank_, size()}.parent() == other;
     return up ? sockets_[rank_][1] : sockets_[other][0];
   }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "writer/archive/write_options.h"
+#include "writer/agree/write_options.h"
 
 namespace refrain::writer {
 

@@ -1,0 +1,116 @@
+#include "addresses/resolver.h"
+
+#include <dwarf.h>
+
+#include <charconv>
+
+#include "addresses/resolver_impl.h"
+
+namespace refrain::addresses {
+
+using resolving::hex;
+
+namespace {
+
+void resolve_function(std::vector<Dwarf_Die> scopes, Place& symbol) {
+  if (scopes.empty()) return;
+  const char* linkage = code::attribute_text(&scopes.front(), DW_AT_linkage_name);
+  symbol.function = code::function_of(&scopes.front());
+  if (linkage != nullptr) symbol.linkage = linkage;
+}
+
+}  // namespace
+
+bool parse_module(std::string_view text, Module& module) {
+  const auto field = [&text](std::uint64_t& value) {
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc() || end == text.data() + text.size() || *end != ' ')
+      return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+    return true;
+  };
+  if (!field(module.start) || !field(module.end) || !field(module.offset)) return false;
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos || module.start >= module.end) return false;
+  const std::string_view id = text.substr(0, space);
+  module.build_id = id == "-" ? std::string() : std::string(id);
+  text.remove_prefix(space + 1);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\0'))
+    text.remove_suffix(1);
+  module.path = std::string(text);
+  return !module.path.empty();
+}
+
+Resolver::Resolver(const std::vector<std::string>& module_texts)
+    : impl_(std::make_unique<Impl>()) {
+  for (const std::string& text : module_texts) {
+    Module module;
+    if (parse_module(text, module) && module.path == "[function]") {
+      region_functions_.try_emplace(module.start, module.offset);
+    } else if (!module.path.empty()) {
+      impl_->modules.push_back({std::move(module)});
+    } else {
+      impl_->complaints.push_back("damaged entry in the table of modules");
+    }
+  }
+}
+
+Resolver::~Resolver() = default;
+
+const std::vector<std::string>& Resolver::complaints() const noexcept {
+  return impl_->complaints;
+}
+
+const Place& Resolver::at_call(std::uint64_t return_address) {
+  if (return_address == 0) return at(0);
+  const auto known = region_functions_.find(return_address);
+  if (known == region_functions_.end()) return at(return_address - 1);
+  const auto [entry, is_new] = region_calls_.try_emplace(return_address);
+  Place& symbol = entry->second;
+  if (!is_new) return symbol;
+  symbol = at(return_address - 1);
+  const Place& function = at(known->second);
+  if (function.line != 0 && function.file == symbol.file) symbol.line = function.line;
+  return symbol;
+}
+
+const Place& Resolver::at(std::uint64_t address) {
+  const auto [entry, is_new] = cache_.try_emplace(address);
+  Place& symbol = entry->second;
+  if (!is_new || address == 0) return symbol;
+  Impl::Loaded* loaded = impl_->find(address);
+  if (loaded == nullptr) {
+    symbol.function = hex(address);
+    return symbol;
+  }
+  symbol.module = base_name(loaded->module.path);
+  if (!loaded->tried) impl_->load(*loaded);
+  Dwfl_Module* module =
+      impl_->dwfl != nullptr ? dwfl_addrmodule(impl_->dwfl, address) : nullptr;
+  if (module != nullptr && impl_->trusted(module)) {
+    GElf_Off offset = 0;
+    GElf_Sym elf_symbol;
+    const char* name = dwfl_module_addrinfo(module, address, &offset, &elf_symbol, nullptr,
+                                            nullptr, nullptr);
+    if (name != nullptr) symbol.elf_symbol = name;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = impl_->units.find(module, address, bias);
+    if (unit != nullptr) {
+      const code::SourceLine line = impl_->line_of(unit, address - bias);
+      if (line.file != nullptr) {
+        symbol.file = line.file;
+        symbol.line = line.line;
+      }
+      resolve_function(impl_->functions.scopes(unit, address - bias), symbol);
+    }
+    if (symbol.function.empty() && name != nullptr)
+      symbol.function = code::demangled(name) + "+" + hex(offset);
+  }
+  if (symbol.function.empty())
+    symbol.function =
+        symbol.module + "+" + hex(address - loaded->module.start + loaded->module.offset);
+  return symbol;
+}
+
+}  // namespace refrain::addresses

@@ -1,0 +1,73 @@
+// Turns code addresses of the traced process into names, files and lines.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5. Works from the module table in the journal
+// and the files of the program, not from a living process, so also after its death. A
+// module whose build id differs from the one that ran is not used: its addresses get the
+// module's name and an offset.
+//
+// Thread-safety: none; one thread resolves.
+// Ownership: returned references live as long as the resolver.
+// Errors: for an unknown address the Place's function is empty or "module+0x...";
+// complaints() lists the modules that could not be used. Throws only when memory runs out.
+// Cost: each distinct address is resolved once. A module is opened when its first address
+// is asked for; its debug information is searched in the file itself and by build id under
+// /usr/lib/debug, never over the network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace refrain::addresses {
+
+struct Place {
+  std::string function;    // as in the source, demangled; of the innermost inlined call
+  std::string linkage;     // its linkage name, if it has one
+  std::string elf_symbol;  // of the machine code that contains the address
+  std::string file;        // full path as the compiler knew it; empty: unknown
+  std::uint32_t line = 0;
+  std::string module;  // file name of the executable or library
+};
+
+// One executable mapping, from a kTextModule text.
+struct Module {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t offset = 0;  // in the file
+  std::string build_id;      // hex, empty: none
+  std::string path;
+};
+
+// Parses "start end offset build-id path" (hex); false if the text is damaged.
+bool parse_module(std::string_view text, Module& module);
+
+class Resolver {
+ public:
+  explicit Resolver(const std::vector<std::string>& module_texts);
+  ~Resolver();
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
+
+  // The symbol at an address; for a return address use at_call().
+  const Place& at(std::uint64_t address);
+  // The function with the call that returns to this address. Of a call that opens a parallel region the line is
+  // that of the region's function, where that is known (spool::kTextModule).
+  const Place& at_call(std::uint64_t return_address);
+
+  const std::vector<std::string>& complaints() const noexcept;
+
+  struct Impl;
+
+ private:
+  friend class CodeSites;
+  std::unique_ptr<Impl> impl_;
+  std::unordered_map<std::uint64_t, Place> cache_;
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      region_functions_;  // by where calls return to
+  std::unordered_map<std::uint64_t, Place> region_calls_;
+};
+
+}  // namespace refrain::addresses

@@ -1,0 +1,22 @@
+// short_name: a demangled function's name as people write it.
+//
+// Place in the flow: for lines that people read (the structure of a run). Pure.
+//
+//     "CalcForces(Domain&) [clone .omp_outlined]"  ->  "CalcForces"
+//     "std::vector<int> ns::f<int>(long) const"    ->  "ns::f"
+//     "compute.omp_outlined_debug__"               ->  "compute"
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace refrain::addresses {
+
+// Without parameters, template arguments, result type, and what a compiler adds to the
+// names of OpenMP regions' functions. Cost: linear.
+std::string short_name(std::string_view function);
+
+// What follows the last '/' of a path.
+std::string base_name(const std::string& path);
+
+}  // namespace refrain::addresses

@@ -1,0 +1,36 @@
+#include "addresses/short_name.h"
+
+#include <catch2/catch.hpp>
+
+namespace refrain::addresses::short_name_test {
+
+TEST_CASE("Short name: C and Fortran - unchanged") {
+  CHECK(short_name("main") == "main");
+  CHECK(short_name("adi_") == "adi_");
+  CHECK(short_name("__solver_MOD_step") == "__solver_MOD_step");
+  CHECK(short_name("") == "");
+}
+
+TEST_CASE("Short name: outlined regions - the function around them") {
+  CHECK(short_name("compute.omp_outlined_debug__") == "compute");
+  CHECK(short_name("compute._omp_fn.3") == "compute");
+  CHECK(short_name("CalcForces(Domain&) [clone .omp_outlined]") == "CalcForces");
+  CHECK(short_name("CalcForces(Domain&, double*) [clone ._omp_fn.0]") == "CalcForces");
+}
+
+TEST_CASE("Short name: C++ - without parameters, arguments of templates and results") {
+  CHECK(short_name("ns::Solver::step(int, double (*)(double))") == "ns::Solver::step");
+  CHECK(short_name("std::vector<int, std::allocator<int> > ns::f<int>(long) const") ==
+        "ns::f");
+  CHECK(short_name("void (anonymous namespace)::sweep<3>(Grid<3>&)") ==
+        "(anonymous namespace)::sweep");
+  CHECK(short_name("Functor<int>::operator()(int) const") == "Functor::operator()");
+  CHECK(short_name("ns::operator<<(std::ostream&, X)") == "ns::operator<<");
+  CHECK(short_name("my_operator(int)") == "my_operator");
+  CHECK(short_name("operator new(unsigned long)") == "operator new");
+  CHECK(short_name("void* Pool::operator new[](unsigned long)") == "Pool::operator new[]");
+  CHECK(short_name("main::{lambda(int)#1}::operator()(int) const") ==
+        "main::{lambda}::operator()");
+}
+
+}  // namespace refrain::addresses::short_name_test

@@ -1,0 +1,29 @@
+#include "code_profile/samples/write_samples.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "code_profile/samples/sample_file.h"
+#include "code_profile/samples/sample_placement.h"
+#include "spool/sample_reader.h"
+
+namespace refrain::code_profile {
+
+std::optional<std::string> write_samples(const std::string& spool_process_folder,
+                                         const std::vector<std::string>& module_texts,
+                                         const std::string& command,
+                                         const std::string& archive_folder,
+                                         std::uint32_t process) {
+  const std::string path = spool_process_folder + "/" + kSpooledSamples;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  spool::SampleTree tree;
+  if (std::string problem = spool::read_samples(path, tree); !problem.empty())
+    return problem;
+  PlacedSamples samples = place_samples(tree, module_texts);
+  samples.process = process;
+  samples.command = command;
+  return write_sample_file(archive_folder, samples);
+}
+
+}  // namespace refrain::code_profile

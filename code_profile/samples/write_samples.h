@@ -1,0 +1,24 @@
+// The samples of a process' spool into its archive.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5: called by the writer, also after the process was killed.
+// Thread-safety: one caller for each process. Errors: one line. Throws only when memory runs out. Cost: that of sample_placement.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace refrain::code_profile {
+
+// The name of the file in the process' spool folder.
+inline constexpr const char* kSpooledSamples = "samples";
+
+// What went wrong, or an empty text; nothing if there are no samples. `module_texts`: as in the journal.
+std::optional<std::string> write_samples(const std::string& spool_process_folder,
+                                         const std::vector<std::string>& module_texts,
+                                         const std::string& command,
+                                         const std::string& archive_folder,
+                                         std::uint32_t process);
+
+}  // namespace refrain::code_profile

@@ -1,0 +1,43 @@
+// Converts an OTF2 archive into another format: what `refrain convert` and `--format` do.
+//
+// Place in the flow: ARCHITECTURE.md, stage 7; reads what stage 5 wrote, or any other tool.
+// Thread-safety: one call a process at a time (libotf2's error callback is global).
+// Ownership: files are written under temporary names and renamed when complete, those of
+// Paraver with the .prv last. After an error nothing of them is left.
+// Errors: in the result; nothing is thrown or printed.
+// Cost: one pass over the archive; see archive_stream.h and the sinks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace refrain::convert {
+
+enum class Format : std::uint8_t { kCsv, kChrome, kParaver };
+
+struct ConvertOptions {
+  std::string archive;  // its folder, or its anchor file
+  Format format = Format::kCsv;
+  std::string output;      // file; empty: default_output()
+  bool overwrite = false;  // replace a file that exists and is not empty
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // events
+};
+
+struct ConvertResult {
+  std::string error;               // one line, empty: success
+  std::vector<std::string> notes;  // what the other format cannot express
+  std::vector<std::string> files;
+  std::uint64_t events = 0;
+};
+
+// "csv", "chrome", "paraver"; false: none of them.
+bool parse_format(const std::string& name, Format& format);
+
+// traces.csv, traces.json or traces.prv next to the archive's traces.otf2.
+std::string default_output(const std::string& archive, Format format);
+
+ConvertResult convert_archive(const ConvertOptions& options) noexcept;
+
+}  // namespace refrain::convert

@@ -1,0 +1,111 @@
+// The kinds of regions in an archive, and which of them a spool record opens.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5: the scan collects them, region_table.h
+// defines them, location_writer.h enters and leaves them.
+// Thread-safety: pure functions and constants. Cost: O(1), no allocation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "spool/format.h"
+
+namespace refrain::regions {
+
+enum class RegionClass : std::uint8_t {
+  kNone,
+  kParallel,
+  kTeams,
+  kLoop,
+  kSections,
+  kSingle,
+  kSingleBlock,
+  kWorkshare,
+  kDistribute,
+  kTaskloop,
+  kScope,
+  kMasked,
+  kBarrier,
+  kImplicitBarrier,
+  kImplementationBarrier,
+  kTeamsBarrier,
+  kTaskwait,
+  kTaskgroup,
+  kReductionSync,
+  kBarrierWait,
+  kImplicitBarrierWait,
+  kImplementationBarrierWait,
+  kTeamsBarrierWait,
+  kTaskwaitWait,
+  kTaskgroupWait,
+  kReductionWait,
+  kReduction,
+  kTask,
+  kTaskCreate,
+  kCritical,
+  kCriticalBlock,
+  kOrdered,
+  kOrderedBlock,
+  kAtomic,
+  kSetLock,
+  kTestLock,
+  kSetNestLock,
+  kTestNestLock,
+  kRelockNestLock,
+  kUnlockNestLock,
+  kFlush,
+  kCancel,
+  kTarget,
+  kTargetEnterData,
+  kTargetExitData,
+  kTargetUpdate,
+  kTargetAlloc,
+  kTargetToDevice,
+  kTargetFromDevice,
+  kTargetDelete,
+  kTargetAssociate,
+  kTargetDisassociate,
+  kTargetSubmit,
+  kTargetKernel,  // on the device
+  kMpi,           // a call of MPI: the key's address is the procedure's number
+  kCallSite,      // no region: where a call of MPI was made
+  kUser,          // a region of refrain.h: the key's address is its number
+  kFunction,      // a function: the key's address is its own
+  kNumber,        // no region: a parameter whose values are numbers, by its number
+  kText,          // no region: one whose values are strings
+  kProgram,       // the program, for its begin and end
+  kCount
+};
+
+// Identity of a region: its class, and where in the code it is.
+struct RegionKey {
+  RegionClass cls = RegionClass::kNone;
+  std::uint64_t address = 0;  // return address, 48 bits; 0: unknown
+
+  std::uint64_t packed() const noexcept {
+    return static_cast<std::uint64_t>(cls) << 48 | address;
+  }
+};
+
+// The name as OpenMP tools write it, without the place; nullptr for kNone and classes whose
+// regions have their own names.
+const char* class_name(RegionClass cls) noexcept;
+
+RegionClass work_class(std::uint8_t sub) noexcept;
+RegionClass sync_class(std::uint8_t sub) noexcept;
+RegionClass wait_class(std::uint8_t sub) noexcept;
+RegionClass mutex_class(std::uint8_t sub) noexcept;        // acquire .. acquired/released
+RegionClass mutex_block_class(std::uint8_t sub) noexcept;  // acquired .. released, or kNone
+RegionClass parallel_class(std::uint8_t sub) noexcept;
+RegionClass target_class(std::uint8_t sub) noexcept;       // of a construct
+RegionClass target_data_class(std::uint8_t sub) noexcept;  // of an operation
+
+bool is_implicit_barrier(RegionClass cls) noexcept;  // or the wait in one
+
+// The regions that a record (or snapshot) may open. Unused entries are kNone.
+using RegionKeys = std::array<RegionKey, 2>;
+RegionKeys keys_opened_by(const spool::Record& record) noexcept;
+
+}  // namespace refrain::regions

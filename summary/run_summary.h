@@ -1,0 +1,120 @@
+// The summary of a run: exact counts and times of all regions of one process by call path, whether
+// their events are in the archive or not; one file a process in the archive's folder "summary".
+//
+// Place in the flow: ARCHITECTURE.md, stage 5 (written) and 8 (read). The format is in
+// docs/summary.md: JSON, so that scripts can read it.
+// Units: ticks of the process' clock, bytes. Thread-safety: plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "summary/flow_graph.h"
+#include "summary/iteration_rows.h"
+
+namespace refrain::summary {
+
+struct RunSummary {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  struct Region {
+    std::uint32_t reference = kNone;  // in the archive
+    std::string name;
+    std::string file;
+    std::uint32_t line = 0;
+    std::uint32_t role = 0;      // OTF2_RegionRole
+    std::uint32_t paradigm = 0;  // OTF2_Paradigm
+    std::string canonical = {};  // empty: as the name
+    bool operator==(const Region&) const = default;
+  };
+  enum class Kind : std::uint32_t {
+    kRegion = 0,
+    kFork =
+        1,  // opens a team and waits for its end, around the region itself: no region of the
+            // archive
+    kOther = 2,  // regions that found no place under their parent
+  };
+  struct Node {
+    std::uint32_t parent =
+        kNone;  // index, smaller than its own; kNone: the location itself
+    std::uint32_t region = kNone;  // index
+    Kind kind = Kind::kRegion;
+    std::uint32_t site = kNone;  // index: where the call was made
+    bool operator==(const Node&) const = default;
+  };
+  struct Sums {
+    std::uint64_t visits = 0;
+    std::uint64_t time = 0;
+    std::uint64_t least = 0;  // duration of a visit
+    std::uint64_t greatest = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t messages_sent = 0;
+    std::uint64_t messages_received = 0;
+    // Of regions inside whose node had no place, not even as kOther.
+    std::uint64_t time_elsewhere = 0;
+    std::uint64_t regions_elsewhere = 0;
+    bool operator==(const Sums&) const = default;
+  };
+  // `to` came `count` times after `from`, a sibling, or first in `from`, its parent.
+  struct Edge {
+    std::uint32_t from = kNone;  // kNone: first of all
+    std::uint32_t to = 0;
+    std::uint64_t count = 0;
+    bool operator==(const Edge&) const = default;
+  };
+  struct Location {
+    std::uint64_t reference = 0;  // in the archive
+    std::uint32_t number = 0;     // in the process
+    bool primary = false;
+    std::vector<Sums> sums;  // by node; of kNone's elsewhere there are `outside`
+    Sums outside;
+    std::vector<Edge> edges;
+    FlowGraph flow;
+    IterationRows iterations = {};  // none: not known
+    // One of the OpenMP runtime's own threads, that execute target constructs with nowait: its time counts in
+    // regions only.
+    bool helper = false;
+    bool operator==(const Location&) const = default;
+  };
+
+  std::uint32_t process = 0;
+  std::uint32_t rank = kNone;  // in MPI_COMM_WORLD
+  std::string host;
+  std::string program;
+  bool complete = true;  // the process has ended in an orderly way
+  double ticks_per_second = 1e9;
+  std::uint64_t begin = 0;  // of recording
+  std::uint64_t end = 0;
+  std::vector<Region> regions;
+  std::vector<std::string> sites;  // "file:line"
+  std::vector<Node> nodes;
+  std::vector<SummaryLoop> loops;        // those that have rows of iterations
+  std::vector<SummaryCounter> counters;  // of the rows
+  std::vector<Location> locations;
+  // In the archive: threads that had no memory for a call tree. What they did is not counted here.
+  std::vector<std::uint64_t> locations_without;
+
+  bool operator==(const RunSummary&) const = default;
+};
+
+// As the file has it.
+std::string to_text(const RunSummary& summary);
+// Whether rows of iterations are wanted, which may be most of a summary.
+enum class Iterations : bool { kLeave, kRead };
+// Throws std::runtime_error: what is wrong with the text, in one line.
+RunSummary summary_from_text(const std::string& text,
+                             Iterations iterations = Iterations::kRead);
+
+// Where the summary of a process lies in an archive's folder.
+std::string summary_path(const std::string& archive, std::uint32_t process);
+// Makes the file; what went wrong, or nothing.
+std::string write_summary(const std::string& archive, const RunSummary& summary);
+// Of all processes, in their order; none if there are none. Throws std::runtime_error with the
+// file's name for one that cannot be read.
+std::vector<RunSummary> read_summaries(const std::string& archive,
+                                       Iterations iterations = Iterations::kLeave);
+
+}  // namespace refrain::summary

@@ -1,0 +1,16 @@
+#include "summary/time_class.h"
+
+#include <catch2/catch.hpp>
+
+namespace refrain::summary::time_class_test {
+
+TEST_CASE("Time class: variants of a procedure of MPI - have its class") {
+  for (const char* name :
+       {"MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init", "MPI_Allreduce_c",
+        "MPI_Allreduce_init_c", "MPIX_Allreduce_init"}) {
+    CAPTURE(name);
+    CHECK(class_of_mpi(name) == TimeClass::kMpiCollective);
+  }
+}
+
+}  // namespace refrain::summary::time_class_test

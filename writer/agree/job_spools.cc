@@ -1,0 +1,103 @@
+#include "writer/agree/job_spools.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "spool/journal.h"
+#include "writer/agree/job_world.h"
+
+namespace refrain::writer {
+namespace {
+
+std::uint32_t next_number(const spool::SpoolFolder& spools) {
+  std::uint32_t number = 0;
+  for (const spool::ProcessSpool& process : spools.processes)
+    number = std::max(number, process.process + 1);
+  return number;
+}
+
+void add_place(spool::SpoolFolder& spools, std::uint32_t rank, std::uint32_t number) {
+  spools.complaints.push_back("nothing is recorded of MPI rank " + std::to_string(rank));
+  spool::ProcessSpool& missing = spools.processes.emplace_back();
+  missing.process = number;
+  missing.missing_rank = rank;
+  missing.locations.emplace_back();
+}
+
+struct Member {
+  spool::ProcessSpool* spool;
+  spool::MpiJournal journal;
+};
+
+WorldClaim claim_of(const Member& member) {
+  const spool::MpiJournal& journal = member.journal;
+  const spool::JournalComm* const world = journal.world();
+  if (world == nullptr) return {journal.rank, journal.size, 0};
+  if (!journal.known) return {world->rank, 0, world->size};
+  return {agreed_rank(journal.rank, world->rank, member.spool->process), journal.size,
+          world->size};
+}
+
+std::string place_in(std::uint32_t rank, std::uint32_t size) {
+  return "MPI rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+// What the processes agree on about MPI_COMM_WORLD; adds an empty entry for each missing
+// rank.
+void settle_world(spool::SpoolFolder& spools) {
+  std::vector<Member> members;
+  std::vector<WorldClaim> claims;
+  for (spool::ProcessSpool& process : spools.processes) {
+    Member member{&process,
+                  spool::parse_journal(process.journal.log(), process.facts.log()).mpi};
+    if (!member.journal.known && member.journal.world() == nullptr) continue;
+    claims.push_back(claim_of(member));
+    members.push_back(std::move(member));
+  }
+  if (members.empty()) return;
+  const std::uint32_t size = std::max(agreed_size(claims), 1U);
+  std::set<std::uint32_t> ranks;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::uint32_t rank = claims[i].rank;
+    const spool::MpiJournal& journal = members[i].journal;
+    members[i].spool->world = {rank, size};
+    ranks.insert(rank);
+    if (rank >= size)
+      spools.complaints.push_back("the journal of process " +
+                                  std::to_string(members[i].spool->process) +
+                                  " names MPI rank " + std::to_string(rank) +
+                                  ", but the job has " + std::to_string(size));
+    else if (!journal.known)
+      spools.complaints.push_back("the journal of " + place_in(rank, size) +
+                                  " has lost its place in the job");
+    else if (journal.rank != rank || journal.size != size)
+      spools.complaints.push_back("the journal of " + place_in(rank, size) + " names " +
+                                  place_in(journal.rank, journal.size));
+  }
+  std::uint32_t number = next_number(spools);
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    if (!ranks.contains(rank)) add_place(spools, rank, number++);
+}
+
+}  // namespace
+
+spool::SpoolFolder open_job_spools(const std::string& archive,
+                                   std::optional<std::uint32_t> rank) {
+  spool::SpoolFolder spools =
+      rank ? spool::open_spool_of(archive, *rank) : spool::open_spool_folder(archive);
+  // A process that died before its first event still gets its (empty) location.
+  for (spool::ProcessSpool& process : spools.processes)
+    if (process.locations.empty() && process.journal.usable())
+      process.locations.emplace_back();
+  std::erase_if(spools.processes,
+                [](const auto& process) { return process.locations.empty(); });
+  if (!rank) settle_world(spools);
+  return spools;
+}
+
+void add_missing_rank(spool::SpoolFolder& spools, std::uint32_t rank) {
+  add_place(spools, rank, next_number(spools));
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,181 @@
+#include "writer/agree/mpi_job.h"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "writer/agree/clock_repair.h"
+#include "writer/agree/message_settlement.h"
+#include "writer/agree/rank_intervals.h"
+#include "writer/interpret/location_writer.h"
+#include "writer/messages/message_times.h"
+#include "writer/model/parallel_for.h"
+
+namespace refrain::writer {
+namespace {
+
+struct JobTask {
+  std::size_t process;
+  std::size_t location;
+};
+
+// Locations of the processes that use MPI.
+std::vector<JobTask> job_tasks(const MpiJob::Models& models) {
+  std::vector<JobTask> tasks;
+  for (std::size_t i = 0; i < models.size(); ++i)
+    if (models[i]->journal().mpi.known)
+      for (std::size_t j = 0; j < models[i]->locations(); ++j) tasks.push_back({i, j});
+  return tasks;
+}
+
+// Interprets a location without writing. Marks of iterations do not affect what is in a
+// gap.
+void go_through(LocationInput input, const regions::RegionTable& regions) {
+  input.primary = false;
+  EventSink nowhere(nullptr, regions.regions());
+  write_location(input, nowhere);
+}
+
+}  // namespace
+
+bool MpiJob::is_job(const Models& models) {
+  return std::any_of(models.begin(), models.end(),
+                     [](const auto& model) { return model->journal().mpi.known; });
+}
+
+void MpiJob::cut(Models& models) {
+  std::vector<ProcessModel*> ranks;
+  for (const auto& model : models)
+    if (model->journal().mpi.known && !model->blank()) ranks.push_back(model.get());
+  std::vector<RankIndex> indices;
+  indices.reserve(ranks.size());
+  for (const ProcessModel* rank : ranks) indices.emplace_back(*rank);
+  std::vector<SkippedIntervals> skipped;
+  skipped.reserve(indices.size());
+  for (const RankIndex& index : indices)
+    skipped.push_back(skipped_intervals(index.intervals()));
+  const SkippedIntervals all =
+      exchange::agree(exchange_, exchange::merge_in_tree(std::move(skipped)));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    indices[i].add_inner_visits(all);
+    const std::vector<RankVisit>& visits = indices[i].intervals().visits;
+    const RankTrim trim = trim_rank(indices[i].intervals(), all);
+    for (std::size_t j = 0; j < visits.size(); ++j) {
+      if (visits[j].path.size() > 1 || !ranks[i]->wanted()) continue;
+      given_up_ += trim.visits[j].more.count();
+      alone_ += trim.visits[j].alone.count();
+    }
+    if (trim.any()) ranks[i]->widen(indices[i].gaps_of(trim));
+  }
+}
+
+void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
+  std::vector<MpiFacts> facts;
+  for (const auto& model : models) facts.push_back(mpi_facts(model->journal().mpi));
+  comms_ =
+      comm_table(exchange::agree(exchange_, exchange::merge_in_tree(std::move(facts))));
+  for (auto& model : models) {
+    const spool::MpiJournal& journal = model->journal().mpi;
+    comms_.add_self_of(journal);
+    clocks_.emplace_back(journal.offsets);
+    contexts_.push_back({process_comms(journal, comms_), first_comm});
+  }
+}
+
+void MpiJob::plan(Models& models, const regions::RegionTable& regions, unsigned threads,
+                  std::uint64_t locations, bool repair) {
+  const std::vector<JobTask> tasks = job_tasks(models);
+  std::vector<std::vector<MessageLog>> logs(models.size());
+  std::vector<std::vector<MessageTimes>> times(models.size());
+  decided_.resize(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    logs[i].resize(models[i]->locations());
+    times[i].assign(models[i]->locations(),
+                    MessageTimes(kMostChecked / std::max<std::uint64_t>(1, locations)));
+    decided_[i].resize(models[i]->locations());
+  }
+  parallel_for(tasks.size(), threads, [&](std::size_t i) {
+    const auto [process, location] = tasks[i];
+    LocationInput input = location_input(*models[process], location);
+    input.mpi = &contexts_[process];
+    input.collect = &logs[process][location];
+    go_through(input, regions);
+    if (!models[process]->journal().mpi.taken.empty()) logs[process][location] = {};
+  });
+  std::vector<MessageSummary> summaries(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i)
+    for (MessageLog& log : logs[i]) {
+      add_location(summaries[i], log);
+      log = {};
+    }
+  plan_ = plan_of(exchange::merge_in_tree(std::move(summaries)));
+  for (MpiContext& context : contexts_) context.plan = &plan_;
+  parallel_for(tasks.size(), threads, [&](std::size_t i) {
+    const auto [process, location] = tasks[i];
+    LocationInput input = location_input(*models[process], location);
+    input.mpi = &contexts_[process];
+    input.decide = &decided_[process][location];
+    input.checks = &times[process][location];
+    go_through(input, regions);
+  });
+  compare_clocks(times, repair);
+}
+
+// If one process has the models of all, it knows all messages.
+MessagePlan MpiJob::plan_of(MessageSummary own) {
+  if (exchange_.size() == 1) return plan_messages(own, comms_.members);
+  std::optional<MessagePlan> plan =
+      settle_messages(exchange_, std::move(own), comms_.members);
+  if (!plan) throw exchange::RoundFailed("another process could not send its messages");
+  return std::move(*plan);
+}
+
+void MpiJob::compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair) {
+  const ClockMap own;  // without conversion
+  std::vector<MessageEnds> ends(times.size());
+  for (std::size_t i = 0; i < times.size(); ++i)
+    for (MessageTimes& location : times[i]) {
+      ends[i] = merge(std::move(ends[i]), message_ends(location, own));
+      location = MessageTimes();
+    }
+  count_violations(ends);
+  if (!repair || violations_ == 0) return;
+  const std::uint64_t before = violations_;
+  this->repair(ends);
+  count_violations(ends);
+  repaired_ = before - std::min(before, violations_);
+}
+
+void MpiJob::count_violations(const std::vector<MessageEnds>& ends) {
+  std::vector<TimeSummary> summaries;
+  summaries.reserve(ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    summaries.push_back(time_summary(message_ends(ends[i], clocks_[i])));
+  std::optional<TimeSummary> all = exchange::merge_in_tree(std::move(summaries));
+  exchange::gather_up(exchange_, all);
+  // Nobody needs the unmatched ends.
+  if (all) all = TimeSummary{all->checked, all->violations, {}};
+  exchange::send_down(exchange_, all);
+  if (!all) throw exchange::RoundFailed("another process could not compare its messages");
+  checked_ = all->checked;
+  violations_ = all->violations;
+}
+
+// Process 0 gets all messages that are compared, and sends the clocks to all.
+void MpiJob::repair(std::vector<MessageEnds> ends) {
+  std::optional<JobClocks> job = JobClocks{std::move(ends), clocks_};
+  exchange::gather_up(exchange_, job);
+  try {
+    if (job && exchange_.rank() == 0)
+      job = JobClocks{{}, repair_clocks(job->ends, job->clocks)};
+  } catch (const std::exception&) {
+    job.reset();  // the others wait for the result
+  }
+  exchange::send_down(exchange_, job);
+  if (!job) throw exchange::RoundFailed("another process could not send its clock");
+  const std::size_t first = exchange_.rank();
+  for (std::size_t i = 0; i < clocks_.size(); ++i) clocks_[i] = job->clocks.at(first + i);
+}
+
+}  // namespace refrain::writer

@@ -1,0 +1,85 @@
+// What the processes of an MPI job must agree on before any of them can be written: the
+// communicators, and the messages that have both ends.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, between the models of the processes and the
+// writing. Summaries of the processes are merged pairwise, in a tree, so that the same
+// functions also work where processes run separately.
+// Thread-safety: one thread calls; work over locations is done in parallel.
+// Ownership: its contexts refer to its own tables.
+// Cost: two passes over the records of processes that use MPI, without writing. Memory: see
+// message_plan.h; one bit a request; message_times.h for at most kMostChecked messages that
+// are compared in time; where clocks are repaired, see clock_repair.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "exchange/tree.h"
+#include "writer/agree/clock_repair.h"
+#include "writer/interpret/location_input.h"
+#include "writer/messages/clock_map.h"
+#include "writer/model/process_model.h"
+
+namespace refrain::writer {
+
+inline constexpr std::size_t kMostChecked = std::size_t{1} << 21;
+
+class MpiJob {
+ public:
+  using Models = std::vector<std::unique_ptr<ProcessModel>>;
+
+  // `exchange`: to the processes whose models are not here; all of them call the same
+  // functions. If there are others, each has only its own process.
+  explicit MpiJob(exchange::Exchange& exchange) : exchange_(exchange) {}
+
+  // Whether any process knows its rank.
+  static bool is_job(const Models& models);
+
+  // Cuts all ranks alike, see rank_cuts.h. Comes before any other use of the models' gaps.
+  void cut(Models& models);
+  // Gives each process its communicators. `first_comm`: reference of the first.
+  void unite_comms(Models& models, OTF2_CommRef first_comm);
+  // Which messages and requests get records. `locations`: of all processes that use MPI.
+  // `repair`: clocks are corrected so that no message arrives before it was sent.
+  void plan(Models& models, const regions::RegionTable& regions, unsigned threads,
+            std::uint64_t locations, bool repair);
+
+  const CommTable& comms() const noexcept { return comms_; }
+  const MpiContext& context(std::size_t process) const { return contexts_[process]; }
+  const ClockMap& clock(std::size_t process) const { return clocks_[process]; }
+  const std::vector<bool>& decided(std::size_t process, std::size_t location) const {
+    return decided_[process][location];
+  }
+  // Of the kept messages: compared in time, and received before they were sent.
+  std::uint64_t checked() const noexcept { return checked_; }
+  std::uint64_t violations() const noexcept { return violations_; }
+  std::uint64_t repaired() const noexcept {
+    return repaired_;
+  }  // of these, remaining after the repair
+  // Of the models here: iterations of outermost loops that a rank wrote and others did not:
+  // left out, or kept where only this rank's pattern broke.
+  std::uint64_t iterations_given_up() const noexcept { return given_up_; }
+  std::uint64_t iterations_alone() const noexcept { return alone_; }
+
+ private:
+  MessagePlan plan_of(MessageSummary own);
+  void compare_clocks(std::vector<std::vector<MessageTimes>>& times, bool repair);
+  void count_violations(const std::vector<MessageEnds>& ends);
+  void repair(std::vector<MessageEnds> ends);
+
+  exchange::Exchange& exchange_;
+  CommTable comms_;
+  MessagePlan plan_;
+  std::vector<MpiContext> contexts_;  // by process
+  std::vector<ClockMap> clocks_;
+  std::vector<std::vector<std::vector<bool>>> decided_;  // by process, location, request
+  std::uint64_t checked_ = 0;
+  std::uint64_t violations_ = 0;
+  std::uint64_t repaired_ = 0;
+  std::uint64_t given_up_ = 0;
+  std::uint64_t alone_ = 0;
+};
+
+}  // namespace refrain::writer

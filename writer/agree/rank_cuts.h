@@ -1,0 +1,117 @@
+// One cut for all ranks: iterations, and intervals between collectives over all processes,
+// that some rank did not write are left out on all.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, after each process' own gaps are planned
+// (gap_plan.h) and before anything is written. Each process reports what it skipped
+// (SkippedIntervals), these are merged pairwise over all processes in any order, and each
+// process then determines from the result what else it has to leave out.
+//
+// Two indices:
+//   - iterations of a loop. A visit of an outermost loop is the same on all ranks if it has
+//     the same number of complete iterations and as many visits with that number came
+//     before it. Then iteration k is the same iteration everywhere, however many events it
+//     has. The same rule distinguishes the visits of inner loops within one iteration, so a
+//     path of visits and iterations leads to every iteration of the nest.
+//     Where some ranks' iterations begin after an anchor and others' elsewhere in the body, the
+//     cuts of both are moved to anchors, or they would lie between the two ends of messages.
+//   - where ranks do not agree on a visit: *anchors*, the number of completed collectives over
+//     all processes. Intervals without any are not comparable: there each rank keeps its own.
+// If a rank wrote an interval because its pattern broke there, and no other rank has any
+// part of it, it is kept (contract 4 before 7); its messages have no partners and are
+// counted. A slow iteration that only one rank wrote is not kept. Intervals of which all
+// ranks have a part are cut to the common part.
+//
+// Thread-safety: pure. Units: iterations; anchors.
+// Cost: linear in intervals; a merge in those of both sides. A rank's summary has one entry
+// for each visit of an outermost loop, and one for each visit of an inner loop that is
+// skipped in part while the iteration around it is written: few, because of the limit.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "exchange/bytes.h"
+#include "writer/messages/number_ranges.h"
+
+namespace refrain::writer {
+
+// Identifies a visit on all ranks, within the iteration around it.
+struct VisitStep {
+  std::uint64_t within = 0;      // iteration of the visit around it; 0 for outermost ones
+  std::uint64_t iterations = 0;  // complete ones
+  std::uint32_t occurrence =
+      0;  // visits there with the same number of iterations before it
+  auto operator<=>(const VisitStep&) const = default;
+};
+// From the outermost visit inwards.
+using VisitPath = std::vector<VisitStep>;
+
+struct SkippedIntervals {
+  struct Visit {
+    std::uint64_t ranks = 0;
+    NumberRanges iterations;  // skipped, wholly or in part, by any
+    NumberRanges anchors;     // the same, by the other index
+    bool operator==(const Visit&) const = default;
+  };
+  std::uint64_t ranks = 0;
+  // Outermost ones that all ranks have, and inner ones that are skipped in part by any.
+  std::map<VisitPath, Visit> visits;
+  NumberRanges anchors;  // skipped elsewhere
+  // Of these, what was skipped in outermost visits that not all ranks have.
+  NumberRanges visit_anchors;
+  // Where the iterations of the ranks' main loops begin (RankIntervals), the two smallest:
+  // more than one means that cuts between iterations do not match.
+  NumberRanges begins;
+
+  bool operator==(const SkippedIntervals&) const = default;
+};
+
+// Associative and commutative. An outermost visit that only one side has is then counted by
+// its anchors, because ranks have no common iterations of it: so a merged summary is no
+// larger than each of its parts, except for inner visits.
+SkippedIntervals merge(SkippedIntervals a, const SkippedIntervals& b);
+void put(exchange::ByteWriter& out, const SkippedIntervals& skipped);
+void take(exchange::ByteReader& in, SkippedIntervals& skipped);
+
+// Of RankVisit::begin: directly after an anchor.
+inline constexpr std::uint64_t kAtAnchor = 1;
+// With a call of MPI: neighbours differ in which one comes first.
+inline constexpr std::uint64_t kAtCall = 2;
+
+// What one rank skipped, by its own numbers.
+struct RankVisit {
+  VisitPath path;
+  NumberRanges skipped;     // iterations, wholly or in part
+  NumberRanges partly;      // of these, those that are there in part
+  NumberRanges changed;     // written since the pattern broke
+  NumberRanges anchors;     // of those skipped
+  std::uint64_t begin = 0;  // what its iterations begin with; kAtAnchor; 0: not known
+};
+
+struct RankIntervals {
+  // All outermost ones in order; of inner ones those that are skipped in part, here or on
+  // another rank.
+  std::vector<RankVisit> visits;
+  NumberRanges anchors;          // skipped outside of these
+  std::uint64_t end_anchor = 0;  // at its end
+};
+
+SkippedIntervals skipped_intervals(const RankIntervals& rank);
+
+// What a rank has to leave out besides what it did not write.
+struct RankTrim {
+  struct Visit {
+    NumberRanges more;   // iterations
+    NumberRanges alone;  // iterations that only this rank has, and keeps
+  };
+  std::vector<Visit> visits;  // as RankIntervals::visits
+  NumberRanges anchors;       // intervals to be left out: [begin, end) by anchors
+  bool any() const noexcept;
+};
+
+// `rank` has those of its own visits that `all` has, too.
+RankTrim trim_rank(const RankIntervals& rank, const SkippedIntervals& all);
+
+}  // namespace refrain::writer

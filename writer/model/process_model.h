@@ -1,0 +1,143 @@
+// Everything about one process that must be known before its first event is written.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, first half: scan, plan of the gaps, teams,
+// locks, regions.
+// Thread-safety: built by one call that uses threads itself; const afterwards, and then
+// shared by all writing threads.
+// Ownership: refers to the ProcessSpool, which must live longer. Not movable once built,
+// because its parts point at each other.
+// Cost: one parallel and one serial pass over all records.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "spool/spool_folder.h"
+#include "writer/loops/loop_numbers.h"
+#include "writer/model/gap_plan.h"
+#include "writer/model/location_scan.h"
+#include "writer/model/lock_table.h"
+#include "writer/model/team_table.h"
+
+namespace refrain::writer {
+
+// What all locations of a process share.
+struct ProcessContext {
+  const spool::RecordSequence* primary =
+      nullptr;  // records of the location that feeds the detector
+  const LocationScan* primary_scan = nullptr;
+  const GapPlan* gaps = nullptr;
+  const TeamTable* teams = nullptr;
+  const LockTable* locks = nullptr;
+  const regions::ProcessRegions* regions = nullptr;
+  const spool::Journal* journal = nullptr;
+  std::unordered_map<std::uint32_t, std::uint32_t> index_of;  // location's number -> index
+  std::uint32_t process = 0;                                  // index of its location group
+  std::uint32_t first_comm = 0;               // reference of the process' team 0
+  std::vector<std::uint64_t> iteration_ends;  // see spool::IterationStream
+  // When nested teams ended, of those that some thread entered last; 0: at an unknown time.
+  // Teams that did not end are not here.
+  std::unordered_map<std::uint64_t, std::uint64_t> nested_ends;
+  std::uint64_t end_ticks = 0;  // of the process: what is open then is closed
+  std::uint64_t start_ticks = 0;
+  bool left_out = false;  // one gap from the first event to the last
+  OTF2_StringRef program = OTF2_UNDEFINED_STRING;
+  std::vector<OTF2_StringRef> arguments;
+  OTF2_MetricRef metric = 0;  // class of the process' counters, if it has any
+  std::unordered_map<std::uint32_t, OTF2_StringRef> user_strings;  // values of parameters
+};
+
+// What a device did for the `thread`-th of the process' locations.
+struct DeviceStream {
+  std::uint16_t device = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t number = 0;  // among those of the device
+};
+
+class ProcessModel {
+ public:
+  ProcessModel(const spool::ProcessSpool& spool, regions::RegionTable& regions,
+               bool recovered, unsigned threads);
+  ProcessModel(const ProcessModel&) = delete;
+  ProcessModel& operator=(const ProcessModel&) = delete;
+
+  const spool::ProcessSpool& spool() const noexcept { return spool_; }
+  const spool::Journal& journal() const noexcept { return journal_; }
+  const GapPlan& gaps() const noexcept { return gaps_; }
+  const TeamTable& teams() const noexcept { return teams_; }
+  const regions::ProcessRegions& regions() const noexcept { return regions_; }
+  addresses::Resolver& symbols() const noexcept { return *symbols_; }
+  const spool::RecordSequence& records(std::size_t location) const {
+    return records_[location];
+  }
+  const LocationScan& scan(std::size_t location) const { return scans_[location]; }
+  std::size_t locations() const noexcept { return scans_.size(); }
+  // Device by device, thread by thread.
+  std::vector<DeviceStream> streams() const;
+  // Index of the location that feeds the detector.
+  std::size_t primary() const noexcept { return primary_; }
+  // In MPI_COMM_WORLD; kNever without one, so that such processes come last.
+  std::uint64_t rank() const noexcept {
+    if (spool_.missing_rank >= 0) return static_cast<std::uint64_t>(spool_.missing_rank);
+    return journal_.mpi.known ? journal_.mpi.rank : kNever;
+  }
+  // Nothing was ever recorded.
+  bool blank() const noexcept { return context_.end_ticks == 0; }
+  double ticks_per_second() const noexcept { return ticks_per_second_; }
+  std::uint64_t start_ticks() const noexcept { return context_.start_ticks; }
+  std::uint64_t end_ticks() const noexcept { return context_.end_ticks; }
+
+  // References of definitions, to be set before the writing.
+  ProcessContext& context() noexcept { return context_; }
+  const ProcessContext& context() const noexcept { return context_; }
+  // Adds gaps, before anything is written; see rank_intervals.h.
+  void widen(const std::vector<Gap>& more) { gaps_.add(more); }
+  // Whether its events are to be in the archive; see writer/agree/rank_choice.h. It takes part in
+  // what ranks agree on all the same, until leave_out() makes one gap of its whole run.
+  void want_events(bool wanted) noexcept { wanted_ = wanted; }
+  bool wanted() const noexcept { return wanted_; }
+  void leave_out();
+  // Its loops, before they are numbered, and their names in the job.
+  JobLoops loops();
+  void name_loops(const JobLoops& all, regions::RegionTable& regions);
+  const LoopLabels& loop_labels() const noexcept { return labels_; }
+  // Changes the numbers of regions; see RegionTable::adopt().
+  void renumber(const regions::RegionNumbers& numbers) { regions_.renumber(numbers); }
+
+ private:
+  void scan_all(unsigned threads);
+  void mark_seams();
+  void plan(bool recovered);
+  void append_rings();
+  void date_gaps();
+  void date_process();
+  void date_nested_teams(unsigned threads);
+  void define_regions(regions::RegionTable& regions);
+  void share();
+
+  const spool::ProcessSpool& spool_;
+  spool::Journal journal_;
+  std::vector<spool::RecordSequence> records_;
+  std::deque<spool::Record> seams_;
+  std::vector<LocationScan> scans_;
+  GapPlan gaps_;
+  TeamTable teams_;
+  LockTable locks_;
+  regions::ProcessRegions regions_;
+  std::unique_ptr<addresses::Resolver> symbols_;
+  std::vector<LoopNode> tree_;
+  JobLoops loops_;
+  LoopLabels labels_;
+  std::size_t primary_ = 0;
+  bool wanted_ = true;
+  double ticks_per_second_ = 1e9;
+  ProcessContext context_;
+};
+
+}  // namespace refrain::writer
