@@ -81,7 +81,7 @@ TEST_CASE("Resolver: names - the innermost inlined function, and what contains i
   const std::uint64_t address = outer_function();
   Resolver symbols({mapping_of(address).text});
   const Place& symbol = symbols.at_call(address);
-  CHECK(symbol.elf_symbol == "_ZN7refrain6writer14outer_functionEv");
+  CHECK(symbol.elf_symbol == "_ZN7refrain9addresses14outer_functionEv");
   CHECK_THAT(symbol.file, Catch::EndsWith("resolver_test.cc"));
   CHECK(symbol.line == kInlinedLine);
   CHECK(&symbols.at_call(address) == &symbol);  // once each
@@ -93,7 +93,7 @@ TEST_CASE("Resolver: places - independent of the load address") {
   constexpr std::uint64_t kShift = 0x10000000;
   Resolver symbols({mapping_of(address, "-", kShift).text});
   CHECK(symbols.at_call(address + kShift).elf_symbol ==
-        "_ZN7refrain6writer14outer_functionEv");
+        "_ZN7refrain9addresses14outer_functionEv");
   CHECK_THAT(symbols.at_call(address).function, Catch::StartsWith("0x"));
 }
 

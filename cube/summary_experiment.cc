@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/version.h"
-#include "cube/call_paths.h"
+#include "cube/job_paths.h"
 
 namespace refrain::cube {
 namespace {

@@ -238,13 +238,26 @@ void IterationGate::window_step(CutPoint here, std::uint64_t position) noexcept 
   if (!closed_for_good_) cuts_.suspend_at(here, CutReason::kWindow);
 }
 
+// What an iteration of a loop takes: the median of the latest ones.
+std::uint64_t IterationGate::usual_ticks(const OpenLoop& loop) const noexcept {
+  const std::uint64_t previous = loop.ticks - events_[loop.previous_begin].ticks;
+  if (loop.counts == &nowhere_) return previous;
+  auto latest = loop.counts->recent_ticks;
+  const auto end = latest.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
+                                        loop.counts->iterations, latest.size()));
+  if (end == latest.begin()) return previous;
+  const auto middle = latest.begin() + (end - latest.begin()) / 2;
+  std::nth_element(latest.begin(), middle, end);
+  return std::min(previous, *middle);
+}
+
 bool IterationGate::overdue(std::uint64_t ticks) const noexcept {
   constexpr std::uint64_t kTimes = 4;
   const std::uint16_t level = policy_.spent_level();
   if (closed() || level >= open_.size()) return false;
   const OpenLoop& loop = open_[level];
   if (!loop.begun || loop.begin <= loop.previous_begin || ticks < loop.ticks) return false;
-  return ticks - loop.ticks > kTimes * (loop.ticks - events_[loop.previous_begin].ticks);
+  return ticks - loop.ticks > kTimes * usual_ticks(loop);
 }
 
 namespace {

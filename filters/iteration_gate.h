@@ -163,7 +163,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void pass_window(CutPoint here) noexcept {
     if (here.ticks >= next_window_ticks_) window_step(here, events_.next());
   }
-  // True if the iteration that is being skipped takes more than four times as long as the one before it, up to `ticks`.
+  // True if the iteration that is being skipped takes more than four times as long as the one before it, or as the median of the latest 16, up to `ticks`.
   bool overdue(std::uint64_t ticks) const noexcept;
 
   bool suspended() const noexcept { return cuts_.suspended(); }
@@ -194,6 +194,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
     LoopCounts* counts = nullptr;      // of all visits
   };
 
+  std::uint64_t usual_ticks(const OpenLoop& loop) const noexcept;
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
   void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;

@@ -79,7 +79,8 @@ constexpr SettingInfo kTable[] = {
          "and this many frames of the stack above its place. "
          "Frames help if a program calls MPI through functions of its own. "
          "Each costs some instructions a call.",
-     .maximum = 16},
+     .maximum = 16,
+     .expert = true},
     {.name = "clock_every", .type = kCount, .field = &Settings::clock_every,
      .unit = "collectives", .range = "0 (never) or more",
      .one_line = "how often clocks of MPI processes are compared during the run",
@@ -88,7 +89,8 @@ constexpr SettingInfo kTable[] = {
          "their clocks against that of process 0, as they do when MPI starts and ends. "
          "This helps if clocks do not drift evenly. "
          "It takes as long as some hundred messages.",
-     .maximum = 1e15},
+     .maximum = 1e15,
+     .expert = true},
     {.name = "detector", .type = kChoice, .field = &Settings::detector,
      .range = "nested, exact or matrix",
      .one_line = "how loops are detected",
@@ -118,7 +120,8 @@ constexpr SettingInfo kTable[] = {
          "the last N symbols must equal those one period before. "
          "A loop is detected after N events and one period. "
          "For the detectors matrix and exact.",
-     .minimum = 1, .maximum = 1e6},
+     .minimum = 1, .maximum = 1e6,
+     .expert = true},
     {.name = "max_period", .type = kCount, .field = &Settings::max_period_events,
      .unit = "events", .range = "1 to window",
      .one_line = "longest period that is detected",
@@ -126,7 +129,8 @@ constexpr SettingInfo kTable[] = {
          "M of the paper's equation 1: "
          "a loop with more events in its body is not detected. "
          "For the detectors matrix and exact.",
-     .minimum = 1, .maximum = 1e6},
+     .minimum = 1, .maximum = 1e6,
+     .expert = true},
     {.name = "marks", .type = kChoice, .field = &Settings::marks,
      .range = "all or summary",
      .one_line = "marks of skipped iterations",
@@ -162,7 +166,8 @@ constexpr SettingInfo kTable[] = {
          "In short runs the first that took twice or half as long as usual are written "
          "beyond the share, up to 20 times the share in all. "
          "0: none.",
-     .maximum = 1},
+     .maximum = 1,
+     .expert = true},
     {.name = "min_gap", .type = kSeconds, .field = &Settings::min_gap_s,
      .unit = "s", .range = "0 or more",
      .one_line = "shortest gap worth making",
@@ -199,11 +204,13 @@ constexpr SettingInfo kTable[] = {
          "After this many calls, a function is no longer recorded if a call took less "
          "than function_mean on average. "
          "The summary at the end names the functions that were switched off.",
-     .maximum = 1e15},
+     .maximum = 1e15,
+     .expert = true},
     {.name = "function_mean", .type = kSeconds, .field = &Settings::function_mean_s,
      .unit = "s", .range = "0 or more",
      .one_line = "a function that takes less is short",
-     .maximum = 1e9},
+     .maximum = 1e9,
+     .expert = true},
     {.name = "counters", .type = kText, .field = &Settings::counters,
      .range = "names with commas between",
      .one_line = "counters to record",
@@ -228,7 +235,8 @@ constexpr SettingInfo kTable[] = {
          "The ring keeps the latest iterations until they are written or skipped. "
          "Only as much of it is used as they need. "
          "Of an iteration that does not fit, the latest part is kept.",
-     .minimum = 24 << 10, .maximum = 1 << 30},
+     .minimum = 24 << 10, .maximum = 1 << 30,
+     .expert = true},
     {.name = "summary_memory", .type = kBytes, .field = &Settings::summary_bytes,
      .unit = "bytes", .range = "0 to 1G",
      .one_line = "memory of a location for the summary of the whole run",
@@ -236,7 +244,8 @@ constexpr SettingInfo kTable[] = {
          "Counts and times of all regions by call path, written or not. "
          "What does not fit is summed up under its parent. "
          "0 (refrain run --no-summary): no summary.",
-     .maximum = 1 << 30},
+     .maximum = 1 << 30,
+     .expert = true},
     {.name = "graph", .type = kList, .field = &Settings::graph,
      .range = "of call, site, callers, partner and size, with commas between; or none",
      .one_line = "what distinguishes the nodes of the event flow graph",
@@ -263,7 +272,8 @@ constexpr SettingInfo kTable[] = {
          "What each iteration of an outermost loop took, by class of time. Rows take up to half "
          "of the summary's memory. Where there are more iterations, two, four, ... are one "
          "row. 0: no rows.",
-     .maximum = 1000000},
+     .maximum = 1000000,
+     .expert = true},
     {.name = "loops", .type = kCount, .field = &Settings::loops_hz,
      .unit = "Hz", .range = "0 (off) to 10000",
      .one_line = "sample the call stacks, to see in which loops of the code the time goes",
@@ -276,14 +286,16 @@ constexpr SettingInfo kTable[] = {
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "how much a spool file grows at a time",
-     .minimum = 4096, .maximum = 1 << 30},
+     .minimum = 4096, .maximum = 1 << 30,
+     .expert = true},
     {.name = "memory_limit", .type = kBytes, .field = &Settings::memory_limit_bytes,
      .unit = "bytes", .range = "1M or more",
      .one_line = "maximum memory of the threads' rings and summaries in the process",
      .long_text =
          "When half of it is used, further threads get smaller rings. "
          "A thread that would exceed it is not recorded; its events are counted as lost.",
-     .minimum = 1 << 20, .maximum = 1e15},
+     .minimum = 1 << 20, .maximum = 1e15,
+     .expert = true},
     {.name = "disk_limit", .type = kBytes, .field = &Settings::disk_limit_bytes,
      .unit = "bytes", .range = "0 (none) or 1M and more",
      .one_line = "maximum size of the spool of a process",
@@ -297,10 +309,12 @@ constexpr SettingInfo kTable[] = {
          "suspend (old name: hold): events are no longer written, "
          "iterations are still marked. "
          "stop: nothing is recorded any more.",
-     .choices = "suspend|stop", .old_choice = {"hold", "suspend"}},
+     .choices = "suspend|stop", .old_choice = {"hold", "suspend"},
+     .expert = true},
     {.name = "keep_spool", .type = kBool, .field = &Settings::keep_spool,
      .range = "yes or no",
-     .one_line = "keep the spool beside the archive"},
+     .one_line = "keep the spool beside the archive",
+     .expert = true},
     {.name = "group_readable", .type = kBool, .field = &Settings::group_readable,
      .range = "yes or no",
      .one_line = "let the user's group read the archive",
@@ -335,7 +349,8 @@ constexpr SettingInfo kTable[] = {
     {.name = "writer_threads", .type = kCount, .field = &Settings::writer_threads,
      .unit = "threads", .range = "0 (as many as cores) to 1024",
      .one_line = "threads that write the archive at the end",
-     .maximum = 1024},
+     .maximum = 1024,
+     .expert = true},
     {.name = "libomp", .type = kText, .field = &Settings::libomp,
      .range = "path",
      .one_line = "LLVM's OpenMP runtime, for programs linked with libgomp",

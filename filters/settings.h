@@ -1,4 +1,4 @@
-// The settings of Refrain: one table, read by the tracer, the command and the docs.
+// The settings of Refrain: one table (setting_table.cc), read by the tracer, the command and the docs.
 //
 // Place in the flow: ARCHITECTURE.md, stage 1. Pure: text in, values or an error out; callers
 // read the environment or the command line.
@@ -102,6 +102,7 @@ struct SettingInfo {
   double minimum = 0;            // of numbers
   double maximum = 0;
   bool or_zero = false;  // 0 is allowed, too
+  bool expert = false;   // for who knows how Refrain works: shown on request only
 };
 
 // All settings, in the order of documentation.

@@ -1,7 +1,7 @@
 // Reads an OTF2 archive of any tool: definitions, then the events of all locations merged by
 // time, or those of some locations, one location after the other.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6 to 10. Uses libotf2's readers of single
+// Place in the flow: ARCHITECTURE.md, stages 6 and 7. Uses libotf2's readers of single
 // locations, a batch of events each, and a heap of its own.
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.

@@ -24,8 +24,8 @@
 
 #include "reader/instances.h"
 #include "reader/message_matcher.h"
-#include "reader/open_regions.h"
 #include "reader/trace_sink.h"
+#include "reader/window_regions.h"
 
 namespace refrain::reader {
 

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "reader/open_regions.h"
 #include "reader/trace_definitions.h"
+#include "reader/window_regions.h"
 
 namespace refrain::reader {
 

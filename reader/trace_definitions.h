@@ -1,7 +1,7 @@
 // What an OTF2 archive defines, put in order for those who write other formats: processes
 // in the order of their ranks, threads numbered in them, references resolved to indices.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6 to 10; read once by archive_stream.h.
+// Place in the flow: ARCHITECTURE.md, stages 6 and 7; read once by archive_stream.h.
 // Shapes: kNone means undefined. An archive may define nonsense: a dangling reference
 // becomes an empty name or kNone, never an error.
 // Thread-safety: plain values.

@@ -1,7 +1,7 @@
 // The call tree that a location keeps of all its regions, written or not: the third area of its
 // spool file (format.h), in memory of fixed size.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/call_tree.h) and 7 (read by
+// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/call_tree.h) and 5 (read by
 // call_tree_reader.h, also after the process was killed).
 //
 //     0                 kCallTreeHeaderBytes                              end of the area

@@ -1,7 +1,7 @@
 // The event flow graph that a location keeps of all its calls of MPI and its outermost parallel
 // regions, written or not: the fourth area of its spool file (format.h), in memory of fixed size.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/flow_graph.h) and 7 (read by
+// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/thread_flow.h) and 5 (read by
 // flow_graph_reader.h, also after the process was killed).
 // Source: Fürlinger/Skinner, section 3. A node is a signature, an edge the pair of one and the one
 // before it, with sums of all events that came that way.

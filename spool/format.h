@@ -1,7 +1,7 @@
 // On-disk format of the spool: what a traced process records, event by event, and what the
 // writer makes archives from.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3 (written by tracer/recorder) and 7 (read
+// Place in the flow: ARCHITECTURE.md, stage 3 (written by tracer/recorder) and 5 (read
 // by the writer, also after the process was killed).
 //
 // One folder a process:   <archive>/spool/process-<P>/

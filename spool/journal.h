@@ -153,7 +153,7 @@ struct Journal {
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // greatest of all records
-  bool summary_only = false;     // no events and no marks: see loop_table.h
+  bool summary_only = false;     // no events and no marks: see loop_table_reader.h
   bool marks_summary = false;    // skipped iterations have no marks of their own
 
   std::string text(TextKey key) const;

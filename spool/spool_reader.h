@@ -79,7 +79,7 @@ class SpoolFile {
   // There is room for one, which may be empty: there was no memory for its index.
   bool wants_call_tree() const noexcept { return !tree_.empty(); }
   FlowGraph flow_graph() const { return read_flow_graph(flow_); }
-  // Of the journal: the area of its table of loops (loop_table.h). Empty if there is none.
+  // Of the journal: the area of its table of loops (loop_table_reader.h). Empty if there is none.
   std::span<const std::byte> loop_table() const noexcept {
     return facts_.file_kind == kJournalFile ? tree_ : std::span<const std::byte>{};
   }

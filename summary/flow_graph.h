@@ -1,7 +1,7 @@
 // The event flow graph of one location or rank: which call of MPI came after which in the whole run,
 // with counts, times and bytes.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5 (written) and 8 (read); part of run_summary.h. The
+// Place in the flow: ARCHITECTURE.md, stage 5 (written) and 6 (read); part of run_summary.h. The
 // format is in docs/summary.md.
 // Source: Fürlinger/Skinner, *Capturing and Visualizing Event Flow Graphs of MPI Applications*, section
 // 3. A node is a signature (their Fig. 1), the same on all ranks where their Fig. 2 says so: ranks of

@@ -1,7 +1,7 @@
 // What a thread spent its time for, iteration by iteration of the outermost loops: part of the
 // summary of a run (run_summary.h).
 //
-// Place in the flow: ARCHITECTURE.md, stage 5 (written) and 11 (read). The format is in
+// Place in the flow: ARCHITECTURE.md, stage 5 (written) and 6 (read). The format is in
 // docs/summary.md.
 // Source: K. Furlinger and S. Moore, Detection and Analysis of Iterative Behavior in Parallel
 // Applications, section 3.

@@ -1,6 +1,6 @@
 // The event flow graph of a job: those of all its ranks as one, of ranks with equal graphs one each.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5 (merged in the tree of processes, and written) and 8
+// Place in the flow: ARCHITECTURE.md, stage 5 (merged in the tree of processes, and written) and 6
 // (read). The file is ARCHIVE/summary/graph.json; its format is in docs/summary.md.
 // Source: Fürlinger/Skinner, section 3.1: nodes are one if their signatures are (Fig. 2); edges of
 // equal weight are drawn as one, with the ranks that have it; section 6: ranks with equal graphs

@@ -1,6 +1,6 @@
 // What time is spent for: work, one of OpenMP's overheads, one of MPI's kinds of calls, or devices.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3 (kept by iteration) and 11 (of a profile).
+// Place in the flow: ARCHITECTURE.md, stage 3 (kept by iteration) and 6 (of a profile).
 // Source: OpenMP's four classes of overhead are those of ompP (Furlinger and Moore, OpenMP-centric
 // Performance Analysis of Hybrid Applications, section 3); MPI's are Scalasca's.
 // The numbers are part of the spool's format.

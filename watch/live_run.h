@@ -1,6 +1,6 @@
 // Reads the spools of a traced job while it runs.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: from the mapped files of the recorders (call trees, table of loops,
+// Place in the flow: ARCHITECTURE.md, stage 6: from the mapped files of the recorders (call trees, table of loops,
 // headers, journal) to a LiveState. Nothing is written or sent, so that the job does not notice.
 // Thread-safety: none. Ownership: of the mappings; they stay when the job ends and removes its files, so that the
 // last look has the last numbers.
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "spool/journal.h"
-#include "spool/loop_table.h"
+#include "spool/loop_table_reader.h"
 #include "spool/spool_reader.h"
 #include "summary/run_summary.h"
 #include "watch/live_state.h"

@@ -1,6 +1,6 @@
 // What a running traced job does, at one moment: plain values.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7; made by live_run.h, shown by `refrain watch`.
+// Place in the flow: ARCHITECTURE.md, stage 6; made by live_run.h, shown by `refrain watch`.
 // Units: nanoseconds where the name says so; bytes. Counts are those of the summary (docs/summary.md), from the
 // begin of recording up to now.
 #pragma once

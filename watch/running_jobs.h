@@ -1,6 +1,6 @@
 // Finds the jobs that are being traced on this machine, by the spool files that processes have open.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7. Thread-safety: none needed.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: none needed.
 // Errors: what cannot be read (processes of others) counts as not being traced.
 // Cost: one look at each open file of each process of the user. The processes themselves notice nothing.
 #pragma once

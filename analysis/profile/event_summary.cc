@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/profile/message_events.h"
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 #include "analysis/region_use.h"
 
 namespace refrain::analysis {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 
 namespace refrain::analysis {
 namespace {

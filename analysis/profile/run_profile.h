@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 #include "summary/run_summary.h"
 
 namespace refrain::analysis {

@@ -1,6 +1,6 @@
 // Collective operations of MPI in an archive: when the first and the last member came, and when the last one left.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_tee.h).
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h).
 // Operations of a communicator are numbered on each of its processes, as MPI requires them to be called in the same
 // order. Those that do not block are left out. Thread-safety: none. Units: ns since the begin of the run.
 // Memory: does not grow with the archive: what is pending, and the longest kMost.

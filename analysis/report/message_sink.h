@@ -1,6 +1,6 @@
 // Messages of MPI in an archive: from where to where and when, the longest of them; and how many between which ranks.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_tee.h).
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h).
 // Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
 // which they were posted; a receive waits for those posted before it, kMostPosted at most.
 // Thread-safety: none. Units: ns since the begin of the run; bytes.

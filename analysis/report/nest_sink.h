@@ -1,7 +1,7 @@
 // The run as a line: visits and iterations of detected loops of one process, as their marks in the archive have them;
 // gaps, breaks, slow iterations.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_tee.h);
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h);
 // nest_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
 // Memory: does not grow with the archive (iteration_series.h; bars are merged, the longest gaps kept).
 // Cost: O(1) an event.

@@ -1,7 +1,7 @@
 // The time line of the events that an archive has: a span for each visit of a region, and for the picture of the whole
 // run which class took most of each bin of time.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_tee.h);
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h);
 // timeline_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
 // Memory: does not grow with the archive: at most 2 * SpanLimits::most spans. Where there are more, all of the begin
 // are kept, and of the rest the longest.
@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 #include "analysis/report/timeline_rows.h"
 #include "reader/trace_sink.h"
 

@@ -1,4 +1,5 @@
 // The command: its output, and that wrong use gives one clear line and exit status 2.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -81,13 +82,17 @@ TEST_CASE("Command: wrong values - named by the option or variable that was give
 TEST_CASE("Command: help of run - the choices of each option are listed") {
   const Result help = run_refrain({"run", "--help"});
   for (const filters::SettingInfo& info : filters::setting_table()) {
-    if (info.type != filters::SettingType::kChoice) continue;
     INFO(info.name);
+    std::string option = std::string("\n  --") + info.name + " ";
+    std::replace(option.begin(), option.end(), '_', '-');
+    if (info.expert) CHECK(help.output.find(option) == std::string::npos);
+    if (info.expert || info.type != filters::SettingType::kChoice) continue;
     CHECK(help.output.find(info.choices) != std::string::npos);
   }
   CHECK(help.output.find("--nested {") != std::string::npos);
   CHECK(help.output.find("--limit NUMBER") != std::string::npos);
-  CHECK(help.output.find("--ring SIZE") != std::string::npos);
+  CHECK(help.output.find("--budget SIZE") != std::string::npos);
+  CHECK(help.output.find("refrain config --expert") != std::string::npos);
   CHECK(help.output.find("--min-gap TIME") != std::string::npos);
 }
 
@@ -168,13 +173,23 @@ TEST_CASE("Command: info - as text and as JSON") {
   CHECK(json.output.find("750") != std::string::npos);
 }
 
-TEST_CASE("Command: config and help - every setting is listed") {
+TEST_CASE(
+    "Command: config and help - every setting is listed, those for experts on request") {
   const Result config = run_refrain({"config"});
+  const Result all = run_refrain({"config", "--expert"});
   CHECK(config.ok());
-  for (const std::string name :
-       {"REFRAIN_LIMIT", "REFRAIN_ARCHIVE", "REFRAIN_WINDOW", "REFRAIN_MAX_PERIOD",
-        "REFRAIN_SYMBOLS", "REFRAIN_DETECTOR", "REFRAIN_RING", "REFRAIN_MIN_GAP"})
-    CHECK(config.output.find(name) != std::string::npos);
+  CHECK(all.ok());
+  for (const filters::SettingInfo& info : filters::setting_table()) {
+    INFO(info.name);
+    const std::string line = filters::variable_name(info) + " = ";
+    CHECK(all.output.find(line) != std::string::npos);
+    CHECK((config.output.find(line) == std::string::npos) == info.expert);
+  }
+  Command set;
+  set.arguments = {data_file("tools/refrain"), "config"};
+  set.environment = clean_environment();
+  set.environment["REFRAIN_WINDOW"] = "700";
+  CHECK(run(set).output.find("REFRAIN_WINDOW = 700 events") != std::string::npos);
   const Result help = run_refrain({"help"});
   CHECK(help.ok());
   for (const std::string name : {"run", "info", "recover", "config"})

@@ -12,7 +12,7 @@
 #include "summary/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/graph/control_flow_drawing.h"
-#include "tools/graph/formats.h"
+#include "tools/graph/graph_formats.h"
 #include "tools/output/message_output.h"
 #include "tools/output/profile_data.h"
 #include "tools/output/profile_iterations.h"

@@ -31,7 +31,8 @@ void print_json(const Settings& now, const Settings& defaults) {
                    {"default", filters::value_text(defaults, info)},
                    {"value", filters::value_text(now, info)},
                    {"help", info.one_line},
-                   {"details", info.long_text}});
+                   {"details", info.long_text},
+                   {"expert", info.expert}});
   fmt::print("{}\n", all.dump(2));
 }
 
@@ -43,23 +44,31 @@ void print_markdown(const Settings& defaults) {
                *info.long_text == 0 ? "" : ". ", info.long_text);
 }
 
-void print_text(const Settings& now, const Settings& defaults) {
+// Those for experts only with `all`, or where they are set.
+void print_text(const Settings& now, const Settings& defaults, bool all) {
+  std::size_t more = 0;
   for (const SettingInfo& info : filters::setting_table()) {
     const std::string value = with_unit(now, info);
     const std::string fallback = with_unit(defaults, info);
+    if (info.expert && !all && value == fallback) {
+      ++more;
+      continue;
+    }
     fmt::print("{} = {}{}\n", filters::variable_name(info), value,
                value == fallback ? "" : "   (set; default " + fallback + ")");
     fmt::print("    {}: {} ({})\n", filters::type_name(info.type), info.one_line,
                info.range);
     if (*info.long_text != 0) fmt::print("    {}\n", info.long_text);
   }
+  if (more != 0) fmt::print("{} more with --expert\n", more);
 }
 
 }  // namespace
 
 void ConfigCommand::add_options(CLI::App& app) {
-  app.add_flag("--json", json_, "as JSON");
-  app.add_flag("--markdown", markdown_, "as a table for documents");
+  app.add_flag("--expert", expert_, "also those for who knows how Refrain works");
+  app.add_flag("--json", json_, "as JSON, all");
+  app.add_flag("--markdown", markdown_, "as a table for documents, all");
 }
 
 int ConfigCommand::run() {
@@ -72,7 +81,7 @@ int ConfigCommand::run() {
   else if (json_)
     print_json(now, defaults);
   else
-    print_text(now, defaults);
+    print_text(now, defaults, expert_);
   for (const std::string& line : complaints) fail(line);
   return complaints.empty() ? kDone : kWrongUse;
 }

@@ -15,6 +15,7 @@ class ConfigCommand final : public Subcommand {
   int run() override;
 
  private:
+  bool expert_ = false;
   bool json_ = false;
   bool markdown_ = false;
 };

@@ -13,7 +13,7 @@
 
 #include "analysis/run_totals.h"
 #include "base/version.h"
-#include "convert/formats.h"
+#include "convert/formats_at_end.h"
 #include "spool/collected_spools.h"
 #include "spool/recording_process.h"
 #include "spool/spool_place.h"

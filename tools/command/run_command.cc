@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "base/launcher.h"
@@ -81,6 +82,19 @@ void prepend(const char* variable, const std::string& value) {
   setenv(variable, joined.c_str(), 1);
 }
 
+constexpr const char* kSettings = "Settings (see 'refrain config')";
+constexpr const char* kExpertSettings = "Expert settings (see 'refrain config --expert')";
+
+// The manual has all options, --help only a line in the place of those for experts.
+class UsualOptions final : public CLI::Formatter {
+ public:
+  std::string make_group(std::string group, bool positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (group == kExpertSettings) return "\n" + group + "\n";
+    return Formatter::make_group(std::move(group), positional, std::move(options));
+  }
+};
+
 }  // namespace
 
 void RunCommand::add_options(CLI::App& app) {
@@ -97,12 +111,13 @@ void RunCommand::add_options(CLI::App& app) {
     else
       option = app.add_option(flag_of(info), values_[info.name], help);
     if (info.type != filters::SettingType::kBool) option->type_name(value_name(info));
-    option->group("Settings (see 'refrain config')");
+    option->group(info.expert ? kExpertSettings : kSettings);
   }
+  app.formatter(std::make_shared<UsualOptions>());
   app.add_flag("--no-summary", no_summary_, "record no summary: --summary-memory 0")
       ->excludes("--summary-memory")
       ->excludes("--summary-only")
-      ->group("Settings (see 'refrain config')");
+      ->group(kSettings);
   app.add_option("--mpi", mpi_,
                  "MPI library of the program: mpich, openmpi, none, or auto: that of the "
                  "first program in the command that uses one")

@@ -1,6 +1,6 @@
 // The control flow graph of a run as a drawing: texts, colours by time, edges by count.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/flow_view.h; before formats.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/flow_view.h; before graph_formats.h.
 // Thread-safety: pure. What the values are called: docs/graph.md.
 #pragma once
 

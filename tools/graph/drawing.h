@@ -2,7 +2,7 @@
 // no matter.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, between control_flow_drawing.h, or another that makes
-// one, and formats.h. Thread-safety: plain values. Units: in the names of values.
+// one, and graph_formats.h. Thread-safety: plain values. Units: in the names of values.
 // Texts are UTF-8 without control characters: clean_text() makes them so.
 #pragma once
 

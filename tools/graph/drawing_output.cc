@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/flow/graphviz.h"
-#include "tools/graph/formats.h"
+#include "tools/graph/graph_formats.h"
 
 namespace refrain::tools {
 

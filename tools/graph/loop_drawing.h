@@ -1,6 +1,6 @@
 // The loop call graph: loops oval, functions boxes, as in the paper's Fig. 6 (Moseley et al.).
 //
-// Place in the flow: between code_profile/loop_profile.h and formats.h. Thread-safety: pure.
+// Place in the flow: between code_profile/loop_profile.h and graph_formats.h. Thread-safety: pure.
 #pragma once
 
 #include "code_profile/loop_profile.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analysis/profile/profile_totals.h"
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 
 namespace refrain::tools {
 

@@ -1,5 +1,6 @@
 """bash completes commands, options, their values and file names, as a user types them and for every option."""
 
+import json
 import os
 import pty
 import re
@@ -52,6 +53,9 @@ def check_every_option():
         for line in ask("help", command).splitlines():
             match = re.match(r"^  (-[\w-]+(?:,-[\w-]+)*)", line)
             names += match[1].split(",") if match else []
+        if command == "run":  # shown by `refrain config --expert` alone
+            names += ["--" + setting["name"].replace("_", "-")
+                      for setting in json.loads(ask("config", "--json")) if setting["expert"]]
         assert names
         cases += [(["refrain", command, "-"], set(names))]
         cases += [(["refrain", command, name], {name}) for name in names]

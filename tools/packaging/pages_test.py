@@ -1,5 +1,6 @@
 """Every command has a page, with every option that its help lists; no page names an option that no command has."""
 
+import json
 import os
 import re
 import subprocess
@@ -52,6 +53,8 @@ def check_page(command, page):
     """Options as help has them, and the texts beside them; the names that were found."""
     help_text = ask("help", command)
     names = names_in_help(help_text)
+    if command == "run":  # shown by `refrain config --expert` and in the manual alone
+        names += ["--" + setting["name"].replace("_", "-") for setting in json.loads(ask("config", "--json")) if setting["expert"]]
     assert names, f"no options in the help of {command}"
     for name in names:
         assert re.search(rf"^\\fB.*{re.escape(name.replace('-', chr(92) + '-'))}\\fR", page, re.M), \
@@ -81,7 +84,7 @@ def main():
     for command in commands:
         assert rf".BR refrain\-{command} (1)" in pages["refrain.1"], f"refrain.1 does not list {command}"
     # Each setting with its variable.
-    for variable in re.findall(r"^(REFRAIN_\w+) = ", ask("config"), re.M):
+    for variable in re.findall(r"^(REFRAIN_\w+) = ", ask("config", "--expert"), re.M):
         assert variable == "REFRAIN_ENABLED" or variable in pages["refrain-run.1"], variable
     version = ask("--version").splitlines()[0].split()[1]
     for name, page in pages.items():

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/version.h"
-#include "convert/formats.h"
+#include "convert/formats_at_end.h"
 #include "exchange/tree.h"
 #include "tracer/life/report_at_end.h"
 #include "tracer/recorder/descriptors.h"
@@ -34,7 +34,7 @@ std::string filter_text(const std::string& path) {
 writer::WriteOptions options_of(const Session& session) {
   const filters::Settings& settings = session.settings();
   writer::WriteOptions options;
-  options.archive = session.archive();
+  options.archive = session.folder().archive();
   options.threads = static_cast<unsigned>(settings.writer_threads);
   options.keep_spool = settings.keep_spool;
   options.logical_clock = settings.clock == "logical";
@@ -75,16 +75,17 @@ void write_archive_at_end(const Session& session, exchange::Exchange& exchange) 
   }
   if (!result.ok) {
     warn("the archive could not be written (" + result.error +
-         "); the recording is kept: try 'refrain recover " + session.archive() + "'");
+         "); the recording is kept: try 'refrain recover " + session.folder().archive() +
+         "'");
     return;
   }
   for (const std::string& line : writer::loss_lines(result)) warn(line);
   const convert::FormatsResult formats =
-      convert::write_formats(session.archive(), settings.format);
+      convert::write_formats(session.folder().archive(), settings.format);
   for (const std::string& line : formats.warnings) warn(line);
-  const std::string report = settings.report ? make_report(session.archive()) : "";
+  const std::string report = settings.report ? make_report(session.folder().archive()) : "";
   if (settings.quiet) return;
-  for (const std::string& line : writer::summary_lines(result, session.archive()))
+  for (const std::string& line : writer::summary_lines(result, session.folder().archive()))
     say(line);
   if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
   if (!report.empty()) say("report: " + report);

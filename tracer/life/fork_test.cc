@@ -47,7 +47,7 @@ TEST_CASE("Fork: while a thread gets its recorder - waits until that is done") {
   });
   while (!g_inside.load()) std::this_thread::yield();
   const pid_t child = fork();
-  if (child == 0) _exit(g_inside.load() ? 1 : g_session->recording() ? 2 : 0);
+  if (child == 0) _exit(g_inside.load() ? 1 : g_session->state().recording() ? 2 : 0);
   REQUIRE(child > 0);
   g_slow.store(false);
   int status = 0;
@@ -55,7 +55,7 @@ TEST_CASE("Fork: while a thread gets its recorder - waits until that is done") {
   other.join();
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
-  CHECK(g_session->recording());
+  CHECK(g_session->state().recording());
 }
 
 // As a handler of SIGABRT does, where malloc finds the heap damaged.
@@ -74,7 +74,7 @@ TEST_CASE("Fork: by a thread that is getting its recorder - does not wait for it
   g_inside_body = [] {
     g_inside_body = nullptr;
     const pid_t child = fork();
-    if (child == 0) _exit(g_session->recording() ? 2 : 0);
+    if (child == 0) _exit(g_session->state().recording() ? 2 : 0);
     waitpid(child, &status, 0);
     attached = g_session->attach(spool::kRoleRoot) != nullptr;
   };
@@ -84,7 +84,7 @@ TEST_CASE("Fork: by a thread that is getting its recorder - does not wait for it
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   CHECK_FALSE(attached);
-  CHECK(g_session->recording());
+  CHECK(g_session->state().recording());
   g_session->detach(first);
   g_session->detach(second);
 }

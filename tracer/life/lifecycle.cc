@@ -225,7 +225,7 @@ void write_and_report(const Session& session, exchange::Exchange& exchange) noex
     write_archive_at_end(session, exchange);
   } catch (const std::exception& problem) {
     warn({"the archive could not be written (", problem.what(), "); 'refrain recover ",
-          session.archive(), "' may"});
+          session.folder().archive(), "' may"});
   }
 }
 
@@ -245,7 +245,7 @@ bool is_mpi_source() noexcept {
 
 // Recording has ended with MPI, the program has not. Process 0 reports it for all.
 void report_too_late(std::string_view what) noexcept {
-  if (is_mpi_source() && g_session->job_rank() == 0)
+  if (is_mpi_source() && g_session->folder().rank() == 0)
     warn({"nothing is traced after MPI_Finalize: ", what});
 }
 
@@ -358,7 +358,7 @@ std::string make_job_archive() noexcept {
     const auto make =
         wanted.spool_dir.empty() ? make_archive_folder : make_bare_archive_folder;
     const recorder::NoLowDescriptors no_low_descriptors;
-    const ArchiveFolder folder = make(g_session->wanted_archive(), wanted.overwrite);
+    const ArchiveFolder folder = make(g_session->folder().wanted(), wanted.overwrite);
     if (folder.error.empty()) return folder.archive;
     warn({folder.error, "; the job runs untraced"});
   } catch (const std::exception& problem) {
@@ -380,7 +380,7 @@ bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size
     warn({problem.what(), who.data()});
   }
   finish_recording();
-  g_session->discard();
+  g_session->folder().discard();
   g_ended.store(true);
   return false;
 }
@@ -414,19 +414,19 @@ void end_session() noexcept {
   if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
   if (is_changing_here())
     return warn({"the process ends while it is being traced; 'refrain recover ",
-                 session->archive(), "' makes the archive"});
-  if (!session->settled()) {
+                 session->folder().archive(), "' makes the archive"});
+  if (!session->folder().settled()) {
     g_ended.store(false);
     if (!settle_alone()) return;
     g_ended.store(true);
   }
   finish_recording();
-  if (session->job_size() == 1) {
+  if (session->folder().size() == 1) {
     exchange::Alone alone;
     return write_and_report(*session, alone);
   }
   // The others may still run: only MPI_Finalize brings them together.
-  warn({"MPI_Finalize was not called; 'refrain recover ", session->archive(),
+  warn({"MPI_Finalize was not called; 'refrain recover ", session->folder().archive(),
         "' makes the archive when all processes have ended"});
 }
 
@@ -435,7 +435,7 @@ __attribute__((constructor(1000))) void at_load() { run_at_load(); }
 
 // A destructor of a library of the program may still end MPI.
 bool mpi_goes_on() noexcept {
-  return is_mpi_source() && g_session->settled() && !g_finished.load();
+  return is_mpi_source() && g_session->folder().settled() && !g_finished.load();
 }
 
 // After all destructors.
@@ -448,7 +448,7 @@ void end_process() {
     if (!g_refused.load() && !report_untraced(g_job.load())) report_run(false);
     return;
   }
-  if (const std::uint64_t regions = g_session->missed_regions(); regions != 0) {
+  if (const std::uint64_t regions = g_session->state().missed_regions(); regions != 0) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%" PRIu64 " parallel regions", regions);
     report_too_late(text.data());

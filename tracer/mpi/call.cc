@@ -84,15 +84,13 @@ periodicity::Symbol place_of(std::uint64_t payload) noexcept {
 // The number of the callers in the recorder's flow graph; they are known of the primary thread's
 // calls only.
 std::uint32_t path_of(ThreadRecorder& recorder, const Site& site) noexcept {
-  recorder::FlowGraph& flow = recorder.flow();
-  if (g_frames == 0 || !flow.wants_callers() || !g_session->is_primary(&recorder))
+  if (g_frames == 0 || !recorder.keeps_callers() || !g_session->primary().is(&recorder))
     return spool::kNoPath;
   const std::uint64_t hash = g_callers.hash(site, g_frames);
-  const std::uint32_t path = hash == 0 ? spool::kNoPath : flow.find_path(hash);
-  if (path != spool::kNoPath || hash == 0) [[likely]]
-    return path;
-  std::uint64_t frames[Callers::kMostFrames];
-  return flow.add_path(hash, frames, Callers::unwound(site, g_frames, frames));
+  if (hash == 0) return spool::kNoPath;
+  return recorder.caller_path<Callers::kMostFrames>(hash, [&site](std::uint64_t* frames) {
+    return Callers::unwound(site, g_frames, frames);
+  });
 }
 
 __attribute__((noinline, cold)) void attach() noexcept {
@@ -130,21 +128,21 @@ __attribute__((always_inline)) inline void Call::enter_known(
   if (!scope) [[unlikely]]
     return;
   ticks_ = recorder::Clock::now();
-  if (!g_session->is_primary(&recorder)) [[unlikely]]  // set aside, for a moment
+  if (!g_session->primary().is(&recorder)) [[unlikely]]  // set aside, for a moment
     return enter_plainly(recorder, known.path);
   const std::uint8_t cut = g_session->begin_epoch(recorder, ticks_);
   const std::uint64_t epoch = recorder.epoch();
   g_session->on_known_symbol(recorder, known.number, place_of(payload_), ticks_,
                              known.communication);
   fed_ = true;
-  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch));
-  recorder.flow().begin(payload_, known.path, ticks_);
+  recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
+                      payload_, known.path);
 }
 
 __attribute__((noinline, cold)) void Call::enter_plainly(ThreadRecorder& recorder,
                                                          std::uint32_t path) noexcept {
-  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_));
-  recorder.flow().begin(payload_, path, ticks_);
+  recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_), payload_,
+                      path);
 }
 
 __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stream,
@@ -158,7 +156,7 @@ __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stre
   }
   if (t_thread.recorder == nullptr) [[unlikely]]
     attach();
-  if (g_session->primary_is_vacant() && t_thread.teams_open == 0 && is_symbol(stream) &&
+  if (g_session->primary().vacant() && t_thread.teams_open == 0 && is_symbol(stream) &&
       stream != Stream::kCompletion) [[unlikely]]
     runtime::take_primary_place();
   comm_ = find_communicator(handle);
@@ -176,8 +174,7 @@ __attribute__((noinline, cold)) bool Call::is_inner() noexcept {
   const std::uint64_t now = recorder::Clock::now();
   while (scope->top() != nullptr && scope->top()->kind == spool::kMpiEnter) {
     scope->count_event();
-    scope->end(spool::record_words(spool::kMpiLeave, now, scope->top()->payload));
-    scope->flow().end(now);
+    scope->end_call(spool::record_words(spool::kMpiLeave, now, scope->top()->payload));
   }
   return false;
 }
@@ -201,16 +198,14 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   ticks_ = recorder::Clock::now();
   const std::uint64_t called = payload_;  // polls of several procedures share a region
   if (stream == Stream::kPolling && poll_extends(recorder)) {
-    recorder.tree().enter(spool::CallKey::make(spool::kMpiEnter, 0, called), ticks_);
-    recorder.flow().begin(called, path_of(recorder, site), ticks_);
-    return;
+    return recorder.begin_poll(called, path_of(recorder, site), ticks_);
   }
   const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
   if (is_symbol(stream) && g_session->auto_symbols() &&
-      (outside && stream != Stream::kCompletion ? g_session->claim_primary(&recorder)
-                                                : g_session->is_primary(&recorder)) &&
+      (outside && stream != Stream::kCompletion ? g_session->primary().claim(&recorder)
+                                                : g_session->primary().is(&recorder)) &&
       in_order(recorder) && gives_symbol(stream)) {
     if (outside) {
       cut = g_session->begin_epoch(recorder, ticks_);
@@ -218,9 +213,9 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
     }
     feed(recorder, stream, site, handle);
   }
-  recorder.begin(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
-                 spool::CallKey::make(spool::kMpiEnter, 0, called));
-  recorder.flow().begin(called, path_of(recorder, site), ticks_);
+  const std::uint32_t path = path_of(recorder, site);
+  recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
+                      called, path);
 }
 
 __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
@@ -285,9 +280,8 @@ void Call::leave() noexcept {
     leave_poll(*recorder);
   } else if (ticks_ != 0) {  // else it was not entered
     const std::uint64_t ticks = leave_ticks();
-    recorder->end(spool::record_words(spool::kMpiLeave, ticks, payload_));
-    recorder->flow().end(ticks);
-    if (fed_ && g_session->is_primary(recorder))
+    recorder->end_call(spool::record_words(spool::kMpiLeave, ticks, payload_));
+    if (fed_ && g_session->primary().is(recorder))
       g_session->on_symbol_end(ticks, recorder->depth());
   }
   runtime::Scope::leave(*recorder);
@@ -301,8 +295,7 @@ __attribute__((noinline)) void Call::leave_poll(ThreadRecorder& recorder) noexce
   const bool late = extends_ && !extended;
   if (late) begin_late(recorder);
   if (!extended) recorder.put_end(spool::record_words(spool::kMpiLeave, ticks, payload_));
-  recorder.tree().end(spool::kMpiEnter, ticks);
-  recorder.flow().end(ticks);
+  recorder.end_poll(ticks);
   if (reported_ || late)
     t_polls.ends_row();
   else

@@ -91,9 +91,9 @@ class Call {
                     std::uint64_t a48, std::uint64_t amount_a48,
                     std::uint64_t amount_payload) noexcept {
     if (auto* recorder = recorder_for_meaning())
-      put_pair(*recorder,
-               spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48),
-               amount_a48, amount_payload);
+      recorder->transfer(
+          spool::record_words(kind, begin_ticks(*recorder), payload, sub, a48), amount_a48,
+          amount_payload);
   }
   void put_at_leave(spool::Kind kind, std::uint64_t payload, std::uint8_t sub = 0,
                     std::uint64_t a48 = 0) noexcept {
@@ -104,30 +104,26 @@ class Call {
                     std::uint64_t a48, std::uint64_t amount_a48,
                     std::uint64_t amount_payload) noexcept {
     if (auto* recorder = recorder_for_meaning())
-      put_pair(*recorder, spool::record_words(kind, leave_ticks(), payload, sub, a48),
-               amount_a48, amount_payload);
+      recorder->transfer(spool::record_words(kind, leave_ticks(), payload, sub, a48),
+                         amount_a48, amount_payload);
   }
 
   // What a collective has moved that this call completes.
   void count_moved(std::uint64_t sent, std::uint64_t received) noexcept {
-    recorder::ThreadRecorder* const recorder = recorder_for_meaning();
-    if (recorder == nullptr) return;
-    recorder->tree().sent(sent, 0);
-    recorder->tree().received(received, 0);
-    recorder->flow().moved(sent, received);
+    if (auto* recorder = recorder_for_meaning()) recorder->moved(sent, received);
   }
   // Whom the call sends to or receives from, by rank in its communicator, for the event flow
   // graph; also MPI_PROC_NULL and MPI_ANY_SOURCE.
   void sends_to(int rank) noexcept {
-    if (auto* recorder = after_procedure()) recorder->flow().to(partner(rank));
+    if (auto* recorder = after_procedure()) recorder->sends_to(partner(rank));
   }
   void receives_from(int rank) noexcept {
-    if (auto* recorder = after_procedure()) recorder->flow().from(partner(rank));
+    if (auto* recorder = after_procedure()) recorder->receives_from(partner(rank));
   }
   void has_root(int rank) noexcept {
     using spool::FlowPartner;
     if (auto* recorder = after_procedure())
-      recorder->flow().to(FlowPartner::pack(FlowPartner::kRoot, rank));
+      recorder->sends_to(FlowPartner::pack(FlowPartner::kRoot, rank));
   }
 
   // The call has tested a request without success.
@@ -154,25 +150,6 @@ class Call {
     if (extends_ && recorder != nullptr) [[unlikely]]
       begin_late(*recorder);
     return recorder;
-  }
-  static void put_pair(recorder::ThreadRecorder& recorder, const spool::RecordWords& first,
-                       std::uint64_t amount_a48, std::uint64_t amount_payload) noexcept {
-    recorder.append(first, spool::record_words(spool::kMpiAmount, first.ticks,
-                                               amount_payload, 0, amount_a48));
-    recorder::CallTree& tree = recorder.tree();
-    recorder::FlowGraph& flow = recorder.flow();
-    if (first.kind() == spool::kMpiRecv) {
-      tree.received(amount_payload, 1);
-      flow.moved(0, amount_payload);
-    } else if (first.kind() == spool::kMpiSend) {
-      tree.sent(amount_payload, 1);
-      flow.moved(amount_payload, 0);
-    } else if (first.payload >> 32 == 0) {
-      // A collective; of one that does not block the call that completes it has moved the bytes.
-      tree.sent(amount_payload, 0);
-      tree.received(amount_a48, 0);
-      flow.moved(amount_payload, amount_a48);
-    }
   }
   std::uint64_t partner(int rank) const noexcept;
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "tracer/mpi/collective_amounts.h"
-#include "tracer/mpi/messages.h"
+#include "tracer/mpi/message_records.h"
 
 namespace refrain::mpi {
 

@@ -8,7 +8,7 @@
 // microseconds; allocates.
 #pragma once
 
-#include "tracer/mpi/messages.h"
+#include "tracer/mpi/message_records.h"
 
 namespace refrain::mpi {
 

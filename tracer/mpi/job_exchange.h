@@ -1,7 +1,7 @@
 // The processes of the job talk to each other while their archive is made: an Exchange over
 // MPI.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5; environment.cc makes one in MPI_Finalize,
+// Place in the flow: ARCHITECTURE.md, stage 2; environment.cc makes one in MPI_Finalize,
 // when all have stopped recording. Shape: each message is its length, and then its bytes in parts. Thread-safety: the thread that calls MPI_Finalize.
 // Errors: std::runtime_error where MPI fails; a message that there is no memory for is
 // received as an empty one, which no summary is. Cost: that of MPI's messages.

@@ -6,7 +6,7 @@
 // Thread-safety: objects live on one thread's stack.
 #pragma once
 
-#include "tracer/mpi/messages.h"
+#include "tracer/mpi/message_records.h"
 #include "tracer/mpi/mpi_queries.h"
 
 namespace refrain::mpi {

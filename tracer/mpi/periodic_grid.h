@@ -1,7 +1,7 @@
 // PeriodicGrid: how far a partner is on a Cartesian communicator that is closed to a ring in some
 // dimension, so that all of its ranks say the same of their neighbours.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3; partners in the event flow graph (call.h).
+// Place in the flow: ARCHITECTURE.md, stage 2; partners in the event flow graph (call.h).
 // Source: Fürlinger/Skinner, section 3.1 and Fig. 2: partners are equal if their direction is.
 //
 // A distance is the partner's rank less the own one, as on an open grid; across the end of a ring it is

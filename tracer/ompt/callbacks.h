@@ -1,6 +1,6 @@
 // What the callbacks of the OMPT source share; private to tracer/ompt.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3. Team callbacks are in ompt_source.cc, those of
+// Place in the flow: ARCHITECTURE.md, stage 2. Team callbacks are in ompt_source.cc, those of
 // worksharing and synchronisation in sync_callbacks.cc, of devices in target_callbacks.cc, the others in
 // task_callbacks.cc.
 #pragma once
@@ -63,7 +63,7 @@ inline std::uint64_t end_time(const Membership& member) noexcept {
   const std::uint64_t now = recorder::Clock::now();
   return member.index == 0 || member.team.counts_epochs()
              ? now
-             : g_session->joined_instance(member.team.instance, now);
+             : g_session->joins().joined(member.team.instance, now);
 }
 
 // When it truly was.
@@ -76,7 +76,7 @@ inline std::uint64_t true_end(const Membership& member, std::uint64_t ticks) noe
 // What a worker waited from the fork to its begin in the region is thread management.
 inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) noexcept {
   if (member.begin_ticks == 0) return;
-  recorder.tree().began_late(
+  recorder.began_late(
       g_joins.forked(member.team.instance, member.after, member.begin_ticks),
       member.begin_ticks);
   member.begin_ticks = 0;

@@ -1,6 +1,6 @@
 // The helper threads of OpenMP's runtime: no threads of the program.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3. LLVM's runtime executes target constructs with `nowait` as tasks of a
+// Place in the flow: ARCHITECTURE.md, stage 2. LLVM's runtime executes target constructs with `nowait` as tasks of a
 // team of its own: eight threads by default, started at the first such construct, that wait in one parallel region until
 // the program ends. Were that region recorded, its threads would count as threads of the program which are idle
 // most of the time. So of these threads only the tasks are recorded, and their location says what they are

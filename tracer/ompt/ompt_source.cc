@@ -58,7 +58,7 @@ void on_thread_begin(ompt_thread_t type, ompt_data_t*) noexcept {
     t_state.root = true;
     g_roots.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!g_session->recording() || t_state.begin_reported) return;
+  if (!g_session->state().recording() || t_state.begin_reported) return;
   runtime::attach_thread(type == ompt_thread_worker ? spool::kRoleWorker : spool::kRoleRoot,
                          false);
   Scope scope;
@@ -84,8 +84,9 @@ void on_thread_end(ompt_data_t*) noexcept {
 // A region that is not recorded. In a forked child that goes on with OpenMP it is the first one,
 // and the runtime does not report its thread again: whether it can be recorded now.
 bool begin_in_child() noexcept {
-  if (g_session->recording() || !runtime::start_in_child(runtime::Source::kOpenMp)) {
-    g_session->miss_region();
+  if (g_session->state().recording() ||
+      !runtime::start_in_child(runtime::Source::kOpenMp)) {
+    g_session->state().miss_region();
     return false;
   }
   t_state = ThreadState{};
@@ -112,7 +113,7 @@ bool opens_league(const ThreadRecorder& recorder) noexcept {
 
 void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* parallel,
                        unsigned requested, int flags, const void* code) noexcept {
-  if (g_session->primary_is_vacant() && t_thread.teams_open == 0 &&
+  if (g_session->primary().vacant() && t_thread.teams_open == 0 &&
       !is_runtime_code(address_of(code))) [[unlikely]]
     runtime::take_primary_place();
   Scope scope;
@@ -127,14 +128,14 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   TeamWord word;
   std::uint8_t cut = 0;
   const bool outermost = t_thread.teams_open == 0;
-  bool primary = outermost && g_session->is_primary(&*scope);
+  bool primary = outermost && g_session->primary().is(&*scope);
   if (outermost && !primary) [[unlikely]] {
     if (address == 0 && is_runtime_code(reinterpret_cast<std::uint64_t>(code))) {
       word.flags = TeamWord::kHelpers;
       keep_word(parallel, word.pack());
       return become_helper(*scope);
     }
-    primary = g_session->claim_primary(&*scope);
+    primary = g_session->primary().claim(&*scope);
   }
   if (primary) {
     cut = g_session->begin_epoch(*scope, ticks);
@@ -146,10 +147,10 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
     word.flags = spool::kTeamForeign;
     g_session->look_at_window(*scope, ticks);
     g_session->reach_epoch(*scope, g_session->epoch(), ticks);
-    word.instance = g_session->begin_instance(scope->epoch());
+    word.instance = g_session->joins().begin(scope->epoch());
   } else {
     word.flags = spool::kTeamNested;
-    word.instance = g_session->begin_instance(scope->epoch());
+    word.instance = g_session->joins().begin(scope->epoch());
   }
   word.site = place.site;
   word.league = (flags & ompt_parallel_league) != 0;
@@ -160,7 +161,7 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
                     address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
                     word.instance));
   if ((word.flags & spool::kTeamNested) == 0)
-    scope->flow().begin_region(address, ticks, [&scope] { return opens_league(*scope); });
+    scope->begin_outermost(address, ticks, [&scope] { return opens_league(*scope); });
 }
 
 // The region that ends here. It is looked up on this thread's own stack: LLVM's runtime gives the
@@ -188,11 +189,11 @@ void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code)
   // At once: a worker may be learning of the end now.
   if (word.counts_epochs()) g_joins.join(word.instance, ticks, g_session->epoch() + 1);
   scope->end(make(spool::kParallelEnd, ticks, address_of(code), word.flags, word.instance));
-  if ((word.flags & spool::kTeamNested) == 0) scope->flow().end_region(ticks);
+  if ((word.flags & spool::kTeamNested) == 0) scope->end_outermost(ticks);
   if (word.counts_epochs()) {
     g_session->on_symbol_end(ticks, scope->depth());
   } else {
-    g_session->join_instance(word.instance, ticks);
+    g_session->joins().join(word.instance, ticks);
   }
 }
 
@@ -232,7 +233,8 @@ void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigne
   if (index != 0 && word.counts_epochs())
     cut = g_session->join_epoch(recorder, word.instance, ticks);
   else if (index != 0)
-    g_session->reach_epoch(recorder, g_session->instance_epoch(word.instance), ticks);
+    g_session->reach_epoch(
+        recorder, g_session->joins().epoch(word.instance, g_session->epoch()), ticks);
   Membership member{.team = word, .index = index};
   if (index != 0 && word.counts_epochs()) {
     member.begin_ticks = ticks;

@@ -1,7 +1,7 @@
 // When the latest outermost parallel regions of the primary thread were opened and joined: its
 // workers learn late of the end, when their next region begins.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: fork() and join() by one thread, the
+// Place in the flow: ARCHITECTURE.md, stage 2. Thread-safety: fork() and join() by one thread, the
 // others by any. No lock. Units: ticks. Memory: 128 KiB, touched as it is used.
 // Cost: between sockets a line takes 100 to 250 ns to come, as much as ten callbacks. So all that a worker asks
 // where it wakes is in one line, that of the region that it comes from: when that was joined, and when the next was opened.

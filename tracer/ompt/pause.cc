@@ -36,7 +36,7 @@ Function* runtimes(const char* name) noexcept {
 
 int kind_for(int kind) noexcept {
   const bool traced =
-      runtime_code() != nullptr && g_session != nullptr && g_session->recording();
+      runtime_code() != nullptr && g_session != nullptr && g_session->state().recording();
   return traced && kind == kHard ? kSoft : kind;
 }
 

@@ -1,6 +1,6 @@
 // Where in the program a construct is, when the runtime's own answer is not enough.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3. A callback's address is where some call returns to, seen from the runtime:
+// Place in the flow: ARCHITECTURE.md, stage 2. A callback's address is where some call returns to, seen from the runtime:
 //   - Its own code: an entry point has called another function of the runtime. The place is where that entry returns to.
 //   - Its own code, because the program's function ended with a jump to the runtime: in the function of a parallel region
 //     or task, whose place is all that is known; a loop's implicit barrier is where the loop is.

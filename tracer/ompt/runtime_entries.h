@@ -1,7 +1,7 @@
 // Entry points of OpenMP's runtimes that we stand before, to know what their callbacks do not say: where the program's call
 // returns to, and of a parallel region the function that the compiler has made of it.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3. Each keeps both for its thread and goes on to the runtime's own, as if it were
+// Place in the flow: ARCHITECTURE.md, stage 2. Each keeps both for its thread and goes on to the runtime's own, as if it were
 // not there: arguments and stack are the caller's. The callback that follows asks (program_places.h).
 // Where the program's calls do not come here (a library opened with RTLD_DEEPBIND, a runtime linked into the
 // program) nothing is known, and places are what the runtime says.

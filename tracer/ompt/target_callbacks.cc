@@ -35,7 +35,7 @@ bool feeds_detector(ThreadRecorder& recorder) noexcept {
   const bool in_order = top == nullptr || top->kind == spool::kUserEnter ||
                         top->kind == spool::kFunctionEnter;
   return in_order && t_state.root && g_session->auto_symbols() &&
-         g_session->claim_primary(&recorder);
+         g_session->primary().claim(&recorder);
 }
 
 void begin_target(ThreadRecorder& recorder, std::uint8_t kind, int device,
@@ -51,7 +51,7 @@ void begin_target(ThreadRecorder& recorder, std::uint8_t kind, int device,
     }
     g_session->on_symbol(recorder, runtime::make_symbol(spool::kTargetBegin, kind, address),
                          ticks);
-  } else if (t_thread.teams_open == 0 && !g_session->is_primary(&recorder) &&
+  } else if (t_thread.teams_open == 0 && !g_session->primary().is(&recorder) &&
              recorder.epoch() != g_session->epoch()) {
     g_session->reach_epoch(recorder, g_session->epoch(), ticks);
   }
@@ -101,8 +101,8 @@ void on_data(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, ompt_id
                       place_of(address_of(code), sides.device), operation,
                       static_cast<std::uint16_t>(sides.other)));
   if (endpoint != ompt_scope_end && endpoint != ompt_scope_beginend) return;
-  if (operation == spool::ompt::kDataToDevice) scope->tree().sent(bytes, 0);
-  if (operation == spool::ompt::kDataFromDevice) scope->tree().received(bytes, 0);
+  if (operation == spool::ompt::kDataToDevice) scope->copied(bytes, 0);
+  if (operation == spool::ompt::kDataFromDevice) scope->copied(0, bytes);
   scope->end(make(spool::kTargetDataEnd, ticks, bytes, operation,
                   static_cast<std::uint16_t>(sides.device)));
 }
@@ -128,7 +128,7 @@ void on_device_initialize(int, const char*, ompt_device_t*, ompt_function_lookup
   Scope scope;
   if (!scope) return;
   scope->uncount_event();  // there is no record of it
-  if (t_state.root && t_thread.teams_open == 0) g_session->claim_primary(&*scope);
+  if (t_state.root && t_thread.teams_open == 0) g_session->primary().claim(&*scope);
 }
 
 // --- Runtimes of OpenMP 5.0: no ends of operations and submissions --------------------

@@ -31,12 +31,10 @@ void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status,
   std::uint64_t flags = 0;
   if (next_word != 0) flags |= spool::kTaskNextExplicit;
   if (prior_word != 0) flags |= spool::kTaskPriorExplicit;
-  const spool::RecordWords record =
-      make(spool::kTaskSchedule, Clock::now(),
-           g_sites.address(next_word == 0 ? 0 : task.site) | flags << 48,
-           static_cast<std::uint8_t>(status), next_word == 0 ? 0 : task.id());
-  scope->append(record);
-  scope->tree().task_schedule(record);
+  scope->task_schedule(make(spool::kTaskSchedule, Clock::now(),
+                            g_sites.address(next_word == 0 ? 0 : task.site) | flags << 48,
+                            static_cast<std::uint8_t>(status),
+                            next_word == 0 ? 0 : task.id()));
 }
 
 // The same in programs with devices. The helper threads that execute target constructs with nowait
@@ -59,42 +57,30 @@ void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t id,
                       const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  const spool::RecordWords record =
-      make(spool::kMutexAcquire, Clock::now(), address_of(code),
-           static_cast<std::uint8_t>(kind), id & spool::kAddressMask);
-  scope->append(record);
-  scope->tree().mutex_acquire(record);
+  scope->mutex_acquire(make(spool::kMutexAcquire, Clock::now(), address_of(code),
+                            static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
 }
 
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  const spool::RecordWords record =
-      make(spool::kMutexAcquired, Clock::now(), address_of(code),
-           static_cast<std::uint8_t>(kind), id & spool::kAddressMask);
-  scope->append(record);
-  scope->tree().mutex_acquired(record);
+  scope->mutex_acquired(make(spool::kMutexAcquired, Clock::now(), address_of(code),
+                             static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
 }
 
 void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  const spool::RecordWords record =
-      make(spool::kMutexReleased, Clock::now(), address_of(code),
-           static_cast<std::uint8_t>(kind), id & spool::kAddressMask);
-  scope->append(record);
-  scope->tree().mutex_released(record);
+  scope->mutex_released(make(spool::kMutexReleased, Clock::now(), address_of(code),
+                             static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
 }
 
 void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t id,
                   const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  const spool::RecordWords record =
-      make(spool::kNestLock, Clock::now(), address_of(code),
-           static_cast<std::uint8_t>(endpoint), id & spool::kAddressMask);
-  scope->append(record);
-  scope->tree().nest_lock(record);
+  scope->nest_lock(make(spool::kNestLock, Clock::now(), address_of(code),
+                        static_cast<std::uint8_t>(endpoint), id & spool::kAddressMask));
 }
 
 void on_flush(ompt_data_t*, const void* code) noexcept {
@@ -106,7 +92,7 @@ void on_flush(ompt_data_t*, const void* code) noexcept {
 void on_cancel(ompt_data_t* task, int flags, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  if ((flags & ompt_cancel_parallel) != 0) g_session->team_cancelled();
+  if ((flags & ompt_cancel_parallel) != 0) g_session->epochs().team_cancelled();
   scope->moment(make(spool::kCancel, Clock::now(), construct_place(code, *scope, task), 0,
                      static_cast<std::uint32_t>(flags)));
 }

@@ -4,7 +4,7 @@
 
 #include "spool/ompt_values.h"
 #include "tracer/recorder/excluded_regions.h"
-#include "tracer/recorder/region_class.h"
+#include "tracer/recorder/record_time_class.h"
 
 namespace refrain::recorder {
 

@@ -1,7 +1,7 @@
 // Clock of all time stamps: the processor's counter where the kernel itself trusts it,
 // else CLOCK_MONOTONIC_RAW.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2. Chosen once, before any recorder exists.
+// Place in the flow: ARCHITECTURE.md, stage 3. Chosen once, before any recorder exists.
 // Thread-safety: now() from any thread and from signal handlers, after choose().
 // Units: ticks; 1/ticks_per_second() s each. Cost: now() 8.6 ns (counter of x86-64), 20 ns (else).
 #pragma once

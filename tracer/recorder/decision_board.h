@@ -1,6 +1,6 @@
 // Where the deciding thread publishes when to suspend and resume, for all others to read.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. One writer (the primary thread), any number of
+// Place in the flow: ARCHITECTURE.md, stage 3. One writer (the primary thread), any number of
 // readers; no lock. read() fails for who is more than kKept decisions late; such a thread keeps
 // more than it has to, and the writer of the archive, which knows all decisions from the journal,
 // leaves the rest out.

@@ -1,7 +1,7 @@
 // Where the thread that feeds the detector publishes that iterations have begun, for all others to
 // read.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4; as DecisionBoard: one writer, any number of readers, no
+// Place in the flow: ARCHITECTURE.md, stage 3; as DecisionBoard: one writer, any number of readers, no
 // lock. Who is more than kKept steps late misses some; what belonged to them goes to the row before.
 // Units: ticks, epochs. Cost: of a look at count() one load of a line that is written as often as
 // rows begin.

@@ -6,8 +6,8 @@
 
 #include "spool/iteration_rows_reader.h"
 #include "tracer/recorder/call_tree.h"
-#include "tracer/recorder/iteration_rows.h"
 #include "tracer/recorder/summary_area.h"
+#include "tracer/recorder/thread_rows.h"
 
 namespace refrain::recorder::made_up_rows {
 

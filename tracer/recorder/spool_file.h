@@ -30,9 +30,9 @@
 #include "spool/format.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/descriptors.h"
-#include "tracer/recorder/flow_graph.h"
-#include "tracer/recorder/iteration_rows.h"
 #include "tracer/recorder/summary_memory.h"
+#include "tracer/recorder/thread_flow.h"
+#include "tracer/recorder/thread_rows.h"
 
 namespace refrain::recorder {
 

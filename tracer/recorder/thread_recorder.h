@@ -30,13 +30,13 @@
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/decision_board.h"
-#include "tracer/recorder/flow_graph.h"
 #include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
 #include "tracer/recorder/iteration_board.h"
-#include "tracer/recorder/iteration_rows.h"
 #include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/spool_file.h"
+#include "tracer/recorder/thread_flow.h"
+#include "tracer/recorder/thread_rows.h"
 
 namespace refrain::recorder {
 
@@ -156,8 +156,105 @@ class ThreadRecorder {
     append(record);
     tree_.point(spool::CallKey::of(record), record.ticks);
   }
-  CallTree& tree() noexcept { return tree_; }
-  FlowGraph& flow() noexcept { return flow_; }
+  // Something of a task or a lock, which opens a region and closes one for the call tree.
+  void task_schedule(const spool::RecordWords& record) noexcept {
+    append(record);
+    tree_.task_schedule(record);
+  }
+  void mutex_acquire(const spool::RecordWords& record) noexcept {
+    append(record);
+    tree_.mutex_acquire(record);
+  }
+  void mutex_acquired(const spool::RecordWords& record) noexcept {
+    append(record);
+    tree_.mutex_acquired(record);
+  }
+  void mutex_released(const spool::RecordWords& record) noexcept {
+    append(record);
+    tree_.mutex_released(record);
+  }
+  void nest_lock(const spool::RecordWords& record) noexcept {
+    append(record);
+    tree_.nest_lock(record);
+  }
+  // The thread has begun its part of a team at `begin`, which was opened at `fork`: the time between is management.
+  void began_late(std::uint64_t fork, std::uint64_t begin) noexcept {
+    tree_.began_late(fork, begin);
+  }
+
+  // --- What moves data: the record, the call tree and the event flow graph ---
+
+  // A call of MPI. `key`: its procedure's, where several share a record's; `path`: of caller_path().
+  __attribute__((always_inline)) void begin_call(const spool::RecordWords& record,
+                                                 std::uint64_t called,
+                                                 std::uint32_t path) noexcept {
+    begin(record, spool::CallKey::make(spool::kMpiEnter, 0, called));
+    flow_.begin(called, path, record.ticks);
+  }
+  __attribute__((always_inline)) void end_call(const spool::RecordWords& record) noexcept {
+    end(record);
+    flow_.end(record.ticks);
+  }
+  // The same for a poll, whose records are appended or extended by themselves.
+  void begin_poll(std::uint64_t called, std::uint32_t path, std::uint64_t ticks) noexcept {
+    tree_.enter(spool::CallKey::make(spool::kMpiEnter, 0, called), ticks);
+    flow_.begin(called, path, ticks);
+  }
+  void end_poll(std::uint64_t ticks) noexcept {
+    tree_.end(spool::kMpiEnter, ticks);
+    flow_.end(ticks);
+  }
+  // A message or a collective of the call: the record and its kMpiAmount.
+  void transfer(const spool::RecordWords& first, std::uint64_t amount_a48,
+                std::uint64_t amount_payload) noexcept {
+    append(first, spool::record_words(spool::kMpiAmount, first.ticks, amount_payload, 0,
+                                      amount_a48));
+    if (first.kind() == spool::kMpiRecv) {
+      tree_.received(amount_payload, 1);
+      flow_.moved(0, amount_payload);
+    } else if (first.kind() == spool::kMpiSend) {
+      tree_.sent(amount_payload, 1);
+      flow_.moved(amount_payload, 0);
+    } else if (first.payload >> 32 == 0) {
+      // A collective; of one that does not block the call that completes it has moved the bytes.
+      moved(amount_payload, amount_a48);
+    }
+  }
+  // Bytes of a collective that the call completes.
+  void moved(std::uint64_t sent, std::uint64_t received) noexcept {
+    tree_.sent(sent, 0);
+    tree_.received(received, 0);
+    flow_.moved(sent, received);
+  }
+  // Bytes to and from a device.
+  void copied(std::uint64_t sent, std::uint64_t received) noexcept {
+    tree_.sent(sent, 0);
+    tree_.received(received, 0);
+  }
+  // Whom the call sends to or receives from, as packed FlowPartner.
+  void sends_to(std::uint64_t partner) noexcept { flow_.to(partner); }
+  void receives_from(std::uint64_t partner) noexcept { flow_.from(partner); }
+  // The number of the callers with this hash in the event flow graph; `unwind(frames)` fills in as many as it
+  // returns, where they are new. kNoPath: they are not kept.
+  bool keeps_callers() const noexcept { return flow_.wants_callers(); }
+  template <std::size_t kMost, typename Unwind>
+  std::uint32_t caller_path(std::uint64_t hash, Unwind unwind) noexcept {
+    const std::uint32_t path = flow_.find_path(hash);
+    if (path != spool::kNoPath) [[likely]]
+      return path;
+    std::uint64_t frames[kMost];
+    return flow_.add_path(hash, frames, unwind(frames));
+  }
+  // An outermost parallel region as a node of the event flow graph, beside begin() and end(); see FlowGraph.
+  template <typename IsLeague>
+  __attribute__((always_inline)) void begin_outermost(std::uint64_t address,
+                                                      std::uint64_t ticks,
+                                                      IsLeague is_league) noexcept {
+    flow_.begin_region(address, ticks, is_league);
+  }
+  __attribute__((always_inline)) void end_outermost(std::uint64_t ticks) noexcept {
+    flow_.end_region(ticks);
+  }
 
   // The same for the records alone.
   __attribute__((always_inline)) void put_begin(const spool::RecordWords& record) noexcept {
@@ -233,7 +330,7 @@ class ThreadRecorder {
       follow_slow(board);
   }
 
-  // --- Iterations (iteration_rows.h) ---
+  // --- Iterations (thread_rows.h) ---
 
   // Of the primary thread: whether others should know of it.
   bool step(IterationStep& step, std::uint64_t total, std::uint64_t ticks) noexcept {

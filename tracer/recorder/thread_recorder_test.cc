@@ -560,15 +560,14 @@ TEST_CASE(
       recorder.follow(*iterations, ticks);
       for (std::uint64_t depth = random() % 4; depth-- > 0;) {
         const std::uint64_t payload = std::uint64_t{7} << 48 | random() % 20;
-        recorder.begin(spool::record_words(spool::kMpiEnter, ++ticks, payload));
-        recorder.flow().begin(payload, spool::kNoPath, ticks);
-        recorder.flow().moved(random() % 9, 0);
-        recorder.flow().end(++ticks);
+        recorder.begin_call(spool::record_words(spool::kMpiEnter, ++ticks, payload),
+                            payload, spool::kNoPath);
+        recorder.moved(random() % 9, 0);
         if (random() % 4 == 0)
-          recorder.tree().task_schedule(spool::record_words(spool::kTaskSchedule, ++ticks,
-                                                            random(), 1, random() % 5));
+          recorder.task_schedule(spool::record_words(spool::kTaskSchedule, ++ticks,
+                                                     random(), 1, random() % 5));
         if (random() % 4 != 0)
-          recorder.end(spool::record_words(spool::kMpiLeave, ++ticks, payload));
+          recorder.end_call(spool::record_words(spool::kMpiLeave, ++ticks, payload));
       }
       recorder.end(spool::record_words(spool::kWorkEnd, ++ticks, 1));
       recorder.leave();

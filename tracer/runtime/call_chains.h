@@ -1,6 +1,6 @@
 // Call chains of a loop's events, for the journal.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4, beside the detector. A symbol knows the place of its
+// Place in the flow: ARCHITECTURE.md, stage 3, beside the detector. A symbol knows the place of its
 // event, and of its callers only what distinguishes symbols; where the loop itself is can only be
 // seen from the chains of all its events. So when a loop's body is known the stack is unwound at
 // its next events, once each: of the first kEach all, for one place may be reached in several ways,

@@ -1,7 +1,7 @@
 // What the journal says of code addresses while the program runs: modules that were loaded since the
 // start, and the call chains of the events of new loops.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. A module's mapping must be in the journal before the
+// Place in the flow: ARCHITECTURE.md, stage 3. A module's mapping must be in the journal before the
 // process can die, so every symbol's place is looked up; few addresses are ever new, and a cache
 // answers.
 // Thread-safety: none, the primary thread's. Owns the list of modules and the call chains; the journal

@@ -1,7 +1,7 @@
 // The file beside the journal: records and texts that any thread may report (communicators, clock offsets, names, numbers of
 // messages), while the journal is the primary thread's alone.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. `facts.spool`, with the header of a journal and nothing but a log. It is made
+// Place in the flow: ARCHITECTURE.md, stage 3. `facts.spool`, with the header of a journal and nothing but a log. It is made
 // when the first fact comes from another thread; the primary's are in the journal until then, and here from then on, so that
 // they have an order. They survive a kill, and take no memory.
 // Thread-safety: under the session's lock. Errors: not open where there is no disk or memory for it.

@@ -1,7 +1,7 @@
 // What the gate decides: cuts go to the board and the journal, marks of loops and iterations to the
 // journal.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Called by the gate while it takes a symbol.
+// Place in the flow: ARCHITECTURE.md, stage 3. Called by the gate while it takes a symbol.
 // Thread-safety: none, the primary thread's; set_processes() under the session's lock by the same
 // thread. Ownership: everything it writes to must outlive it.
 // Cost: a few records; no lock, no allocation. The body of a new loop is up to kMaxReported records.

@@ -2,7 +2,7 @@
 // library's looks up the address of the host's name: some twenty system calls at best, seconds where a
 // name server does not answer, in a program that never asked for one. Ours comes from the name alone.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5; the library is linked with --wrap=gethostid.
+// Place in the flow: ARCHITECTURE.md, stage 3; the library is linked with --wrap=gethostid.
 // Thread-safety: all.
 #include <limits.h>
 #include <unistd.h>

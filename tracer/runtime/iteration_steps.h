@@ -1,7 +1,7 @@
 // Makes rows of the iterations of outermost loops: of the primary thread at once, of the others by
 // the board.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4: called by the gate's sink for loop events of level 0.
+// Place in the flow: ARCHITECTURE.md, stage 3: called by the gate's sink for loop events of level 0.
 // Iterations that were before the detector knew the loop have no rows, but those of phases have.
 // Thread-safety: the primary thread's. Ownership: none. Units: ticks.
 // Cost: some stores an iteration; a row more where one begins.

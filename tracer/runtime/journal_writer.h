@@ -1,6 +1,6 @@
 // The process' journal: texts, loops, iterations and gaps, as spool records.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Written by the thread that starts the session, then
+// Place in the flow: ARCHITECTURE.md, stage 3. Written by the thread that starts the session, then
 // only by the primary thread; never by two at a time.
 // Format: spool/format.h.
 #pragma once

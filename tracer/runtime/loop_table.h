@@ -1,7 +1,7 @@
 // Keeps the table of the process' loops in the journal's file, and, where nothing else of loops is recorded,
 // takes the gate's marks.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Layout: spool/loop_table_format.h. The gate asks for a place for
+// Place in the flow: ARCHITECTURE.md, stage 3. Layout: spool/loop_table_format.h. The gate asks for a place for
 // each loop that it opens, and counts its iterations there.
 // Thread-safety: the primary thread's; other processes may read at any time. Ownership: not of the area.
 // Errors: loops that find no place share the last entry. Without an area they all share one that nobody reads.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "spool/loop_table.h"
+#include "spool/loop_table_reader.h"
 
 namespace refrain::runtime::loop_table_test {
 namespace {

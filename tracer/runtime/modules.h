@@ -1,7 +1,7 @@
 // The executable mappings of the process, as texts for the journal: what a later reader
 // needs to turn code addresses into names.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2. Not for signal handlers.
+// Place in the flow: ARCHITECTURE.md, stage 3. Not for signal handlers.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // The first texts of the journal: what program this is, how it was called and with which settings.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2. Thread-safety: the thread that starts the session. May
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: the thread that starts the session. May
 // throw std::bad_alloc.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Which recorder is the primary thread's: the first one that claims it.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Only this thread feeds the detector, numbers the epochs and writes the journal.
+// Place in the flow: ARCHITECTURE.md, stage 3. Only this thread feeds the detector, numbers the epochs and writes the journal.
 //
 // What all others rely on: epochs only grow, and a thread that is suspended learns what to write when it looks at the board,
 // where the primary thread has decided it. It need not speak again:

@@ -1,6 +1,6 @@
 // Where this process' spool lies, and which process of its job it is.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2. A process of a job begins in a provisional folder, and
+// Place in the flow: ARCHITECTURE.md, stage 3. A process of a job begins in a provisional folder, and
 // moves to the job's archive when its rank is known. With the setting spool_dir the spool stays where it is, and the
 // archive's folder gets a note (spool/spool_place.h).
 // Thread-safety: make() before there are other threads; settle() and spool() under the session's lock,

@@ -48,11 +48,10 @@ class Thread {
       const std::uint64_t payload = std::uint64_t{7} << 48 | site;
       FrameMark mark;
       REQUIRE(recorder_.enter(mark));
-      recorder_.begin(spool::record_words(spool::kMpiEnter, ++ticks_, payload));
-      recorder_.flow().begin(payload, spool::kNoPath, ticks_);
-      recorder_.flow().moved(site, 0);
-      recorder_.flow().end(++ticks_);
-      recorder_.end(spool::record_words(spool::kMpiLeave, ticks_, payload));
+      recorder_.begin_call(spool::record_words(spool::kMpiEnter, ++ticks_, payload),
+                           payload, spool::kNoPath);
+      recorder_.moved(site, 0);
+      recorder_.end_call(spool::record_words(spool::kMpiLeave, ++ticks_, payload));
       recorder_.leave();
     }
   }

@@ -1,7 +1,7 @@
 // Makes the archive's folder and the spool folder in it, without ever taking one that
 // exists unless that was asked for.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2. Thread-safety: one thread.
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // When the recording began, and the headers of spool files, which say so.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2. Thread-safety: take() before there are other threads,
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: take() before there are other threads,
 // fill() from any afterwards. Units: ticks of Clock, nanoseconds. Cost: no allocation, no lock.
 #pragma once
 

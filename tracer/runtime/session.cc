@@ -105,7 +105,7 @@ void Session::start_samples() noexcept {
 std::string Session::settle(const std::string& archive, std::uint32_t rank,
                             std::uint32_t size) {
   const std::lock_guard lock(mutex_);
-  if (settled() || finished_) return {};
+  if (folder_.settled() || finished_) return {};
   std::string error = folder_.settle(archive, rank, size);
   if (!error.empty()) return error;
   gate_journal_.set_processes(size);
@@ -152,7 +152,7 @@ void Session::detach(ThreadRecorder* recorder) noexcept {
   if (is_changing_here()) return;
   const std::lock_guard lock(mutex_);
   // The primary's waits for who takes its place.
-  is_primary(recorder) ? primary_.leave() : recorders_.give_back(recorder);
+  primary_.is(recorder) ? primary_.leave() : recorders_.give_back(recorder);
 }
 
 ThreadRecorder* Session::take_over(ThreadRecorder* own) noexcept {
@@ -221,7 +221,7 @@ class Session::Deputy {
 // The primary thread is silent if it has had no event since this thread's ring went on the last time.
 void Session::ring_goes_on(ThreadRecorder& recorder, bool forgets) noexcept {
   const ThreadRecorder* const primary = primary_.recorder();
-  if (primary == nullptr || is_primary(&recorder)) return;
+  if (primary == nullptr || primary_.is(&recorder)) return;
   recorder.follow(board_);
   if (!recorder.suspended()) return;
   const bool silent = recorder.same_as_last_time(primary->events_seen());
@@ -270,7 +270,7 @@ void Session::pass_window(ThreadRecorder& recorder, std::uint64_t ticks) noexcep
 Journal* Session::place_of_fact(const ThreadRecorder* by) noexcept {
   if (finished_) return nullptr;
   if (!facts_.is_open()) {
-    if (is_primary(by)) return &journal_;
+    if (primary_.is(by)) return &journal_;
     spool::Header header{};
     start_.fill(header, spool::kJournalFile);
     recorder::attempted([&] {
@@ -392,7 +392,7 @@ void Session::resume(ThreadRecorder& recorder, std::uint64_t ticks, bool outside
 void Session::something_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   if (recorder.out_of_space()) state_.set_space_out();
   if (state_.space_out() && !space_out_reported_) space_ran_out(recorder, ticks);
-  if (recorder::memory_ran_out() && recording()) memory_ran_out();
+  if (recorder::memory_ran_out() && state_.recording()) memory_ran_out();
 }
 
 void Session::memory_ran_out() noexcept {

@@ -73,28 +73,18 @@ class Session final : private recorder::RingWatch {
   // This is process `rank` of `size`; its spool moves to `archive`. Empty, or an error.
   // Once, by the primary thread or before there is one.
   std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
-  bool settled() const noexcept { return folder_.settled(); }
-  std::uint32_t job_rank() const noexcept { return folder_.rank(); }
-  std::uint32_t job_size() const noexcept { return folder_.size(); }
-  const std::string& archive() const noexcept { return folder_.archive(); }
-  // Where it is to be, of a process that has not settled.
-  const std::string& wanted_archive() const noexcept { return folder_.wanted(); }
+  // Its place: rank and size of the job, the archive.
+  ProcessFolder& folder() noexcept { return folder_; }
+  const ProcessFolder& folder() const noexcept { return folder_; }
   std::string program() const { return program_; }
 
-  // True until the session ends; sources do nothing any more when it is false.
-  bool recording() const noexcept { return state_.recording(); }
-  // Why nothing is recorded when recording() is false.
-  spool::LossCause stop_cause() const noexcept { return state_.stop_cause(); }
-  // A parallel region begins, and nothing is recorded any more.
-  void miss_region() noexcept { state_.miss_region(); }
-  // How many since the session ended.
-  std::uint64_t missed_regions() const noexcept { return state_.missed_regions(); }
+  // Whether something is recorded, and why not; sources do nothing any more when it is not.
+  RecordingState& state() noexcept { return state_; }
+  const RecordingState& state() const noexcept { return state_; }
 
   // Ends the recording: nothing is recorded from here on, every thread's part is brought
   // to the same cut, the files are closed. Idempotent.
   void finish() noexcept;
-  // Removes what was recorded, if the process has not settled: nobody will read it.
-  void discard() noexcept { folder_.discard(); }
 
   // Around a fork, so that no other thread is in the middle of a change then: the first before it,
   // the second after it, in parent and child.
@@ -118,16 +108,9 @@ class Session final : private recorder::RingWatch {
   using MetricHook = void (*)(recorder::ThreadRecorder&, bool begins);
   void set_metrics(std::string_view text, unsigned count, MetricHook hook);
 
-  // Makes `recorder` the primary one if there is none yet; whether it is the primary.
-  bool claim_primary(recorder::ThreadRecorder* recorder) noexcept {
-    return primary_.claim(recorder);
-  }
-  bool is_primary(const recorder::ThreadRecorder* recorder) const noexcept {
-    return primary_.is(recorder);
-  }
-  // The primary thread has ended: another one may go on in its place.
-  bool primary_is_vacant() const noexcept { return primary_.vacant(); }
-  // The calling thread does, which has `own` and no region open: what it records with from now on. Null: not so.
+  // Which thread feeds the detector.
+  PrimaryThread& primary() noexcept { return primary_; }
+  // The primary thread has ended, and the calling thread goes on in its place, which has `own` and no region open: what it records with from now on. Null: not so.
   recorder::ThreadRecorder* take_over(recorder::ThreadRecorder* own) noexcept;
 
   // `in_team` returns true while the primary thread is in a team, whose epochs it numbers. Set by who knows, at its start.
@@ -175,19 +158,10 @@ class Session final : private recorder::RingWatch {
     recorder.follow(iterations_, ticks);
     return cut;
   }
-  void team_cancelled() noexcept { epochs_.team_cancelled(); }
 
-  // Nested regions, and those of other root threads: see JoinTable.
-  std::uint64_t begin_instance(std::uint64_t epoch) noexcept { return joins_.begin(epoch); }
-  std::uint64_t instance_epoch(std::uint64_t instance) const noexcept {
-    return joins_.epoch(instance, epoch());
-  }
-  void join_instance(std::uint64_t instance, std::uint64_t ticks) noexcept {
-    joins_.join(instance, ticks);
-  }
-  std::uint64_t joined_instance(std::uint64_t instance, std::uint64_t now) const noexcept {
-    return joins_.joined(instance, now);
-  }
+  Epochs& epochs() noexcept { return epochs_; }
+  // Of nested regions, and those of other root threads.
+  JoinTable& joins() noexcept { return joins_; }
 
   // --- Symbols: primary thread ---
 
@@ -232,8 +206,8 @@ class Session final : private recorder::RingWatch {
   void resume(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
               bool outside) noexcept;
 
-  // All processes of the job have met; marks of iterations say how often.
-  void pass_anchor() noexcept { gate_journal_.pass_anchor(); }
+  // Of anchors: all processes of the job have met.
+  GateJournal& gate_journal() noexcept { return gate_journal_; }
 
  private:
   class Deputy;

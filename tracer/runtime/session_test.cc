@@ -52,11 +52,11 @@ template <typename Body>
 bool callback(Session& session, ThreadRecorder& recorder, Body body) {
   recorder::FrameMark mark;
   if (!recorder.enter(mark)) return true;
-  const bool recording = session.recording();
+  const bool recording = session.state().recording();
   if (recording)
     body();
   else
-    recorder.count_loss(session.stop_cause());
+    recorder.count_loss(session.state().stop_cause());
   recorder.leave();
   return recording;
 }
@@ -83,7 +83,7 @@ struct Team {
     ThreadRecorder* recorder =
         session.attach(index == 0 ? spool::kRoleRoot : spool::kRoleWorker);
     if (recorder == nullptr) std::abort();  // Catch2 is for one thread
-    if (index == 0) session.claim_primary(recorder);
+    if (index == 0) session.primary().claim(recorder);
     for (int i = 0; i < regions; ++i) {
       // A few regions in another order now and then: loops are left and come back.
       const std::uint64_t code = 0x1000 + (varied && i % 97 > 90 ? i % 7 : i % 3) * 0x10;
@@ -136,11 +136,11 @@ void run_team(Session& session, std::uint64_t threads, int regions, bool varied)
 test::Trace archive_of(Session& session, writer::WriteResult& result) {
   session.finish();
   writer::WriteOptions options;
-  options.archive = session.archive();
+  options.archive = session.folder().archive();
   result = writer::write_archive(options);
   INFO(result.error);
   REQUIRE(result.ok);
-  test::Trace trace = test::read_trace(session.archive());
+  test::Trace trace = test::read_trace(session.folder().archive());
   CHECK(test::text(test::check_all(trace)) == "");
   return trace;
 }
@@ -154,7 +154,7 @@ TEST_CASE("Session: start - the program begins when the session is ready") {
   session->begin();
   ThreadRecorder* recorder = session->attach(spool::kRoleRoot);
   REQUIRE(recorder != nullptr);
-  session->claim_primary(recorder);
+  session->primary().claim(recorder);
   callback(*session, *recorder, [&] { recorder->append(make(spool::kThreadBegin, 1, 0)); });
   session->detach(recorder);
   writer::WriteResult result;
@@ -173,15 +173,15 @@ TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
   std::string error;
   const auto session = Session::create(settings, "test", true, error);
   REQUIRE(session != nullptr);
-  CHECK_FALSE(session->settled());
+  CHECK_FALSE(session->folder().settled());
   ThreadRecorder* early = session->attach(spool::kRoleRoot);
   REQUIRE(early != nullptr);
-  session->claim_primary(early);
+  session->primary().claim(early);
   callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x1000, 0)); });
   std::filesystem::create_directories(folder / "job/spool");
   CHECK(session->settle(folder / "job", 3, 8) == "");
-  CHECK(session->settled());
-  CHECK(session->job_size() == 8);
+  CHECK(session->folder().settled());
+  CHECK(session->folder().size() == 8);
   ThreadRecorder* late = session->attach(spool::kRoleWorker);
   REQUIRE(late != nullptr);
   callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x2000, 0)); });
@@ -221,15 +221,15 @@ TEST_CASE("Session: the primary thread ends - another one goes on with its recor
   ThreadRecorder* const second = session->attach(spool::kRoleRoot);
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
-  CHECK(session->claim_primary(first));
-  CHECK_FALSE(session->claim_primary(second));
-  CHECK_FALSE(session->primary_is_vacant());
+  CHECK(session->primary().claim(first));
+  CHECK_FALSE(session->primary().claim(second));
+  CHECK_FALSE(session->primary().vacant());
   CHECK(session->take_over(second) == nullptr);
   session->detach(first);
-  CHECK(session->primary_is_vacant());
+  CHECK(session->primary().vacant());
   CHECK(session->take_over(second) == first);
-  CHECK_FALSE(session->primary_is_vacant());
-  CHECK(session->is_primary(first));
+  CHECK_FALSE(session->primary().vacant());
+  CHECK(session->primary().is(first));
   // What the second one had is for the next thread.
   CHECK(session->attach(spool::kRoleWorker) == second);
   session->finish();
@@ -243,7 +243,7 @@ TEST_CASE("Session: job - a folder that is not there") {
   const auto session = Session::create(settings, "test", true, error);
   REQUIRE(session != nullptr);
   CHECK(session->settle(folder / "nowhere", 0, 2).find("cannot move") == 0);
-  CHECK_FALSE(session->settled());
+  CHECK_FALSE(session->folder().settled());
   session->finish();
 }
 
@@ -252,9 +252,9 @@ TEST_CASE("Session: errno - stays the program's where a slow path fails") {
   const std::unique_ptr<Session> session = start(folder, 10);
   ThreadRecorder* primary = session->attach(spool::kRoleRoot);
   REQUIRE(primary != nullptr);
-  session->claim_primary(primary);
+  session->primary().claim(primary);
   // From here on no file can be opened or made: not the list of mappings, not a thread's spool.
-  std::filesystem::remove_all(session->archive());
+  std::filesystem::remove_all(session->folder().archive());
   rlimit files{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
   const rlimit none{0, files.rlim_max};
@@ -361,7 +361,7 @@ TEST_CASE("Session: the end - in the middle of a symbol of the primary thread") 
     const auto session = start(folder, 0);
     ThreadRecorder* recorder = session->attach(spool::kRoleRoot);
     REQUIRE(recorder != nullptr);
-    session->claim_primary(recorder);
+    session->primary().claim(recorder);
     for (int i = 0; i < 200; ++i)
       callback(*session, *recorder, [&] {
         session->on_symbol(*recorder,

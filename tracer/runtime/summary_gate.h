@@ -1,7 +1,7 @@
 // What the gate reports in a run without events: of each loop its body, once, and the counts of its iterations
 // in the table of loops. There are no marks, no gaps and no slow iterations, so that nothing grows with the run.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4, in the place of GateJournal.
+// Place in the flow: ARCHITECTURE.md, stage 3, in the place of GateJournal.
 // Thread-safety, ownership and cost: as GateJournal, which must outlive it.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The latest symbols of the stream, by position: their places, and what the primary thread's counters
 // were.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Loops are reported late, and their marks name events
+// Place in the flow: ARCHITECTURE.md, stage 3. Loops are reported late, and their marks name events
 // of the past; this is where the marks get places and counter values from.
 // Thread-safety: none, the primary thread's. Units: positions, the number of symbols before.
 // Cost: append() is two stores. Allocates when it is made and in keep_metrics().

@@ -1,6 +1,6 @@
 // Where in the program a symbol's event came from and what it was, in one word.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Thread-safety: pure functions.
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: pure functions.
 //
 //     63..58 kind of the event's record | 57..48 detail | 47..0 code address, or a number
 #pragma once

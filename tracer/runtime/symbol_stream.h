@@ -1,6 +1,6 @@
 // The symbol stream: numbers the primary thread's symbols and feeds them to detector and gate.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Knows no recorder and no journal: what the gate
+// Place in the flow: ARCHITECTURE.md, stage 3. Knows no recorder and no journal: what the gate
 // decides goes to the GateSink.
 //
 // Thread-safety: none, the primary thread's. A signal handler that interrupts it may jump out of it;

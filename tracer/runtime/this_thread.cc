@@ -25,7 +25,8 @@ void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
 
 void take_primary_place() noexcept {
   recorder::ThreadRecorder* const own = t_thread.recorder;
-  if (own == nullptr || own->busy() || own->depth() != 0 || !g_session->recording()) return;
+  if (own == nullptr || own->busy() || own->depth() != 0 || !g_session->state().recording())
+    return;
   recorder::ThreadRecorder* const taken = g_session->take_over(own);
   if (taken == nullptr) return;
   t_thread.recorder = taken;
@@ -35,7 +36,7 @@ void take_primary_place() noexcept {
 void detach_thread() noexcept {
   if (t_thread.recorder == nullptr) return;
   const recorder::SlowPath slow_path;
-  if (t_thread.recorder->depth() != 0 && g_session->recording()) {
+  if (t_thread.recorder->depth() != 0 && g_session->state().recording()) {
     if (const Scope scope; scope) scope->end_user_regions(recorder::Clock::now());
   }
   g_session->detach(t_thread.recorder);

@@ -61,8 +61,8 @@ class Scope {
     recorder::ThreadRecorder* recorder = t_thread.recorder;
     if (recorder == nullptr || !recorder->enter(mark)) return nullptr;
     // After enter(): see Session::finish().
-    if (!g_session->recording()) [[unlikely]] {
-      recorder->count_loss(g_session->stop_cause());
+    if (!g_session->state().recording()) [[unlikely]] {
+      recorder->count_loss(g_session->state().stop_cause());
       recorder->leave();
       return nullptr;
     }

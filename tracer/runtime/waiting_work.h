@@ -1,7 +1,7 @@
 // What the next symbol has to do beside the usual, as bits of one word: the only thing that the path
 // of every symbol has to look at.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4. Thread-safety: any thread. What the bits announce is
+// Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: any thread. What the bits announce is
 // protected by whoever owns it. Cost: an atomic operation, to look a plain load.
 #pragma once
 

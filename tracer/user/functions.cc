@@ -220,7 +220,7 @@ void leave(FunctionThread& thread, Recent& recent, std::uint64_t address,
   while (--ended != 0) finish(thread, recorder, ticks);
   const std::uint64_t begin = thread.stack.top().payload.ticks;
   finish(thread, recorder, ticks);
-  if (g_session->is_primary(&recorder)) {
+  if (g_session->primary().is(&recorder)) {
     if (g_session->function_symbols() && !g_session->in_phase() && in_order(recorder))
       g_session->on_symbol_end(ticks, recorder.depth());
   } else if (t_thread.teams_open == 0) {
@@ -246,7 +246,7 @@ FunctionThread* here() noexcept {
     thread = make_thread();
     if (thread == nullptr) return nullptr;
   }
-  if (!g_session->recording()) return nullptr;
+  if (!g_session->state().recording()) return nullptr;
   // Its recorder went with the end of OpenMP's part of the thread, or is another's now.
   if (t_thread.recorder == nullptr) [[unlikely]] {
     thread->stack.clear();

@@ -163,7 +163,7 @@ void end_region(ThreadRecorder& recorder, std::uint32_t name) noexcept {
       recorder.drop_top(ticks);  // its own end, if it comes, is known to the writer
   }
   end_innermost(recorder, ticks);
-  if (!g_session->is_primary(&recorder)) {
+  if (!g_session->primary().is(&recorder)) {
     if (outside()) keep_up(recorder, ticks);
   } else if (!g_session->in_phase() && in_order(recorder)) {
     g_session->on_symbol_end(ticks, recorder.depth());
@@ -171,8 +171,8 @@ void end_region(ThreadRecorder& recorder, std::uint32_t name) noexcept {
 }
 
 void begin_phase(ThreadRecorder& recorder, RegionId id) noexcept {
-  const bool counts = outside() ? g_session->claim_primary(&recorder)
-                                : g_session->is_primary(&recorder) && in_order(recorder);
+  const bool counts = outside() ? g_session->primary().claim(&recorder)
+                                : g_session->primary().is(&recorder) && in_order(recorder);
   if (!counts) return begin_region(recorder, id);
   if (g_phases.count == Phases::kMost) return recorder.count_loss(spool::kLossDepth);
   recorder.uncount_event();  // its mark is no event
@@ -181,7 +181,7 @@ void begin_phase(ThreadRecorder& recorder, RegionId id) noexcept {
 }
 
 void end_phase(ThreadRecorder& recorder, std::uint32_t name) noexcept {
-  if (!g_session->is_primary(&recorder)) return end_region(recorder, name);
+  if (!g_session->primary().is(&recorder)) return end_region(recorder, name);
   const auto begin = g_phases.open.begin();
   std::size_t at = g_phases.count;
   while (at > 0 && begin[at - 1].name != name) --at;
@@ -210,7 +210,8 @@ void put_parameter(ThreadRecorder& recorder, std::uint32_t parameter,
 namespace {
 
 bool may_pause(ThreadRecorder& recorder) noexcept {
-  if (outside() ? g_session->claim_primary(&recorder) : g_session->is_primary(&recorder))
+  if (outside() ? g_session->primary().claim(&recorder)
+                : g_session->primary().is(&recorder))
     return true;
   static std::atomic<bool> reported{false};
   if (!reported.exchange(true)) {

@@ -34,7 +34,8 @@ bool make_ready() noexcept {
   if (recorder::OwnCode::is_here()) return false;
   const recorder::SlowPath slow_path;
   t_user.starting = true;
-  if (start() && g_session->recording()) runtime::attach_thread(spool::kRoleRoot, true);
+  if (start() && g_session->state().recording())
+    runtime::attach_thread(spool::kRoleRoot, true);
   t_user.starting = false;
   t_user.refused = t_thread.recorder == nullptr;
   return !t_user.refused;
@@ -61,9 +62,9 @@ bool in_order(const ThreadRecorder& recorder) noexcept {
 
 bool feeds(ThreadRecorder& recorder) noexcept {
   if (t_thread.teams_open != 0)
-    return g_session->is_primary(&recorder) && in_order(recorder);
-  return g_session->is_primary(&recorder) ||
-         (is_main_thread() && g_session->claim_primary(&recorder));
+    return g_session->primary().is(&recorder) && in_order(recorder);
+  return g_session->primary().is(&recorder) ||
+         (is_main_thread() && g_session->primary().claim(&recorder));
 }
 
 bool may_begin(ThreadRecorder& recorder) noexcept {

@@ -29,7 +29,7 @@ extern constinit thread_local UserThread t_user __attribute__((tls_model("initia
 bool make_ready() noexcept;
 inline bool ready() noexcept {
   return (runtime::t_thread.recorder != nullptr &&
-          !runtime::g_session->primary_is_vacant()) ||
+          !runtime::g_session->primary().vacant()) ||
          make_ready();
 }
 
@@ -46,7 +46,7 @@ bool feeds(recorder::ThreadRecorder& recorder) noexcept;
 inline void keep_up(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   runtime::g_session->look_at_window(recorder, ticks);
   const std::uint64_t epoch = runtime::g_session->epoch();
-  if (epoch == recorder.epoch() || runtime::g_session->is_primary(&recorder)) return;
+  if (epoch == recorder.epoch() || runtime::g_session->primary().is(&recorder)) return;
   runtime::g_session->reach_epoch(recorder, epoch, ticks);
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "waits/parallel/messages.h"
+#include "waits/parallel/letters.h"
 #include "waits/parallel/shared_analysis.h"
 #include "waits/parallel/state_bytes.h"
 #include "waits/parallel/step_bytes.h"

@@ -2,7 +2,7 @@
 #include <exception>
 #include <utility>
 
-#include "waits/parallel/messages.h"
+#include "waits/parallel/letters.h"
 #include "waits/parallel/shared_analysis.h"
 #include "waits/parallel/shares.h"
 #include "waits/parallel/state_bytes.h"

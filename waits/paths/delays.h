@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "waits/paths/history.h"
-#include "waits/paths/path_names.h"
+#include "waits/paths/path_numbers.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths {

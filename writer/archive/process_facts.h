@@ -2,7 +2,7 @@
 // are written.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, last: each process sends its own, the first
-// one writes definitions.h and markers.h from all of them.
+// one writes definitions.h and archive_markers.h from all of them.
 // Thread-safety: plain values. Units: ticks of the archive (rank 0's) where the name says
 // global, else of the process.
 // Cost: memory of about 200 bytes a location, 100 a marker, and the loops' texts: as much

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "regions/call_keys.h"
-#include "spool/loop_table.h"
+#include "spool/loop_table_reader.h"
 #include "writer/model/parallel_for.h"
 
 namespace refrain::writer {

@@ -109,8 +109,8 @@ void complete(Call& call, Handle handle, const MPI_Request* place,
 
 // A collective of this thread over all processes is complete.
 inline void pass_anchor() noexcept {
-  if (runtime::g_session->is_primary(runtime::t_thread.recorder))
-    runtime::g_session->pass_anchor();
+  if (runtime::g_session->primary().is(runtime::t_thread.recorder))
+    runtime::g_session->gate_journal().pass_anchor();
 }
 
 }  // namespace refrain::mpi

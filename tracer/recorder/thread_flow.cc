@@ -1,4 +1,4 @@
-#include "tracer/recorder/flow_graph.h"
+#include "tracer/recorder/thread_flow.h"
 
 #include <algorithm>
 #include <bit>

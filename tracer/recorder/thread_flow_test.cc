@@ -1,4 +1,4 @@
-#include "tracer/recorder/flow_graph.h"
+#include "tracer/recorder/thread_flow.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@
 #include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/summary_area.h"
 
-namespace refrain::recorder::flow_graph_test {
+namespace refrain::recorder::thread_flow_test {
 namespace {
 
 using spool::FlowKind;
@@ -391,4 +391,4 @@ TEST_CASE("FlowGraph reader: damaged areas - what does not fit is left out") {
   CHECK(damaged > 100);
 }
 
-}  // namespace refrain::recorder::flow_graph_test
+}  // namespace refrain::recorder::thread_flow_test

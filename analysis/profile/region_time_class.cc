@@ -1,4 +1,4 @@
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 
 #include <otf2/otf2.h>
 

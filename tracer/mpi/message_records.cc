@@ -1,4 +1,4 @@
-#include "tracer/mpi/messages.h"
+#include "tracer/mpi/message_records.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "spool/loop_table.h"
+#include "spool/loop_table_reader.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tracer/recorder/region_class.h"
+#include "tracer/recorder/record_time_class.h"
 
 namespace refrain::recorder {
 

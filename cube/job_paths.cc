@@ -1,4 +1,4 @@
-#include "cube/call_paths.h"
+#include "cube/job_paths.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Drawings in each format, as other programs read them.
-#include "tools/graph/formats.h"
+#include "tools/graph/graph_formats.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@
 #include "tools/graph/number_list.h"
 #include "tools/graph/testing.h"
 
-namespace refrain::tools::formats_test {
+namespace refrain::tools::graph_formats_test {
 namespace {
 
 using nlohmann::json;
@@ -237,4 +237,4 @@ TEST_CASE("Number lists: written and read") {
   }
 }
 
-}  // namespace refrain::tools::formats_test
+}  // namespace refrain::tools::graph_formats_test

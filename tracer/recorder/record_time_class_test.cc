@@ -1,14 +1,14 @@
-#include "tracer/recorder/region_class.h"
+#include "tracer/recorder/record_time_class.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 #include "regions/call_keys.h"
 #include "regions/region_roles.h"
 #include "summary/time_class.h"
 
-namespace refrain::recorder::region_class_test {
+namespace refrain::recorder::record_time_class_test {
 namespace {
 
 using spool::CallKey;
@@ -82,4 +82,4 @@ TEST_CASE("Region class: MPI - by the procedure's number") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder::region_class_test
+}  // namespace refrain::recorder::record_time_class_test

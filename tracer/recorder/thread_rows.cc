@@ -1,4 +1,4 @@
-#include "tracer/recorder/iteration_rows.h"
+#include "tracer/recorder/thread_rows.h"
 
 #include <algorithm>
 #include <cstring>

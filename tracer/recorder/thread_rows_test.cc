@@ -1,4 +1,4 @@
-#include "tracer/recorder/iteration_rows.h"
+#include "tracer/recorder/thread_rows.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@
 #include "tracer/recorder/made_up_rows.h"
 #include "tracer/recorder/summary_area.h"
 
-namespace refrain::recorder::iteration_rows_test {
+namespace refrain::recorder::thread_rows_test {
 namespace {
 
 using namespace made_up_rows;
@@ -303,4 +303,4 @@ TEST_CASE("IterationRows: no room - nothing is kept, nothing happens") {
 }
 
 }  // namespace
-}  // namespace refrain::recorder::iteration_rows_test
+}  // namespace refrain::recorder::thread_rows_test

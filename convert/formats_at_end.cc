@@ -1,4 +1,4 @@
-#include "convert/formats.h"
+#include "convert/formats_at_end.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/profile/time_class.h"
+#include "analysis/profile/region_time_class.h"
 
 #include <otf2/otf2.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace refrain::analysis::time_class_test {
+namespace refrain::analysis::region_time_class_test {
 namespace {
 
 TimeClass of_mpi(const char* name) {
@@ -71,4 +71,4 @@ TEST_CASE("Time class: each has a name and a title of its own") {
   CHECK(of_mpi == 6);
 }
 
-}  // namespace refrain::analysis::time_class_test
+}  // namespace refrain::analysis::region_time_class_test

@@ -1,4 +1,4 @@
-#include "tools/graph/formats.h"
+#include "tools/graph/graph_formats.h"
 
 #include <fmt/format.h>
 
