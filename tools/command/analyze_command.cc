@@ -1,16 +1,20 @@
-#include "tools/command/analyze_command.h"
-
+// `refrain analyze ARCHIVE`: what made the program wait.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/new_file.h"
 #include "cube/cubex_file.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/job/job.h"
 #include "tools/output/analyze_output.h"
 #include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
@@ -20,6 +24,35 @@
 #include "waits/wait_experiment.h"
 
 namespace refrain::tools {
+namespace {
+
+class AnalyzeCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "analyze"; }
+  const char* help() const override { return "find what made the program wait"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string cube_file() const;
+  int run_first(Job* job);
+  std::string wrong_use() const;
+  waits::WaitAnalysis analyze(Job* job, const waits::MorePatterns& more) const;
+  int print(const waits::WaitAnalysis& analysis) const;
+
+  std::string archive_;
+  std::vector<std::string> modules_;  // of patterns
+  std::string cube_file_;             // empty: beside the trace
+  std::uint64_t limit_ = 0;
+  std::size_t threads_ = 0;  // 0: one for each core, up to a number
+  bool no_cube_ = false;
+  bool overwrite_ = false;
+  bool json_ = false;
+  bool all_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace
 
 void AnalyzeCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
@@ -155,6 +188,10 @@ int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
   // Archives of others are often read-only.
   std::fprintf(stderr, "refrain: %s; --cube writes it elsewhere\n", wrong.c_str());
   return kDone;
+}
+
+std::unique_ptr<Subcommand> make_analyze_command() {
+  return std::make_unique<AnalyzeCommand>();
 }
 
 }  // namespace refrain::tools

@@ -6,23 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "tools/command/analyze_command.h"
 #include "tools/command/command_description.h"
-#include "tools/command/compare_command.h"
-#include "tools/command/config_command.h"
-#include "tools/command/convert_command.h"
-#include "tools/command/detect_command.h"
-#include "tools/command/doctor_command.h"
-#include "tools/command/experiment_command.h"
-#include "tools/command/graph_command.h"
-#include "tools/command/info_command.h"
-#include "tools/command/loops_command.h"
-#include "tools/command/profile_command.h"
-#include "tools/command/recover_command.h"
-#include "tools/command/report_command.h"
-#include "tools/command/run_command.h"
 #include "tools/command/subcommand.h"
-#include "tools/command/watch_command.h"
 #include "tools/programs/installation.h"
 
 namespace refrain::tools {
@@ -51,21 +36,9 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.set_help_flag("-h,--help", "print this help");
   std::vector<std::unique_ptr<Subcommand>> commands;
-  commands.push_back(std::make_unique<RunCommand>());
-  commands.push_back(std::make_unique<InfoCommand>());
-  commands.push_back(std::make_unique<ProfileCommand>());
-  commands.push_back(std::make_unique<AnalyzeCommand>());
-  commands.push_back(std::make_unique<ReportCommand>());
-  commands.push_back(std::make_unique<ExperimentCommand>());
-  commands.push_back(std::make_unique<GraphCommand>());
-  commands.push_back(std::make_unique<LoopsCommand>());
-  commands.push_back(std::make_unique<WatchCommand>());
-  commands.push_back(std::make_unique<RecoverCommand>());
-  commands.push_back(std::make_unique<ConvertCommand>());
-  commands.push_back(std::make_unique<CompareCommand>());
-  commands.push_back(std::make_unique<DetectCommand>());
-  commands.push_back(std::make_unique<ConfigCommand>());
-  commands.push_back(std::make_unique<DoctorCommand>());
+#define REFRAIN_MAKE(name) commands.push_back(make_##name##_command());
+  REFRAIN_SUBCOMMANDS(REFRAIN_MAKE)
+#undef REFRAIN_MAKE
   std::vector<CLI::App*> parsers;
   for (auto& command : commands) {
     parsers.push_back(app.add_subcommand(command->name(), command->help()));

@@ -1,20 +1,43 @@
-#include "tools/command/compare_command.h"
-
+// `refrain compare FULL REDUCED`: what an analyst would conclude from each of two traces.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "analysis/comparison/comparison.h"
 #include "analysis/comparison/trace_profile.h"
 #include "base/quantity_text.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/subcommand.h"
 #include "tools/output/comparison_data.h"
 
 namespace refrain::tools {
 namespace {
+
+class CompareCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "compare"; }
+  const char* help() const override {
+    return "compare two traces: times, calls, iterations, messages, efficiency";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string first_;
+  std::string second_;
+  std::string tolerance_;
+  std::string least_ = "1%";
+  std::uint64_t limit_ = 0;
+  bool json_ = false;
+  bool no_summary_ = false;
+  bool quiet_ = false;
+};
 
 using analysis::Comparison;
 using analysis::ProfileResult;
@@ -177,6 +200,10 @@ int CompareCommand::run() {
   if (tolerance_.empty() || comparison.greatest_difference() <= tolerance) return kDone;
   if (!json_) fmt::print("\nMore than {} apart\n", tolerance_);
   return kDiffers;
+}
+
+std::unique_ptr<Subcommand> make_compare_command() {
+  return std::make_unique<CompareCommand>();
 }
 
 }  // namespace refrain::tools

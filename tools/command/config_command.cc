@@ -1,15 +1,31 @@
-#include "tools/command/config_command.h"
-
+// `refrain config`: every setting with type, default, unit and meaning.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "filters/settings.h"
+#include "tools/command/subcommand.h"
 
 namespace refrain::tools {
 namespace {
+
+class ConfigCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "config"; }
+  const char* help() const override {
+    return "print every setting, its value and its meaning";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  bool expert_ = false;
+  bool json_ = false;
+  bool markdown_ = false;
+};
 
 using filters::SettingInfo;
 using filters::Settings;
@@ -84,6 +100,10 @@ int ConfigCommand::run() {
     print_text(now, defaults, expert_);
   for (const std::string& line : complaints) fail(line);
   return complaints.empty() ? kDone : kWrongUse;
+}
+
+std::unique_ptr<Subcommand> make_config_command() {
+  return std::make_unique<ConfigCommand>();
 }
 
 }  // namespace refrain::tools

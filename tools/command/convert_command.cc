@@ -1,14 +1,36 @@
-#include "tools/command/convert_command.h"
-
+// `refrain convert ARCHIVE --to FORMAT`: an OTF2 archive of any tool in another format.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "convert/convert.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/subcommand.h"
 
 namespace refrain::tools {
+namespace {
+
+class ConvertCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "convert"; }
+  const char* help() const override {
+    return "convert an archive to Paraver, Chrome's trace format or CSV";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string archive_;
+  std::string format_;
+  std::string output_;
+  bool overwrite_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace
 
 void ConvertCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
@@ -50,6 +72,10 @@ int ConvertCommand::run() {
   if (!quiet_ && output_ != "-")
     fmt::print("{} events: {}\n", result.events, result.files[0]);
   return kDone;
+}
+
+std::unique_ptr<Subcommand> make_convert_command() {
+  return std::make_unique<ConvertCommand>();
 }
 
 }  // namespace refrain::tools

@@ -1,16 +1,40 @@
-#include "tools/command/detect_command.h"
-
+// `refrain detect FILE...`: what a detector and the policy make of symbol streams.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "tools/command/subcommand.h"
 #include "tools/detect/detection.h"
 
 namespace refrain::tools {
 namespace {
+
+class DetectCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "detect"; }
+  const char* help() const override {
+    return "detect the loops of recorded symbol streams";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string read_options(DetectionSettings& settings) const;
+
+  std::string detector_ = "nested";
+  std::string nested_ = "first";
+  std::string limit_;
+  std::string window_;
+  std::string max_period_;
+  bool json_ = false;
+  std::vector<std::string> files_;
+};
 
 double skipped_fraction(const Detection& found) {
   return static_cast<double>(found.skipped) / static_cast<double>(found.events);
@@ -150,6 +174,10 @@ int DetectCommand::run() {
       print_text(file, settings, found);
   }
   return status;
+}
+
+std::unique_ptr<Subcommand> make_detect_command() {
+  return std::make_unique<DetectCommand>();
 }
 
 }  // namespace refrain::tools

@@ -1,19 +1,41 @@
-#include "tools/command/doctor_command.h"
-
+// `refrain doctor [PROGRAM]`: what is there to trace programs with, what works, and what to do about what
+// does not.
 #include <fmt/format.h>
 #include <otf2/OTF2_GeneralDefinitions.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/version.h"
+#include "tools/command/subcommand.h"
+#include "tools/doctor/check.h"
 #include "tools/doctor/machine.h"
 #include "tools/doctor/runtimes.h"
 #include "tools/doctor/trial.h"
 
 namespace refrain::tools {
 namespace {
+
+class DoctorCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "doctor"; }
+  const char* help() const override {
+    return "check this machine, or how a program would be traced";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  int print(const Checks& checks) const;
+
+  std::string program_;
+  bool json_ = false;
+  bool no_trial_ = false;
+  std::string role_;  // of a process of a trial
+};
 
 constexpr int kAnswerIsNo = 1;
 
@@ -74,6 +96,10 @@ int DoctorCommand::run() {
   check_clock(checks);
   check_limits(checks);
   return print(checks);
+}
+
+std::unique_ptr<Subcommand> make_doctor_command() {
+  return std::make_unique<DoctorCommand>();
 }
 
 }  // namespace refrain::tools

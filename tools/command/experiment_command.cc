@@ -1,5 +1,4 @@
-#include "tools/command/experiment_command.h"
-
+// `refrain experiment diff|mean|merge|min|max A B ...`: arithmetic on files of Cube.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,15 +7,35 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "base/new_file.h"
 #include "cube/algebra.h"
 #include "cube/cubex_file.h"
 #include "cube/cubex_reader.h"
+#include "tools/command/subcommand.h"
 
 namespace refrain::tools {
 namespace {
+
+class ExperimentCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "experiment"; }
+  const char* help() const override { return "compare and combine files of Cube (.cubex)"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string operation_;
+  std::vector<std::string> files_;
+  std::string output_;
+  bool overwrite_ = false;
+  bool json_ = false;
+  bool all_ = false;
+};
 
 using cube::Experiment;
 using cube::Operation;
@@ -146,6 +165,10 @@ int ExperimentCommand::run() {
   if (output_.empty()) return kDone;
   const std::string wrong = cube::write_cubex(result, output_);
   return wrong.empty() ? kDone : fail(wrong);
+}
+
+std::unique_ptr<Subcommand> make_experiment_command() {
+  return std::make_unique<ExperimentCommand>();
 }
 
 }  // namespace refrain::tools

@@ -1,20 +1,53 @@
-#include "tools/command/graph_command.h"
-
+// `refrain graph ARCHIVE --to FORMAT`: what came after what in a run, and how often.
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "analysis/flow/control_flow.h"
 #include "analysis/flow/flow_view.h"
 #include "base/new_file.h"
 #include "summary/merged_flow.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/subcommand.h"
 #include "tools/graph/control_flow_drawing.h"
+#include "tools/graph/drawing.h"
 #include "tools/graph/drawing_output.h"
 #include "tools/graph/event_flow_drawing.h"
+#include "tools/output/profile_source.h"
 
 namespace refrain::tools {
 namespace {
+
+class GraphCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "graph"; }
+  const char* help() const override {
+    return "draw what came after what in a run, and how often";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  // What is wrong, or nothing.
+  std::string draw(const ProfiledRun& run, Drawing& drawing) const;
+  std::string draw_events(Drawing& drawing) const;
+
+  std::string archive_;
+  std::string format_;
+  std::string kind_ = "control";
+  std::optional<std::uint32_t> level_;
+  std::string region_;
+  std::string ranks_;
+  std::optional<std::uint64_t> most_;
+  std::string output_ = "-";
+  bool from_events_ = false;
+  bool overwrite_ = false;
+  bool quiet_ = false;
+};
 
 // What a picture can show.
 constexpr std::uint64_t kMostDrawn = 100;
@@ -139,6 +172,10 @@ std::string GraphCommand::draw_events(Drawing& drawing) const {
   } catch (const std::exception& problem) {
     return problem.what();
   }
+}
+
+std::unique_ptr<Subcommand> make_graph_command() {
+  return std::make_unique<GraphCommand>();
 }
 
 }  // namespace refrain::tools

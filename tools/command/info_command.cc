@@ -1,17 +1,33 @@
-#include "tools/command/info_command.h"
-
+// `refrain info ARCHIVE`: what is in an archive.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "analysis/archive_info.h"
+#include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/info_data.h"
 #include "tools/output/info_screen.h"
 
 namespace refrain::tools {
 namespace {
+
+class InfoCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "info"; }
+  const char* help() const override { return "print what is in an archive"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string archive_;
+  bool json_ = false;
+  bool all_ = false;
+  bool bodies_ = false;
+};
 
 using analysis::ArchiveInfo;
 
@@ -56,5 +72,7 @@ int InfoCommand::run() {
   }
   return kDone;
 }
+
+std::unique_ptr<Subcommand> make_info_command() { return std::make_unique<InfoCommand>(); }
 
 }  // namespace refrain::tools

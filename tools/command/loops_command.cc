@@ -1,16 +1,22 @@
-#include "tools/command/loops_command.h"
-
+// `refrain loops ARCHIVE`: the loops of a program that was sampled while it was traced; `refrain loops --exact --
+// program arguments`: as they run, counted exactly (docs/loops.md); `refrain loops FILE ...` joins what such runs
+// have written.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "analysis/archive_info.h"
 #include "base/archive_files.h"
 #include "base/new_file.h"
+#include "code_profile/loop_profile.h"
 #include "code_profile/loop_text.h"
 #include "code_profile/raw_profile.h"
 #include "code_profile/samples/sample_file.h"
+#include "tools/command/subcommand.h"
 #include "tools/graph/drawing_output.h"
 #include "tools/graph/loop_drawing.h"
 #include "tools/graph/number_list.h"
@@ -19,6 +25,34 @@
 
 namespace refrain::tools {
 namespace {
+
+class LoopsCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "loops"; }
+  const char* help() const override {
+    return "the loops of a program: how often and how long";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  int run_exact();
+  // What went wrong, or nothing.
+  std::string print_exact(const std::vector<std::string>& files);
+  std::string print_samples(const std::string& archive);
+  std::string print(const code_profile::LoopProfile& profile) const;
+  std::string text_of(const code_profile::LoopProfile& profile, std::string& text) const;
+
+  std::vector<std::string> words_;  // an archive, files, or the program and its arguments
+  bool exact_ = false;
+  bool json_ = false;
+  bool overwrite_ = false;
+  std::string format_;
+  std::string output_ = "-";
+  std::string raw_;
+  std::string ranks_;
+  double share_ = 1;
+};
 
 // Programs that start others: not what was to be counted, if anything else ran.
 bool starts_others(const std::string& command) {
@@ -170,6 +204,10 @@ std::string LoopsCommand::text_of(const code_profile::LoopProfile& profile,
     return tools::text_of(loop_drawing(profile, share_ / 100), format_, text);
   }
   return {};
+}
+
+std::unique_ptr<Subcommand> make_loops_command() {
+  return std::make_unique<LoopsCommand>();
 }
 
 }  // namespace refrain::tools

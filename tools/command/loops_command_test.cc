@@ -1,6 +1,4 @@
 // refrain loops ARCHIVE, as a user calls it; with --exact: test/end_to_end/loops_exact_test.cc.
-#include "tools/command/loops_command.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 
 #include "code_profile/samples/sample_file.h"
 #include "test/support/files.h"
+#include "tools/command/subcommand.h"
 #include "tools/output/sampled_loops.h"
 
 namespace refrain::tools::loops_command_test {
@@ -72,7 +71,8 @@ class Errors {
 Answer loops_of(std::vector<std::string> arguments) {
   const test::TemporaryFolder folder;
   Answer answer;
-  LoopsCommand command;
+  const auto made = make_loops_command();
+  Subcommand& command = *made;
   CLI::App app;
   command.add_options(app);
   arguments.insert(arguments.end(), {"-o", folder / "out"});

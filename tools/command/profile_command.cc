@@ -1,14 +1,16 @@
-#include "tools/command/profile_command.h"
-
+// `refrain profile ARCHIVE`: where the time of a run went.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/new_file.h"
 #include "cube/write_cube.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/message_output.h"
 #include "tools/output/profile_data.h"
@@ -18,6 +20,29 @@
 
 namespace refrain::tools {
 namespace {
+
+class ProfileCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "profile"; }
+  const char* help() const override { return "print where the time of a run went"; }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  int run_iterations();
+  std::string text_of(const ProfiledRun& run) const;
+
+  std::string archive_;
+  bool json_ = false;
+  bool csv_ = false;
+  bool all_ = false;
+  bool from_events_ = false;
+  std::string cube_file_;  // empty: none
+  bool overwrite_ = false;
+  bool iterations_ = false;
+  bool messages_ = false;
+  bool quiet_ = false;
+};
 
 // Archives name processes, not programs: their call paths begin with one program all the same.
 std::vector<summary::RunSummary> cube_summaries(ProfiledRun& run) {
@@ -114,6 +139,10 @@ int ProfileCommand::run() {
   const std::string text = text_of(profiled);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kDone;
+}
+
+std::unique_ptr<Subcommand> make_profile_command() {
+  return std::make_unique<ProfileCommand>();
 }
 
 }  // namespace refrain::tools

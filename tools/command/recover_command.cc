@@ -1,5 +1,4 @@
-#include "tools/command/recover_command.h"
-
+// `refrain recover ARCHIVE`: makes the archive of a process that was killed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,11 +17,39 @@
 #include "spool/collected_spools.h"
 #include "spool/recording_process.h"
 #include "spool/spool_place.h"
+#include "tools/command/subcommand.h"
 #include "tools/output/info_screen.h"
 #include "writer/archive_writer.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {
+namespace {
+
+class RecoverCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "recover"; }
+  const char* help() const override {
+    return "make the archive of a process that was killed";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  int collect();
+
+  std::string archive_;
+  std::string filter_;
+  std::string clock_ = "offsets";
+  std::string format_ = "otf2";
+  bool overwrite_ = false;
+  bool collect_ = false;
+  bool incomplete_ = false;
+  std::vector<std::string> spool_dirs_;
+  bool keep_spool_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace
 
 namespace fs = std::filesystem;
 
@@ -126,6 +154,10 @@ int RecoverCommand::run() {
   if (!quiet_ && !formats.files.empty())
     fmt::print("for Paraver: {}\n", formats.files.front());
   return kDone;
+}
+
+std::unique_ptr<Subcommand> make_recover_command() {
+  return std::make_unique<RecoverCommand>();
 }
 
 }  // namespace refrain::tools

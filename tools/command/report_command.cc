@@ -1,8 +1,10 @@
-#include "tools/command/report_command.h"
-
+// `refrain report ARCHIVE [ARCHIVE]`: one page that tells what a run did, or two runs, as one file.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "analysis/report/blocks.h"
 #include "analysis/report/page_text.h"
@@ -10,10 +12,32 @@
 #include "base/new_file.h"
 #include "base/version.h"
 #include "tools/command/progress_bar.h"
+#include "tools/command/subcommand.h"
 #include "tools/report/report_comparison.h"
 #include "tools/report/report_run.h"
 
 namespace refrain::tools {
+namespace {
+
+class ReportCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "report"; }
+  const char* help() const override {
+    return "one page that tells what the run did and where time is lost";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string check() const;
+
+  std::vector<std::string> archives_;
+  std::string output_ = "report.html";
+  bool overwrite_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace
 
 using Json = nlohmann::ordered_json;
 
@@ -71,6 +95,10 @@ int ReportCommand::run() {
   const std::string wrong =
       report::write_report(output_, report::page_text(), blocks, overwrite_);
   return wrong.empty() ? kDone : fail(wrong);
+}
+
+std::unique_ptr<Subcommand> make_report_command() {
+  return std::make_unique<ReportCommand>();
 }
 
 }  // namespace refrain::tools

@@ -4,6 +4,7 @@
 // Exit status: 0 done, 1 the answer is no, 2 wrong use or unreadable input.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace CLI {
@@ -24,7 +25,32 @@ class Subcommand {
   virtual int run() = 0;
 };
 
+// What `refrain --version` prints.
+std::string version_text();
+
 // Says what is wrong, on stderr; returns kWrongUse.
 int fail(const std::string& line);
+
+// One a subcommand, in the order of help: each in a file of its name.
+#define REFRAIN_SUBCOMMANDS(X) \
+  X(run)                       \
+  X(info)                      \
+  X(profile)                   \
+  X(analyze)                   \
+  X(report)                    \
+  X(experiment)                \
+  X(graph)                     \
+  X(loops)                     \
+  X(watch)                     \
+  X(recover)                   \
+  X(convert)                   \
+  X(compare)                   \
+  X(detect)                    \
+  X(config)                    \
+  X(doctor)
+
+#define REFRAIN_DECLARE(name) std::unique_ptr<Subcommand> make_##name##_command();
+REFRAIN_SUBCOMMANDS(REFRAIN_DECLARE)
+#undef REFRAIN_DECLARE
 
 }  // namespace refrain::tools

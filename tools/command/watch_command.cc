@@ -1,5 +1,4 @@
-#include "tools/command/watch_command.h"
-
+// `refrain watch [PID|FOLDER]`: what a traced program does, while it runs.
 #include <poll.h>
 #include <signal.h>
 #include <termios.h>
@@ -11,15 +10,40 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/watch_screen.h"
+#include "watch/live_run.h"
 #include "watch/running_jobs.h"
 
 namespace refrain::tools {
 namespace {
+
+class WatchCommand final : public Subcommand {
+ public:
+  const char* name() const override { return "watch"; }
+  const char* help() const override {
+    return "show what a traced program does, while it runs";
+  }
+  void add_options(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string find_archive(std::string& archive) const;
+  void print(const watch::RunState& state) const;
+  int watch_plain(watch::LiveRun& run) const;
+  int watch_terminal(watch::LiveRun& run) const;
+  int ended(const watch::RunState& state) const;
+
+  std::string target_;
+  double interval_s_ = 1;
+  bool once_ = false;
+  bool json_ = false;
+};
 
 volatile sig_atomic_t g_stop = 0;
 
@@ -182,6 +206,10 @@ int WatchCommand::run() {
   sigaction(SIGTERM, &action, nullptr);
   if (once_ || json_ || isatty(STDOUT_FILENO) != 1) return watch_plain(run);
   return watch_terminal(run);
+}
+
+std::unique_ptr<Subcommand> make_watch_command() {
+  return std::make_unique<WatchCommand>();
 }
 
 }  // namespace refrain::tools
