@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -232,8 +233,17 @@ void Session::ring_goes_on(ThreadRecorder& recorder, bool forgets) noexcept {
 // written from the iteration before it on, until the primary thread repeats something anew.
 void Session::break_pattern_for(ThreadRecorder& recorder) noexcept {
   const recorder::SlowPath slow_path;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  // Another thread begins, or does the same: that takes a millisecond, in which this ring would forget.
+  for (int i = 0;
+       !lock.owns_lock() && i < 1000 && state_.recording() && !is_changing_here(); ++i) {
+    constexpr timespec kMoment{0, 50'000};
+    syscall(SYS_nanosleep, &kMoment, nullptr);  // that of the C library may be cancelled
+    lock.try_lock();
+  }
   if (!lock.owns_lock() || finished_ || stream_.in_phase()) return;
+  recorder.follow(board_);
+  if (!recorder.suspended()) return;  // another one has done it
   const Deputy deputy(primary_, recorder);
   if (!deputy) return;
   const std::uint64_t ticks = Clock::now();
