@@ -9,6 +9,7 @@
 
 #include "regions/region_table.h"
 #include "summary/run_summary.h"
+#include "writer/interpret/location_input.h"
 #include "writer/model/process_model.h"
 
 namespace refrain::writer {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 #include "exchange/tree.h"
 #include "filters/rolling_limit.h"
