@@ -78,7 +78,7 @@ class Session final : private recorder::RingWatch {
   const ProcessFolder& folder() const noexcept { return folder_; }
   std::string program() const { return program_; }
 
-  // Whether something is recorded, and why not; sources do nothing any more when it is not.
+  // Is something recorded, and if not, why? Then sources do nothing any more.
   RecordingState& state() noexcept { return state_; }
   const RecordingState& state() const noexcept { return state_; }
 
@@ -110,7 +110,8 @@ class Session final : private recorder::RingWatch {
 
   // Which thread feeds the detector.
   PrimaryThread& primary() noexcept { return primary_; }
-  // The primary thread has ended, and the calling thread goes on in its place, which has `own` and no region open: what it records with from now on. Null: not so.
+  // The primary thread has ended: the calling thread, which has `own` and no region open, goes on in its place.
+  // What it records with from now on; null: not so.
   recorder::ThreadRecorder* take_over(recorder::ThreadRecorder* own) noexcept;
 
   // `in_team` returns true while the primary thread is in a team, whose epochs it numbers. Set by who knows, at its start.
