@@ -350,6 +350,10 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
     return emit(event, events_[events_.next() - 1].ticks);
   }
   if (event.level >= open_.size()) return;
+  if (event.kind == LoopEventKind::kNovel) {
+    broken_ = true;
+    return;
+  }
   OpenLoop& loop = open_[event.level];
   if (event.level <= spent) outer_ended_ = true;
   if (event.level == 0 && event.kind != LoopEventKind::kIteration) broken_ = true;

@@ -73,6 +73,8 @@ class MarkSink {
         return mismatch(mark);
       case kLeft:
         return loop_left(mark);
+      case kNovel:
+        return;  // decides what is written, and has no mark
     }
   }
 

@@ -19,6 +19,8 @@ void NestedPolicy::on_loop_event(const LoopEvent& event) noexcept {
       return;  // kLeft follows
     case LoopEventKind::kIterationEnd:
       return;  // what follows up to the next is skipped or written with it
+    case LoopEventKind::kNovel:
+      return write_novel(event);
     default:
       return leave(event);
   }
@@ -155,6 +157,24 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     sink_.resume(left_inner_.back().last);
     resume_from(left_inner_.back().last, event.position);
   }
+}
+
+// The current iterations of the loops around are not spent after all.
+void NestedPolicy::write_novel(const LoopEvent& event) noexcept {
+  const std::uint16_t outermost = spent_level_;
+  if (outermost > event.level) return;
+  note_inner(event.position);
+  for (std::size_t level = outermost; level <= event.level; ++level)
+    open_[level].spent = false;
+  set_spent(outermost, false);
+  const std::uint64_t from = open_[outermost].iteration_begin;
+  decide(from);
+  if (settings_.nested == Nested::kEach || suspended_) return;
+  inner_.each(outermost, from, open_[event.level].iteration_begin,
+              [this](std::uint64_t begin, std::uint64_t end) {
+                sink_.suspend(begin);
+                sink_.resume(end);
+              });
 }
 
 // Whether `limit` breaks of this kind have been kept.

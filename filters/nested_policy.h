@@ -36,6 +36,9 @@
 // nothing new. Except with `each`, nor is it one if the loop has been left `limit` times before
 // at the same place of its body, for the same event: of each kind of break the first are kept.
 //
+// Where an iteration does something novel (kNovel), it is written, from its begin on, and so is the one that is skipped
+// around it; what else is spent in that stays skipped.
+//
 // Reports: suspend(p): nothing from p on is to be written, including what was recorded
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is to be
 // written, including what was suspended meanwhile. Positions may lie in the past, up to the
@@ -175,6 +178,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   void find_spent_level() noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
+  void write_novel(const periodicity::LoopEvent& event) noexcept;
   bool knows(const periodicity::LoopEvent& left) const noexcept;
   void decide(std::uint64_t position) noexcept;
   void note_inner(std::uint64_t position) noexcept;

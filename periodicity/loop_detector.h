@@ -36,6 +36,8 @@ enum class LoopEventKind : std::uint8_t {
   // follows, up to the next kIteration if any, is in no iteration. Only for loops of phases
   // that the program names (phase_detector.h).
   kIterationEnd,
+  // The iteration that goes on has in it, with the event at `position`, what no earlier one of its loop had.
+  kNovel,
 };
 
 inline constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};

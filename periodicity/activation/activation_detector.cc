@@ -1,0 +1,283 @@
+#include "periodicity/activation/activation_detector.h"
+
+#include <algorithm>
+
+namespace refrain::periodicity {
+namespace {
+
+// Of loops around each other with one header (recursion) so many are told apart.
+constexpr std::uint16_t kMostRecurrences = 3;
+
+std::uint64_t mixed(std::uint64_t value) noexcept {
+  value = (value ^ value >> 31) * 0x9E3779B97F4A7C15u;
+  return value ^ value >> 29;
+}
+
+}  // namespace
+
+ActivationDetector::ActivationDetector(CodeFacts& facts, const ActivationSettings& settings)
+    : facts_(facts),
+      reach_(settings.reach_events),
+      paths_(kMostPaths),
+      nodes_(kMostNodes),
+      node_of_loop_(kMostNodes),
+      pairs_(kMostPairs) {
+  nodes_[kNone].number = kNoLoop;
+}
+
+ActivationLoop ActivationDetector::loop(std::uint32_t number) const noexcept {
+  const Node& node = nodes_[node_of_loop_[number]];
+  std::uint16_t around = node.parent;
+  while (around != kNone && nodes_[around].number == kNoLoop)
+    around = nodes_[around].parent;
+  return {.header = node.header,
+          .call = node.call,
+          .parent = around == kNone ? kNoLoop : nodes_[around].number,
+          .iterations = node.iterations,
+          .visits = node.visits};
+}
+
+std::vector<std::uint64_t> ActivationDetector::headers(std::uint32_t number) const {
+  std::vector<std::uint64_t> headers;
+  for (std::uint16_t node = node_of_loop_[number]; node != kNone;
+       node = nodes_[node].parent)
+    headers.push_back(nodes_[node].header);
+  std::reverse(headers.begin(), headers.end());
+  return headers;
+}
+
+void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noexcept {
+  const auto path = static_cast<std::uint32_t>(symbol & (kMostPaths - 1));
+  if ((symbol & kForeign) != 0) [[unlikely]] {
+    for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
+  } else if (path != kNoPath) {
+    if (!paths_[path].known) [[unlikely]] {
+      take_new(path, sink);
+    } else if (const Step step = step_to(path); !step.quiet) {
+      take(step, sink);
+    }
+    path_ = path;
+  }
+  ++position_;
+}
+
+void ActivationDetector::take_new(std::uint32_t path, LoopSink& sink) noexcept {
+  const std::uint32_t nodes_before = node_count_;
+  learn(path);
+  take(find_step(path), sink);
+  // What is new in which loop: of new loops the one around them.
+  unsigned at = open_count_;
+  while (at != 0 && open_[at - 1].node >= nodes_before) --at;
+  report_novel(at, sink);
+}
+
+ActivationDetector::Step ActivationDetector::step_to(std::uint32_t path) noexcept {
+  for (const Step& step : paths_[path_].next)
+    if (step.to == path) [[likely]]
+      return step;
+  return find_step(path);
+}
+
+ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexcept {
+  const std::uint64_t key = std::uint64_t{path_} << 32 | path;
+  std::size_t at = mixed(key) % kMostPairs;
+  while (pairs_[at].paths != 0 && pairs_[at].paths != key) at = (at + 1) % kMostPairs;
+  Step step{};
+  if (pairs_[at].paths == key) {
+    step = {.to = path,
+            .kept = pairs_[at].kept,
+            .iterates = pairs_[at].iterates,
+            .quiet = false};
+  } else {
+    step = compare(path);
+    if (pair_count_ < kMostPairs / 4 * 3) {
+      ++pair_count_;
+      pairs_[at] = {.paths = key, .kept = step.kept, .iterates = step.iterates};
+    } else {
+      ++forgotten_;
+    }
+  }
+  Path& from = paths_[path_];
+  step.quiet = !step.iterates && step.kept == from.open && step.kept == paths_[path].open;
+  from.next[from.newest++ % from.next.size()] = step;
+  return step;
+}
+
+// The row of loops around a path. They depend on nothing else, so that what two paths have in common is a row of the same numbers.
+void ActivationDetector::learn(std::uint32_t number) noexcept {
+  Path& path = paths_[number];
+  path.known = true;
+  std::uint16_t node = kNone;
+  for (const PathFrame& frame : facts_.frames(number)) {
+    for (const std::uint64_t header : facts_.loops(frame.place)) {
+      if (path.open == kMostOpen) return;
+      node = child(node, header, frame.place);
+      if (node == kNone) return;
+      path.nodes[path.open++] = node;
+    }
+  }
+}
+
+std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t header,
+                                        Place call) noexcept {
+  for (std::uint32_t i = 1; i != node_count_; ++i)
+    if (nodes_[i].parent == parent && nodes_[i].header == header)
+      return static_cast<std::uint16_t>(i);
+  if (node_count_ == kMostNodes) {
+    ++forgotten_;
+    return kNone;
+  }
+  std::uint16_t recurrences = 0;
+  for (std::uint16_t around = parent; around != kNone; around = nodes_[around].parent)
+    recurrences += nodes_[around].header == header;
+  if (recurrences >= kMostRecurrences) return kNone;
+  Node& node = nodes_[node_count_];
+  node.header = header;
+  node.call = call;
+  node.number = kNoLoop;
+  node.parent = parent;
+  return static_cast<std::uint16_t>(node_count_++);
+}
+
+// From the latest path to this one.
+ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcept {
+  Step step{.to = path, .kept = 0, .iterates = false, .quiet = false};
+  if (path_ == kNoPath) return step;
+  std::array<PathFrame, 64> frames;  // spans are valid until the next call
+  const std::span<const PathFrame> before = facts_.frames(path_);
+  const std::size_t before_count = std::min(before.size(), frames.size());
+  std::copy_n(before.begin(), before_count, frames.begin());
+  const std::span<const PathFrame> now = facts_.frames(path);
+  // Loops that are open, by frame: how many up to and with frame i.
+  const auto loops_around = [&](std::size_t frame) {
+    return facts_.loops(frames[frame].place).size();
+  };
+  std::size_t i = 0;
+  std::size_t kept = 0;  // loops of the frames that have not changed
+  const std::size_t both = std::min(before_count, now.size());
+  const auto same_base = [](std::uint64_t a, std::uint64_t b) {
+    return a == 0 || b == 0 || a == b;
+  };
+  while (i != both && frames[i].place == now[i].place &&
+         same_base(frames[i].base, now[i].base))
+    kept += loops_around(i++);
+  const unsigned most = std::min(paths_[path_].open, paths_[path].open);
+  // (Loops beyond the tables count for nothing.)
+  const auto keep = [&](std::size_t loops, bool iterates) {
+    step.kept = static_cast<std::uint8_t>(std::min<std::size_t>(loops, most));
+    step.iterates = iterates && loops != 0 && loops <= most;
+    return step;
+  };
+  if (i == before_count && i < now.size()) return keep(kept, false);  // entered
+  if (i < both && same_base(frames[i].base, now[i].base)) {
+    const Place from = frames[i].place;
+    const Place to = now[i].place;
+    if (facts_.function(from) == facts_.function(to) && facts_.function(from) != 0) {
+      const auto around = facts_.loops(from);
+      std::array<std::uint64_t, kMostOpen> from_loops;
+      const std::size_t from_count = std::min<std::size_t>(around.size(), kMostOpen);
+      std::copy_n(around.begin(), from_count, from_loops.begin());
+      const auto to_loops = facts_.loops(to);
+      std::size_t common = 0;
+      while (common != std::min(from_count, to_loops.size()) &&
+             from_loops[common] == to_loops[common])
+        ++common;
+      if (facts_.forward(from, to)) return keep(kept + common, false);
+      if (common != 0) return keep(kept + common, true);
+    } else if (facts_.jumps(from, to)) {
+      return keep(kept, false);
+    }
+  }
+  // Another activation, or the same stack again.
+  return keep(kept, true);
+}
+
+void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
+  const Path& path = paths_[step.to];
+  leave_to(step.kept, false, sink);
+  if (step.iterates) iterate(step.kept - 1u, sink);
+  for (unsigned at = step.kept; at != path.open; ++at) begin(path.nodes[at], sink);
+}
+
+void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {
+  ++nodes_[node].iterations;
+  open_[open_count_] = {.node = node, .begin = position_};
+  const unsigned at = open_count_++;
+  if (nodes_[node].number != kNoLoop) report(at, sink);
+}
+
+void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
+  Open& open = open_[at];
+  Node& node = nodes_[open.node];
+  open.length = position_ - open.begin;
+  if (!open.reported) {
+    if (node.number == kNoLoop) {
+      node.number = loop_count_;
+      node_of_loop_[loop_count_++] = open.node;
+      report_novel(at, sink);
+    }
+    report(at, sink);
+  }
+  ++open.iteration;
+  ++node.iterations;
+  open.begin = position_;
+  sink.on_loop_event(event_of(LoopEventKind::kIteration, open, position_));
+}
+
+// It has a level from here on.
+void ActivationDetector::report(unsigned at, LoopSink& sink) noexcept {
+  Open& open = open_[at];
+  Node& node = nodes_[open.node];
+  open.reported = true;
+  open.level = 0;
+  open.parent = kNoLoop;
+  for (unsigned i = 0; i != at; ++i) {
+    if (!open_[i].reported) continue;
+    ++open.level;
+    open.parent = nodes_[open_[i].node].number;
+  }
+  open.visit = node.visits++;
+  const std::uint64_t oldest = position_ < reach_ ? 0 : position_ - reach_ + 1;
+  const std::uint64_t begin = std::max(open.begin, oldest);
+  sink.on_loop_event(event_of(LoopEventKind::kFound, open, begin));
+  sink.on_loop_event(event_of(LoopEventKind::kIteration, open, begin));
+}
+
+void ActivationDetector::leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept {
+  while (open_count_ != kept) {
+    const Open& open = open_[--open_count_];
+    if (!open.reported) continue;
+    Node& node = nodes_[open.node];
+    LoopEvent left = event_of(LoopEventKind::kLeft, open, position_);
+    left.iteration = open.iteration + 1;
+    left.at_end = at_end;
+    left.left_so_often = node.visits - 1;
+    left.left_so_at = node.left_at;
+    node.left_at = position_;
+    sink.on_loop_event(left);
+  }
+}
+
+// Of the first `count` open loops the innermost that has a level.
+void ActivationDetector::report_novel(unsigned count, LoopSink& sink) noexcept {
+  while (count != 0 && !open_[count - 1].reported) --count;
+  if (count == 0) return;
+  sink.on_loop_event(event_of(LoopEventKind::kNovel, open_[count - 1], position_));
+}
+
+LoopEvent ActivationDetector::event_of(LoopEventKind kind, const Open& open,
+                                       std::uint64_t position) const noexcept {
+  return {.kind = kind,
+          .level = open.level,
+          .loop = nodes_[open.node].number,
+          .visit = open.visit,
+          .body_events = static_cast<std::uint32_t>(
+              std::min<std::uint64_t>(std::max<std::uint64_t>(open.length, 1), 0xffffffff)),
+          .position = position,
+          .iteration = open.iteration,
+          .parent = open.parent};
+}
+
+void ActivationDetector::finish(LoopSink& sink) noexcept { leave_to(0, true, sink); }
+
+}  // namespace refrain::periodicity

@@ -1,0 +1,157 @@
+// ActivationDetector: loops of the code, by the call paths of the events in them.
+//
+// Place in the flow: ARCHITECTURE.md, stage 4. The default detector. Its symbols are numbers of call paths
+// (tracer/runtime/paths.h); what it must know of them it asks CodeFacts.
+//
+// A loop is a cycle in the code of one function, in one activation of it. From an event to the next the stacks are compared
+// from the outermost frame inwards. At the first frame that differs the program has, in one activation,
+//   - gone on: from a call to one that can follow it without a jump back of the loops around both (CodeFacts::forward), or
+//     from a function to one that it ends with a jump to;
+//   - or come round: the innermost loop around both calls iterates;
+//   - or come again: neither, so it is another activation. The innermost loop around a call that has not changed, in the
+//     nearest frame outwards that has one, iterates. (Likewise if no frame differs, or the stack is only shorter. If it is only
+//     longer, what was called has called in turn.)
+// So an iteration begins with an event, and level and loop around it are known at once. What iterations have in them does
+// not matter: trip counts, orders, branches, output now and then.
+//
+// Identity: a loop is one header, below one other loop (or none). Its number is the same for all visits; numbers are given in the
+// order in which loops are first seen to iterate. A loop that never comes round is not reported: when it comes round first, its first
+// iteration is reported, in the past. Which loops are around it is known from the code, but only those that have come round
+// count as levels.
+//
+// kNovel: the iteration has something in it that no earlier one of the loop had: a call path, or an inner loop. That is known
+// when a path comes for the first time, or a loop first comes round.
+//
+// Messages: kMessageSymbol of a symbol is ignored. kNoPath: an event of which nothing is known; it lies where the one before it does.
+// kForeign: an event that is like no other (a thread that waits too long): all open loops do something novel.
+//
+// Thread-safety: none. Cost: for a pair of paths that came before, one comparison to four, and a step for each loop that iterates,
+// begins or ends; 8 ns where none does. A new pair asks CodeFacts. No allocation after construction; memory about 4 MiB, touched where
+// used. Beyond its tables events lie where the one before them does: `forgotten()` counts them.
+// Source: activations as in T. Moseley et al., Identifying Potential Parallelism via Loop-centric Profiling, CF 2007, there by
+// instrumented loops; K. Freitag et al., Obtaining structured traces by dynamic periodicity, online, of symbols alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "periodicity/activation/code_facts.h"
+#include "periodicity/loop_detector.h"
+#include "periodicity/zeroed_array.h"
+
+namespace refrain::periodicity {
+
+struct ActivationSettings {
+  std::uint64_t reach_events = (1 << 17) - 64;
+};
+
+// A loop of the code that was seen to come round.
+struct ActivationLoop {
+  std::uint64_t header = 0;        // as CodeFacts has it
+  Place call = 0;                  // a call in it
+  std::uint32_t parent = kNoLoop;  // the loop around it
+  std::uint64_t iterations = 0;    // in all, and
+  std::uint32_t visits = 0;        // in so many visits; those that go on as well
+};
+
+class ActivationDetector final : public LoopDetector {
+ public:
+  static constexpr std::uint32_t kMostPaths = 1 << 12;
+  static constexpr std::uint32_t kNoPath = 0;
+  static constexpr Symbol kForeign = Symbol{1} << 41;
+
+  // `facts` must outlive it.
+  explicit ActivationDetector(CodeFacts& facts, const ActivationSettings& settings = {});
+
+  void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override;
+  void finish(LoopSink& sink) noexcept override;
+  std::uint64_t position() const noexcept override { return position_; }
+  std::uint64_t reach_events() const noexcept override { return reach_; }
+
+  // By their numbers in LoopEvent.
+  std::uint32_t loops() const noexcept { return loop_count_; }
+  ActivationLoop loop(std::uint32_t number) const noexcept;
+  // The headers of all loops of the code around it, outermost first, and its own.
+  std::vector<std::uint64_t> headers(std::uint32_t number) const;
+
+  std::uint64_t forgotten() const noexcept { return forgotten_; }
+
+ private:
+  static constexpr std::uint32_t kMostNodes = 1 << 11;
+  static constexpr std::uint32_t kMostPairs = 1 << 15;
+  static constexpr unsigned kMostOpen = 24;
+  static constexpr std::uint16_t kNone = 0;  // node 0: around all
+
+  // A loop of the code below another one.
+  struct Node {
+    std::uint64_t header;
+    std::uint64_t iterations;
+    Place call;
+    std::uint64_t left_at;  // position
+    std::uint32_t number;   // kNoLoop: it has not come round
+    std::uint32_t visits;   // reported
+    std::uint16_t parent;
+  };
+  // What a pair of paths means: the loops around the first that go on, and whether the innermost of these iterates.
+  struct Step {
+    std::uint32_t to;
+    std::uint8_t kept;
+    bool iterates;
+    bool quiet;  // and nothing begins or ends
+  };
+  struct Path {
+    bool known;
+    std::uint8_t open;                           // loops around it
+    std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
+    std::array<Step, 4> next;                    // that came after it
+    std::uint8_t newest;
+  };
+  struct Pair {
+    std::uint64_t paths;  // 0: free
+    std::uint8_t kept;
+    bool iterates;
+  };
+  struct Open {
+    std::uint16_t node = kNone;
+    bool reported = false;
+    std::uint16_t level = 0;  // these three if it is
+    std::uint32_t visit = 0;
+    std::uint32_t parent = kNoLoop;
+    std::uint64_t iteration = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t length = 0;  // of the iteration before
+  };
+
+  Step step_to(std::uint32_t path) noexcept;
+  Step find_step(std::uint32_t path) noexcept;
+  Step compare(std::uint32_t path) noexcept;
+  void learn(std::uint32_t path) noexcept;
+  std::uint16_t child(std::uint16_t parent, std::uint64_t header, Place call) noexcept;
+  void take_new(std::uint32_t path, LoopSink& sink) noexcept;
+  void take(const Step& step, LoopSink& sink) noexcept;
+  void iterate(unsigned at, LoopSink& sink) noexcept;
+  void begin(std::uint16_t node, LoopSink& sink) noexcept;
+  void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;
+  void report(unsigned at, LoopSink& sink) noexcept;
+  void report_novel(unsigned count, LoopSink& sink) noexcept;
+  LoopEvent event_of(LoopEventKind kind, const Open& open,
+                     std::uint64_t position) const noexcept;
+
+  CodeFacts& facts_;
+  std::uint64_t reach_;
+  std::uint64_t position_ = 0;
+  std::uint32_t path_ = kNoPath;  // the latest
+  unsigned open_count_ = 0;
+  std::array<Open, kMostOpen> open_{};
+  std::uint32_t node_count_ = 1;
+  std::uint32_t loop_count_ = 0;
+  std::uint32_t pair_count_ = 0;
+  std::uint64_t forgotten_ = 0;
+  ZeroedArray<Path> paths_;
+  ZeroedArray<Node> nodes_;
+  ZeroedArray<std::uint16_t> node_of_loop_;
+  ZeroedArray<Pair> pairs_;
+};
+
+}  // namespace refrain::periodicity

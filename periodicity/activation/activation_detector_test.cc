@@ -1,0 +1,92 @@
+#include "periodicity/activation/activation_detector.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "periodicity/activation/made_up_program.h"
+
+namespace {
+
+using namespace refrain::periodicity;
+using refrain::periodicity::testing::LoopCounts;
+using refrain::periodicity::testing::MadeUpProgram;
+
+// What the detector reports, checked for what any sink may rely on.
+class Listener final : public LoopSink {
+ public:
+  explicit Listener(const LoopDetector& detector) : detector_(detector) {}
+
+  void on_loop_event(const LoopEvent& event) noexcept override {
+    sane = sane && event.level <= open_.size();
+    if (event.kind == LoopEventKind::kFound) {
+      sane = sane && event.level == open_.size() && event.visit == visits[event.loop]++;
+      sane = sane && event.parent == (open_.empty() ? kNoLoop : open_.back().loop);
+      sane = sane && event.position + detector_.reach_events() > detector_.position();
+      open_.push_back({event.loop, 0});
+      return;
+    }
+    sane = sane && event.level < open_.size() && open_[event.level].loop == event.loop;
+    if (!sane) return;
+    OpenLoop& loop = open_[event.level];
+    switch (event.kind) {
+      case LoopEventKind::kIteration:
+        sane =
+            sane && event.iteration == loop.iterations && event.level + 1u == open_.size();
+        ++loop.iterations;
+        ++iterations[event.loop];
+        break;
+      case LoopEventKind::kLeft:
+        sane =
+            sane && event.iteration == loop.iterations && event.level + 1u == open_.size();
+        open_.pop_back();
+        break;
+      case LoopEventKind::kNovel:
+        ++novel;
+        break;
+      default:
+        sane = false;
+    }
+  }
+
+  bool sane = true;
+  std::uint64_t novel = 0;
+  std::map<std::uint32_t, std::uint64_t> iterations;
+  std::map<std::uint32_t, std::uint32_t> visits;
+
+ private:
+  struct OpenLoop {
+    std::uint32_t loop;
+    std::uint64_t iterations;
+  };
+  const LoopDetector& detector_;
+  std::vector<OpenLoop> open_;
+};
+
+// By the headers of those around that came round, as the program counts.
+LoopCounts counts_of(const ActivationDetector& detector) {
+  LoopCounts counts;
+  for (std::uint32_t i = 0; i != detector.loops(); ++i)
+    counts[detector.headers(i)] = detector.loop(i).iterations;
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("loops of made-up programs are counted as they count themselves") {
+  std::uint64_t loops = 0;
+  for (std::uint64_t seed = 0; seed != 3000; ++seed) {
+    MadeUpProgram program(seed, {});
+    ActivationDetector detector(program);
+    Listener listener(detector);
+    program.run(2000, [&](std::uint32_t path) { detector.push(path, 0, listener); });
+    if (program.paths() >= ActivationDetector::kMostPaths) continue;
+    detector.finish(listener);
+    INFO("program " << seed);
+    REQUIRE(listener.sane);
+    REQUIRE(counts_of(detector) == program.counts());
+    loops += detector.loops();
+  }
+  CHECK(loops > 3000);
+}

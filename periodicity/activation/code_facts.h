@@ -1,0 +1,42 @@
+// What a detector of activations asks of the program: the call paths of its events, and how control can go in its code.
+//
+// Place in the flow: ARCHITECTURE.md, stage 4. An interface, so that the detector knows neither stacks nor machine code: the
+// tracer answers from both (tracer/runtime), tests from made-up programs.
+// Thread-safety: that of the detector. Ownership: spans are valid until the next call.
+// Cost: asked once for each pair of paths that follow each other; may take milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace refrain::periodicity {
+
+// A call in the code: its return address, or whatever else stands for it. Never 0.
+using Place = std::uint64_t;
+
+// One function on the stack.
+struct PathFrame {
+  Place place = 0;  // the call in it that has not returned
+  std::uint64_t base =
+      0;  // of the function's activation: where on the stack it lies; 0: not known
+};
+
+class CodeFacts {
+ public:
+  // The frames of a call path, outermost first; the last one is the event's own call. Empty: not known.
+  virtual std::span<const PathFrame> frames(std::uint32_t path) noexcept = 0;
+  // The loops of the code around a call, in its function, outermost first: numbers that are equal for equal loops.
+  virtual std::span<const std::uint64_t> loops(Place call) noexcept = 0;
+  // The function that a call lies in, as a number; 0: not known.
+  virtual std::uint64_t function(Place call) noexcept = 0;
+  // Whether, in one activation, the second call can come after the first without a jump back of the loops that are
+  // around both.
+  virtual bool forward(Place from, Place to) noexcept = 0;
+  // Whether the function of the first call can end with a jump to that of the second (a tail call).
+  virtual bool jumps(Place from, Place to) noexcept = 0;
+
+ protected:
+  ~CodeFacts() = default;
+};
+
+}  // namespace refrain::periodicity
