@@ -32,10 +32,20 @@ IndexEntry index_entry(const std::uint8_t* entries, std::uint64_t number) noexce
   return entry;
 }
 
+// The mapping that has the object's tables. A program whose segments have holes between them is several
+// objects to the C library, one a segment, and code and tables are in two of them.
+bool find_tables(const CodeObject& object, CodeObject& tables) noexcept {
+  tables = object;
+  if (object.index >= object.begin && object.index < object.end) return true;
+  return object.index != 0 && find_object(object.index, tables) &&
+         tables.index == object.index && object.index >= tables.begin &&
+         object.index < tables.end;
+}
+
 // Address of the FDE of the last function that begins at `address` or before. 0: none.
-std::uintptr_t search_index(const CodeObject& object, std::uintptr_t address) noexcept {
-  if (object.index < object.begin || object.index >= object.end) return 0;
-  TableCursor cursor(range(object.index, object.end));
+std::uintptr_t search_index(const CodeObject& object, const CodeObject& tables,
+                            std::uintptr_t address) noexcept {
+  TableCursor cursor(range(object.index, tables.end));
   if (cursor.byte() != 1) return 0;  // version
   const std::uint8_t frames_encoding = cursor.byte();
   const std::uint8_t count_encoding = cursor.byte();
@@ -57,10 +67,10 @@ std::uintptr_t search_index(const CodeObject& object, std::uintptr_t address) no
 }
 
 // What an entry of .eh_frame holds behind its length.
-bool entry_at(const CodeObject& object, std::uintptr_t address,
+bool entry_at(const CodeObject& tables, std::uintptr_t address,
               ByteRange& content) noexcept {
-  if (address < object.begin || address >= object.end) return false;
-  TableCursor cursor(range(address, object.end));
+  if (address < tables.begin || address >= tables.end) return false;
+  TableCursor cursor(range(address, tables.end));
   std::uint64_t bytes = cursor.fixed<std::uint32_t>();
   if (bytes == 0xffffffff) bytes = cursor.fixed<std::uint64_t>();
   content = cursor.block(bytes);
@@ -98,10 +108,10 @@ bool read_augmentation(TableCursor& cursor, const std::uint8_t* text, CommonPart
   return data.ok();
 }
 
-bool read_common(const CodeObject& object, std::uintptr_t address, CommonParts& parts,
+bool read_common(const CodeObject& tables, std::uintptr_t address, CommonParts& parts,
                  FrameProgram& program) noexcept {
   ByteRange content;
-  if (!entry_at(object, address, content)) return false;
+  if (!entry_at(tables, address, content)) return false;
   TableCursor cursor(content);
   if (cursor.fixed<std::uint32_t>() != 0) return false;  // a function's, not a common one
   const std::uint8_t version = cursor.byte();
@@ -151,14 +161,16 @@ bool find_object(std::uintptr_t address, CodeObject& object) noexcept {
 
 bool find_frame_program(const CodeObject& object, std::uintptr_t address,
                         FrameProgram& program) noexcept {
-  const std::uintptr_t entry = search_index(object, address);
+  CodeObject tables;
+  if (!find_tables(object, tables)) return false;
+  const std::uintptr_t entry = search_index(object, tables, address);
   ByteRange content;
-  if (entry == 0 || !entry_at(object, entry, content)) return false;
+  if (entry == 0 || !entry_at(tables, entry, content)) return false;
   TableCursor cursor(content);
   const std::uintptr_t here = cursor.address();
   const std::uint32_t distance = cursor.fixed<std::uint32_t>();
   CommonParts parts;
-  if (distance == 0 || !read_common(object, here - distance, parts, program)) return false;
+  if (distance == 0 || !read_common(tables, here - distance, parts, program)) return false;
   program.function_begin = cursor.encoded(parts.pointers);
   const std::uint64_t bytes = cursor.encoded(parts.pointers & 0x0f);
   if (parts.augmented) cursor.block();

@@ -6,7 +6,7 @@
 // Ownership: ranges point into the object's tables. They stay mapped while the function is on a
 // stack.
 // Errors: damaged tables, or tables of another form than linkers write: not found. Nothing is read
-// outside of the object's mapping.
+// outside of the object's mappings.
 // Cost: about 20 ns for the object; a binary search and the headers of two entries.
 // Source: Linux Standard Base, ".eh_frame" and ".eh_frame_hdr".
 #pragma once
@@ -18,7 +18,7 @@
 namespace refrain::sampler {
 
 struct CodeObject {
-  std::uintptr_t begin = 0;  // of its mapping
+  std::uintptr_t begin = 0;  // of its mapping, or of one of several with holes between them
   std::uintptr_t end = 0;
   std::uintptr_t index = 0;     // .eh_frame_hdr; 0: it has none
   std::uintptr_t identity = 0;  // differs from that of other objects at this address

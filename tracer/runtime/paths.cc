@@ -1,0 +1,221 @@
+#include "tracer/runtime/paths.h"
+
+#include <algorithm>
+
+#include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/code_address.h"
+
+namespace refrain::runtime {
+
+using sampler::CallWalk;
+
+Paths::Paths(Hidden hidden) : walk_(hidden) { drop_entries(); }
+
+std::span<const Paths::Frame> Paths::frames(std::uint32_t path,
+                                            unsigned variant) const noexcept {
+  const Row& row = rows_[path];
+  const unsigned which = row.moving || variant >= row.variants ? 0 : variant;
+  return {&frames_[row.frames[which]], row.count};
+}
+
+// Each word may be read once those before it are right: the rest may lie where nothing is mapped any more.
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) bool
+Paths::unchanged_in_order(const Word* word, unsigned count) noexcept {
+  using One = std::uint64_t __attribute__((may_alias));
+  for (const Word* const end = word + count; word != end; ++word) {
+    const auto* const at = reinterpret_cast<const One*>(word->address & ~Word::kBelow);
+    if (*at != word->word || ((word->address & Word::kBelow) != 0 && at[-1] != word->below))
+      return false;
+  }
+  return true;
+}
+
+std::uint16_t Paths::look_up(const Key& key) const noexcept {
+  for (const std::uint64_t by : {key.stack, key.frame}) {
+    std::size_t at = slot_of(key.site, by);
+    for (std::size_t probe = 0; probe != kProbes; ++probe, at = (at + 1) % kEntrySlots) {
+      if (entry_slots_[at] == 0) break;
+      const Entry& entry = entries_[entry_slots_[at]];
+      if (entry.key.is(key, entry) && unchanged(entry)) return entry_slots_[at];
+    }
+  }
+  return 0;
+}
+
+std::uint16_t Paths::look_up(const Key& key, const Row& row) const noexcept {
+  std::uint16_t number = row.entry;
+  while (number != 0 &&
+         (!entries_[number].key.is(key, entries_[number]) || !unchanged(entries_[number])))
+    number = entries_[number].next_of_row;
+  return number;
+}
+
+// It came after the latest one.
+void Paths::follow(std::uint16_t number) noexcept {
+  auto& next = last_->next;
+  const auto free = std::find(next.begin(), next.end(), 0);
+  (free != next.end() ? *free : next[last_->replaced++ % next.size()]) = number;
+  last_ = &entries_[number];
+  variant_ = last_->variant;
+}
+
+void Paths::drop_entries() noexcept {
+  for (std::size_t i = 0; i != used_entries_; ++i) entries_[i] = {};
+  if (used_entries_ != 0)
+    for (std::size_t i = 0; i != kEntrySlots; ++i) entry_slots_[i] = 0;
+  for (std::uint32_t row = 1; row <= used_rows_; ++row)
+    rows_[row].entries = 0, rows_[row].entry = 0;
+  used_entries_ = 1;
+  used_words_ = 0;
+  last_ = &entries_[0];
+  entries_[0].key.callee = ~std::uint64_t{0};
+  entries_[0].by_stack = entries_[0].by_frame = -1;
+}
+
+__attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
+                                                         std::uint64_t callee) noexcept {
+  const std::uint64_t unloads = unloads_.load(std::memory_order_relaxed);
+  if (unloads != unloads_seen_) {
+    const recorder::SlowPath slow_path;
+    unloads_seen_ = unloads;
+    drop_entries();
+    walk_.forget();
+  }
+  const Key key{reinterpret_cast<std::uint64_t>(site.returns_to),
+                reinterpret_cast<std::uint64_t>(site.stack),
+                reinterpret_cast<std::uint64_t>(site.frame), callee};
+  if (const std::uint16_t number = look_up(key); number != 0) {
+    follow(number);
+    return last_->path;
+  }
+  const recorder::KeepErrno keep_errno;
+  ++walks_;
+  const CallWalk::Found found = walk_.walk(site);
+  if (found.frames == 0) return 0;
+  std::reverse_copy(walk_.frames(), walk_.frames() + found.frames, found_.begin());
+  std::uint64_t hash = found.hash;
+  if (any_code_reused()) {
+    const recorder::SlowPath slow_path;
+    hash = 0;
+    for (unsigned i = found.frames; i-- != 0;) {
+      found_[i].place = code_address(found_[i].place);
+      hash = CallWalk::mixed(hash, found_[i].place);
+    }
+  }
+  const std::uint32_t path = row_of(found, hash, callee);
+  if (path == 0) return 0;
+  Row& row = rows_[path];
+  find_variant(row);
+  if (!found.certain) return path;
+  if (const std::uint16_t number = look_up(key, row); number != 0)
+    follow(number);
+  else if (row.entries < kEntriesOfRow)
+    add_entry(key, found, path);
+  return path;
+}
+
+std::uint32_t Paths::row_of(const CallWalk::Found& found, std::uint64_t hash,
+                            std::uint64_t callee) noexcept {
+  hash ^= callee * 0x94d049bb133111eb;
+  std::size_t at = (hash * 0x9e3779b97f4a7c15) >> 51;
+  for (; row_slots_[at] != 0; at = (at + 1) % kRowSlots) {
+    const Row& row = rows_[row_slots_[at]];
+    if (row.hash != hash || row.callee != callee || row.count != found.frames) continue;
+    const Frame* const frames = &frames_[row.frames[0]];
+    if (std::equal(frames, frames + row.count, found_.begin(),
+                   [](const Frame& a, const Frame& b) { return a.place == b.place; }))
+      return row_slots_[at];
+  }
+  const recorder::SlowPath slow_path;
+  if (used_rows_ == kMost) return 0;
+  Row& row = rows_[used_rows_ + 1];
+  row = {.hash = hash,
+         .callee = callee,
+         .frames = {},
+         .count = static_cast<std::uint8_t>(found.frames),
+         .variants = 0,
+         .entries = 0,
+         .moving = false,
+         .entry = 0};
+  if (!keep_frames(found.frames, row.frames[0])) return 0;
+  row.variants = 1;
+  row_slots_[at] = static_cast<std::uint16_t>(++used_rows_);
+  return used_rows_;
+}
+
+bool Paths::keep_frames(unsigned count, std::uint32_t& first) noexcept {
+  if (kFrames - used_frames_ < count) return false;
+  first = used_frames_;
+  std::copy_n(found_.begin(), count, &frames_[first]);
+  used_frames_ += count;
+  return true;
+}
+
+// The one with the bases that were found, or a new one. Those that do not fit the path's any more become 0.
+void Paths::find_variant(Row& row) noexcept {
+  const auto same = [&row](const Frame& known, const Frame& found) {
+    return known.base == found.base || (row.moving && known.base == 0);
+  };
+  for (variant_ = 0; variant_ != row.variants; ++variant_) {
+    const Frame* const frames = &frames_[row.frames[variant_]];
+    if (std::equal(frames, frames + row.count, found_.begin(), same)) return;
+  }
+  const recorder::SlowPath slow_path;
+  if (!row.moving && row.variants < kVariants &&
+      keep_frames(row.count, row.frames[row.variants])) {
+    ++row.variants;
+    return;
+  }
+  Frame* const kept = &frames_[row.frames[0]];
+  const auto merge = [&](const Frame* other) {
+    for (unsigned i = 0; i != row.count; ++i)
+      if (kept[i].base != other[i].base) kept[i].base = 0;
+  };
+  for (unsigned i = 1; i < row.variants; ++i) merge(&frames_[row.frames[i]]);
+  merge(found_.data());
+  row.moving = true;
+  row.variants = 1;
+  variant_ = 0;
+}
+
+void Paths::add_entry(const Key& key, const CallWalk::Found& found,
+                      std::uint32_t path) noexcept {
+  const recorder::SlowPath slow_path;
+  if (used_entries_ == kEntries || kWords - used_words_ < found.words) drop_entries();
+  Entry& entry = entries_[used_entries_];
+  entry = {.key = key,
+           .path = path,
+           .words = used_words_,
+           .next = {},
+           .count = static_cast<std::uint8_t>(found.words),
+           .pairs = 0,
+           .by_stack = static_cast<std::int8_t>(found.by_stack ? -1 : 0),
+           .by_frame = static_cast<std::int8_t>(found.by_frame ? -1 : 0),
+           .own_stack = found.own_stack,
+           .variant = static_cast<std::uint8_t>(variant_),
+           .replaced = 0,
+           .next_of_row = rows_[path].entry};
+  Word* const words = &words_[used_words_];
+  std::copy_n(walk_.words(), found.words, words);
+  if (found.own_stack) {
+    Word* const singles = std::partition(words, words + found.words, [](const Word& word) {
+      return (word.address & Word::kBelow) != 0;
+    });
+    entry.pairs = static_cast<std::uint8_t>(singles - words);
+    std::for_each(words, singles, [](Word& word) { word.address &= ~Word::kBelow; });
+  }
+  used_words_ += found.words;
+  ++rows_[path].entries;
+  const auto number = static_cast<std::uint16_t>(used_entries_++);
+  rows_[path].entry = number;
+  const std::size_t first = slot_of(key.site, found.by_stack ? key.stack : key.frame);
+  std::size_t at = first;
+  for (std::size_t probe = 0; probe != kProbes && entry_slots_[at] != 0; ++probe)
+    at = (at + 1) % kEntrySlots;
+  // Where all are taken, some other one has to be found by what comes before it, or walked to.
+  if (at == (first + kProbes) % kEntrySlots) at = (first + number % kProbes) % kEntrySlots;
+  entry_slots_[at] = number;
+  follow(number);
+}
+
+}  // namespace refrain::runtime

@@ -1,0 +1,248 @@
+#include "tracer/sampler/call_walk.h"
+
+#include <unwind.h>
+
+#include <algorithm>
+
+#include "tracer/recorder/slow_path.h"
+#include "tracer/sampler/frame_expression.h"
+#include "tracer/sampler/frame_rules.h"
+#include "tracer/sampler/unwind_lookup.h"
+
+namespace refrain::sampler {
+namespace {
+
+constexpr std::uint64_t kWalkedBytes = sizeof(std::uint64_t);
+
+// Its rows of return addresses are what all others have to agree with.
+struct LibgccWalk {
+  std::uint64_t site;
+  std::uint64_t stack;
+  unsigned count = 0;
+  std::uint64_t places[CallWalk::kMostFrames + 1];
+  std::uint64_t stacks[CallWalk::kMostFrames + 1];
+
+  static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
+    auto& walk = *static_cast<LibgccWalk*>(data);
+    const std::uint64_t place = _Unwind_GetIP(context);
+    const std::uint64_t stack = _Unwind_GetCFA(context);
+    // Our own frames. These are on the call's stack.
+    if (walk.count == 0 && (place != walk.site || stack != walk.stack))
+      return place == 0 || stack > walk.stack ? _URC_END_OF_STACK : _URC_NO_REASON;
+    if (place == 0) return _URC_END_OF_STACK;
+    walk.places[walk.count] = place;
+    walk.stacks[walk.count] = stack;
+    return ++walk.count == CallWalk::kMostFrames + 1 ? _URC_END_OF_STACK : _URC_NO_REASON;
+  }
+};
+
+std::uint64_t code_of(std::uint64_t word) noexcept {
+#if defined(__x86_64__)
+  return word;
+#else
+  return unsigned_address(word);
+#endif
+}
+
+bool is_near(std::int64_t offset) noexcept {
+  return offset == static_cast<std::int32_t>(offset);
+}
+
+}  // namespace
+
+CallWalk::Rule CallWalk::made(std::uint64_t place) noexcept {
+  Rule rule{.place = place, .form = Form::kNoTables};
+  CodeObject object;
+  FrameProgram program;
+  FrameRules rules;
+  // A call may be the last instruction of its function.
+  const std::uint64_t call = place - 1;
+  if (!find_object(call, object) || !find_frame_program(object, call, program)) return rule;
+  rule.form = Form::kHard;
+  if (!find_rules(program, call, rules) || rules.signal_frame) return rule;
+  const RegisterRule returns = rules.registers[kReturnAddress];
+  if (returns.kind() == RuleKind::kUndefined) {
+    rule.form = Form::kOutermost;
+    return rule;
+  }
+  if (returns.kind() != RuleKind::kAtCfa || !is_near(returns.operand()) ||
+      rules.registers[kStackPointer].kind() != RuleKind::kSame)
+    return rule;
+  rule.returns = static_cast<std::int32_t>(returns.operand());
+
+  SimpleExpression cfa{static_cast<std::uint8_t>(rules.cfa_register), rules.cfa_offset,
+                       false};
+  if (rules.cfa_expression == nullptr
+          ? rules.cfa_register >= kRegisters
+          : !is_simple(expression_at(rules.cfa_expression), cfa))
+    return rule;
+  if (!is_near(cfa.offset) ||
+      (cfa.base != kFramePointer && (cfa.base != kStackPointer || cfa.in_memory)))
+    return rule;
+  rule.cfa = static_cast<std::int32_t>(cfa.offset);
+
+  const RegisterRule frame = rules.registers[kFramePointer];
+  std::int64_t saved = frame.operand();
+  rule.keeps = Keeps::kLost;
+  if (frame.kind() == RuleKind::kSame) {
+    rule.keeps = Keeps::kFrame;
+  } else if (frame.kind() == RuleKind::kAtCfa && is_near(saved)) {
+    rule.keeps = Keeps::kAtCfa;
+  } else if (frame.kind() == RuleKind::kAtExpression) {
+    SimpleExpression at;
+    if (is_simple(expression_at(reinterpret_cast<const std::uint8_t*>(saved)), at) &&
+        at.base == kFramePointer && !at.in_memory && is_near(at.offset)) {
+      rule.keeps = Keeps::kAtFrame;
+      saved = at.offset;
+    }
+  }
+  rule.saved = static_cast<std::int32_t>(saved);
+  rule.form = cfa.in_memory               ? Form::kInMemory
+              : cfa.base == kFramePointer ? Form::kFrame
+                                          : Form::kStack;
+  return rule;
+}
+
+// `at`: the free slot where it was looked for. Handlers may jump out of this: the place is written last.
+__attribute__((noinline)) const CallWalk::Rule& CallWalk::make(std::uint64_t place,
+                                                               std::size_t at) noexcept {
+  const recorder::SlowPath slow_path;
+  if (rules_used_ >= kRules / 2) {
+    forget();
+    at = place * 0x9e3779b97f4a7c15 >> 52;
+  }
+  Rule rule = made(place);
+  rule.hidden = hidden_ != nullptr && hidden_(place);
+  ++rules_used_;
+  return rules_[at] = rule;
+}
+
+void CallWalk::forget() noexcept {
+  for (Rule& rule : rules_) rule = {};
+  rules_used_ = 0;
+}
+
+// `all`: frames, with those that are hidden.
+CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& found,
+                                 unsigned& all) noexcept {
+  std::uint64_t place = reinterpret_cast<std::uint64_t>(site.returns_to);
+  std::uint64_t stack = reinterpret_cast<std::uint64_t>(site.stack);
+  std::uint64_t frame = reinterpret_cast<std::uint64_t>(site.frame);
+  bool frame_known = true;
+  bool frame_counts = false;    // what it depends on is among the words
+  std::uint64_t frame_at = 0;   // where it was read; 0: the register
+  Word* frame_above = nullptr;  // the return address of the function that saved it
+  Word* word = words_;
+  found.by_stack = false;
+  for (all = 0; all != kMostFrames;) {
+    const Rule& rule = rule_of(place);
+    Frame& here = frames_[found.frames];
+    if (all == 0 || !rule.hidden) {
+      here = {place, 0};
+      ++found.frames;
+      found.hash = mixed(found.hash, place);
+    }
+    ++all;
+    std::uint64_t cfa = 0;
+    if (rule.form == Form::kStack) [[likely]] {
+      cfa = stack + static_cast<std::uint64_t>(std::int64_t{rule.cfa});
+      found.by_stack |= all == 1;
+    } else if (rule.form <= Form::kInMemory) {
+      if (!frame_known) return End::kHard;
+      if (!frame_counts) {
+        frame_counts = true;
+        if (frame_at == 0) {
+          found.by_frame = true;
+        } else if (frame_above != nullptr &&
+                   frame_above->address == frame_at + kWalkedBytes) {
+          frame_above->address |= Word::kBelow;
+          frame_above->below = frame;
+        } else {
+          *word++ = {frame_at, 0, frame};
+        }
+      }
+      cfa = frame + static_cast<std::uint64_t>(std::int64_t{rule.cfa});
+      if (rule.form == Form::kInMemory) {
+        const std::uint64_t at = cfa;
+        if (at % kWalkedBytes != 0 || !memory.read(at, cfa)) return End::kHard;
+        *word++ = {at, 0, cfa};
+      }
+    } else {
+      found.by_stack |= all == 1;
+      found.words = static_cast<unsigned>(word - words_);
+      return rule.form == Form::kOutermost  ? End::kWhole
+             : rule.form == Form::kNoTables ? End::kNoTables
+                                            : End::kHard;
+    }
+    const std::uint64_t slot = cfa + static_cast<std::uint64_t>(std::int64_t{rule.returns});
+    std::uint64_t caller = 0;
+    if (cfa <= stack || slot < stack || slot % kWalkedBytes != 0 ||
+        !memory.read(slot, caller))
+      return End::kHard;
+    Word* const returns = word;
+    *word++ = {slot, 0, caller};
+    if (rule.keeps != Keeps::kFrame) {
+      frame_at = (rule.keeps == Keeps::kAtCfa ? cfa : frame) +
+                 static_cast<std::uint64_t>(std::int64_t{rule.saved});
+      frame_known = rule.keeps != Keeps::kLost &&
+                    (rule.keeps == Keeps::kAtCfa || frame_counts) &&
+                    frame_at % kWalkedBytes == 0 && memory.read(frame_at, frame);
+      frame_counts = false;
+      frame_above = returns;
+    }
+    place = code_of(caller);
+    if (place == 0) break;
+    if (all == 1 || !rule.hidden) here.base = cfa - kWalkedBytes;
+    stack = cfa;
+  }
+  found.words = static_cast<unsigned>(word - words_);
+  return End::kWhole;
+}
+
+// `all`: what the rules found until tables ended; 0: they could not tell.
+__attribute__((noinline)) void CallWalk::by_libgcc(CallSite site, Found& found,
+                                                   unsigned all) noexcept {
+  const recorder::SlowPath slow_path;
+  ++unwinds_;
+  LibgccWalk walk{.site = reinterpret_cast<std::uint64_t>(site.returns_to),
+                  .stack = reinterpret_cast<std::uint64_t>(site.stack),
+                  .places = {},
+                  .stacks = {}};
+  _Unwind_Backtrace(LibgccWalk::visit, &walk);
+  if (walk.count != 0 && walk.count == all) {
+    found.certain = true;
+    return;
+  }
+  found = {};
+  const unsigned count = std::min(walk.count, kMostFrames);
+  for (unsigned i = 0; i != count; ++i) {
+    if (i != 0 && rule_of(walk.places[i]).hidden) continue;
+    const std::uint64_t base = i + 1 == walk.count ? 0 : walk.stacks[i + 1] - kWalkedBytes;
+    frames_[found.frames++] = {walk.places[i], base};
+    found.hash = mixed(found.hash, walk.places[i]);
+  }
+}
+
+CallWalk::Found CallWalk::walk(CallSite site) noexcept {
+  if (!bounds_known_) [[unlikely]] {
+    const recorder::SlowPath slow_path;
+    bounds_ = bounds_of_this_thread();
+    bounds_known_ = true;
+  }
+  const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
+  StackMemory memory(bounds_, stack,
+                     reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  Found found;
+  unsigned all = 0;
+  const End end = by_rules(site, memory, found, all);
+  if (end == End::kWhole) [[likely]]
+    found.certain = true;
+  else
+    by_libgcc(site, found, end == End::kNoTables ? all : 0);
+  found.own_stack = found.certain;
+  for (unsigned i = 0; found.own_stack && i != found.words; ++i)
+    found.own_stack = memory.on_stack(words_[i].address & ~Word::kBelow);
+  return found;
+}
+
+}  // namespace refrain::sampler

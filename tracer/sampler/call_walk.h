@@ -1,0 +1,127 @@
+// The callers of a call of the traced program, and the words of its stack that tell whether a later call has
+// the same ones.
+//
+// Place in the flow: under tracer/runtime/paths.h. From the call's return address, stack pointer and frame pointer on
+// by the unwind tables, as stack_walk.h does from a signal. A rule is made once for each return address.
+//
+// Which words: all return addresses, and all words from which a frame pointer was taken that a frame
+// further out is found by. Whoever comes with the same return address, the same stack pointer and frame pointer
+// (only those that by_stack and by_frame name), and finds all words as they were, has the same callers: by induction from
+// the inside, each frame is found at the same place. Nothing can be there by chance, as in Callers, and
+// in this order each word may be read once those before it are right.
+//
+// Where a rule needs more (other registers, frames of signals), and where tables end, libgcc walks
+// (_Unwind_Backtrace(), which knows code that was registered with it): `certain` is false, and words tell nothing.
+//
+// Thread-safety: one thread; not in its signal handlers. No allocation, no lock but in the first walk and in libgcc.
+// Ownership: fixed memory, about 200 KiB. What walk() found is valid until the next one.
+// Cost: 5 ns a frame whose rule is known; a new rule 0.5 us; libgcc some microseconds. On stacks other than
+// the thread's own 0.2 us more for each 512 bytes (stack_memory.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tracer/sampler/stack_memory.h"
+
+namespace refrain::sampler {
+
+struct CallSite {
+  const void* returns_to;
+  const void* stack;  // stack pointer after the return
+  const void*
+      frame;  // frame pointer register of the function that calls; may be anything there
+};
+
+class CallWalk {
+ public:
+  static constexpr unsigned kMostFrames = 64;
+  using Hidden = bool (*)(std::uint64_t place);
+
+  struct Frame {
+    std::uint64_t place = 0;  // return address into the function
+    std::uint64_t base =
+        0;  // just below its canonical frame address; 0: nothing is known further out
+    bool operator==(const Frame&) const = default;
+  };
+  struct Word {
+    static constexpr std::uint64_t kBelow =
+        1;  // in `address`: the word below it counts, too
+    std::uint64_t address;
+    std::uint64_t below;
+    std::uint64_t word;
+  };
+  struct Found {
+    unsigned frames =
+        0;  // in frames(), the call's first, without hidden ones; 0: cannot be walked
+    unsigned words = 0;
+    std::uint64_t hash = 0;  // of the places
+    bool certain = false;
+    bool by_stack = true;
+    bool by_frame = false;
+    bool own_stack = false;  // of the thread
+  };
+
+  // `hidden`: whose frames are left out (null: none); asked once for each place.
+  explicit CallWalk(Hidden hidden = nullptr) noexcept : hidden_(hidden) {}
+
+  Found walk(CallSite site) noexcept;
+  const Frame* frames() const noexcept { return frames_; }
+  const Word* words() const noexcept { return words_; }
+
+  // As Found::hash.
+  static std::uint64_t mixed(std::uint64_t hash, std::uint64_t place) noexcept {
+    return (hash << 9 | hash >> 55) + place * 0x9e3779b97f4a7c15;
+  }
+
+  // Code was unloaded: rules may be wrong.
+  void forget() noexcept;
+  // How often libgcc walked.
+  std::uint64_t unwinds() const noexcept { return unwinds_; }
+
+ private:
+  enum class Form : std::uint8_t {
+    kStack,     // the canonical frame address is an offset from the stack pointer,
+    kFrame,     // from the frame pointer,
+    kInMemory,  // or in memory there (functions that align their stack)
+    kOutermost,
+    kNoTables,
+    kHard,
+  };
+  enum class Keeps : std::uint8_t { kFrame, kAtCfa, kAtFrame, kLost };  // the frame pointer
+  struct Rule {
+    std::uint64_t place = 0;
+    std::int32_t cfa = 0;
+    std::int32_t returns = 0;  // where the return address is, from there
+    std::int32_t saved = 0;    // where the frame pointer is
+    Form form = Form::kHard;
+    Keeps keeps = Keeps::kFrame;
+    bool hidden = false;
+  };
+  enum class End : std::uint8_t { kWhole, kNoTables, kHard };
+  static constexpr std::size_t kRules = 4096;
+
+  const Rule& rule_of(std::uint64_t place) noexcept {
+    std::size_t at = place * 0x9e3779b97f4a7c15 >> 52;
+    while (rules_[at].place != place) {
+      if (rules_[at].place == 0) return make(place, at);
+      at = (at + 1) % kRules;
+    }
+    return rules_[at];
+  }
+  const Rule& make(std::uint64_t place, std::size_t at) noexcept;
+  static Rule made(std::uint64_t place) noexcept;
+  End by_rules(CallSite site, StackMemory& memory, Found& found, unsigned& all) noexcept;
+  void by_libgcc(CallSite site, Found& found, unsigned all) noexcept;
+
+  const Hidden hidden_;
+  StackBounds bounds_{};
+  bool bounds_known_ = false;
+  std::uint64_t unwinds_ = 0;
+  std::size_t rules_used_ = 0;
+  Rule rules_[kRules]{};
+  Frame frames_[kMostFrames];
+  Word words_[2 * kMostFrames + kMostFrames];
+};
+
+}  // namespace refrain::sampler
