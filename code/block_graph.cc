@@ -34,12 +34,14 @@ class FlowReader::Builder {
     do {
       follow();
     } while (read_tables() || guess());
+    if (code_.all.size() > reader_.most_instructions_) return {};
     connect_tables();
     drop_ends_of_calls();
     make_blocks(
         code_, function_.begin,
         [this](std::uint64_t callee) { return reader_.comes_back(callee, depth_); }, out_);
     count_undecoded();
+    note_calls();
     return std::move(out_);
   }
 
@@ -76,31 +78,23 @@ class FlowReader::Builder {
     constexpr std::size_t kMostParts = 8;
     const FunctionRange* const other = reader_.image_.function_at(address);
     if (other == nullptr || code_.parts.size() == kMostParts) return nullptr;
+    if (other->name.empty() && reader_.slot_of_stub(address)) return nullptr;
     const bool named = !other->name.empty() && !function_.name.empty() &&
                        other->name.starts_with(function_.name) &&
                        other->name.substr(function_.name.size()).starts_with(".cold");
-    if (!named && (!other->name.empty() || !jumps_back(*other))) return nullptr;
+    if (!named && !jumps_back(*other)) return nullptr;
     add_part(*other);
     return &code_.parts.back();
   }
 
-  // Whether a function without a name jumps into the midst of this one: then it is a part of it.
+  // Whether a function without a name jumps into the midst of this one, or handles its exceptions: then it is a
+  // part of it.
   bool jumps_back(const FunctionRange& other) {
     const auto [known, is_new] = foreign_.try_emplace(other.begin, false);
-    if (!is_new || other.end - other.begin > kMostCalleeBytes) return known->second;
-    const auto bytes = reader_.image_.bytes(other.begin);
-    std::uint64_t at = 0;
-    while (at < other.end - other.begin && at < bytes.size()) {
-      const Instruction one = reader_.disassembler_.decode(bytes.subspan(at));
-      if (one.bytes == 0) break;
-      const std::uint64_t target =
-          other.begin + at + static_cast<std::uint64_t>(one.target);
-      const bool jumps = one.flow == Flow::kJump || one.flow == Flow::kBranch;
-      if (jumps && target != function_.begin && code_.part_at(target) != nullptr)
-        return known->second = true;
-      at += one.bytes;
-    }
-    return false;
+    if (!is_new || !other.name.empty()) return known->second;
+    for (const std::uint64_t target : reader_.jumps_out_of(other))
+      known->second |= target != function_.begin && code_.part_at(target) != nullptr;
+    return known->second;
   }
 
   void follow() {
@@ -134,6 +128,7 @@ class FlowReader::Builder {
         if (before != kNone) code_.leaders.push_back(part->numbers[offset]);
         return;
       }
+      if (code_.all.size() > reader_.most_instructions_) return;
       const Instruction one = reader_.disassembler_.decode(part->bytes.subspan(offset));
       if (one.bytes == 0) {
         undecoded_.push_back(before != kNone ? before : from);
@@ -153,6 +148,7 @@ class FlowReader::Builder {
   bool goes_on(std::uint32_t number, const Part& part) {
     const std::uint64_t at = code_.all[number].address;
     const Instruction one = code_.all[number].instruction;
+    std::string_view name;
     switch (one.flow) {
       case Flow::kNext:
         return true;
@@ -163,10 +159,10 @@ class FlowReader::Builder {
         return false;
       case Flow::kCall:
         for (const HandlerEntry& entry : part.handlers)
-          if (at >= entry.begin && at < entry.end &&
-              code_.part_at(entry.handler) != nullptr)
-            todo_.push_back({entry.handler, number});
-        code_.all[number].ends = reader_.known_not_to_return(one, at);
+          if (at >= entry.begin && at < entry.end) add_handler(entry.handler, number);
+        name = reader_.name_of_callee(one, at);
+        code_.all[number].ends = never_returns(name);
+        code_.all[number].again = returns_again(name);
         return !code_.all[number].ends;
       case Flow::kJump:
       case Flow::kBranch:
@@ -174,6 +170,16 @@ class FlowReader::Builder {
         return one.flow == Flow::kBranch;
     }
     return false;
+  }
+
+  // Handlers are often moved away; who is entered by an exception of the function is a part of it.
+  void add_handler(std::uint64_t handler, std::uint32_t call) {
+    if (code_.part_at(handler) == nullptr) {
+      const FunctionRange* const other = reader_.image_.function_at(handler);
+      if (other == nullptr) return;
+      foreign_[other->begin] = true;
+    }
+    todo_.push_back({handler, call});
   }
 
   // The instructions before one, in their order.
@@ -343,6 +349,29 @@ class FlowReader::Builder {
     }
   }
 
+  void note_calls() {
+    for (const Decoded& one : code_.all) {
+      const std::uint64_t after = one.address + one.instruction.bytes;
+      if (one.instruction.flow == Flow::kCall) out_.calls.push_back(after);
+      if (one.again) out_.returns_again.push_back(after);
+      if (one.instruction.flow == Flow::kUnknown && !one.settled)
+        out_.leaving.push_back(
+            {one.address,
+             one.instruction.through_slot
+                 ? one.address + static_cast<std::uint64_t>(one.instruction.slot)
+                 : 0,
+             one.instruction.through_slot});
+    }
+    std::sort(out_.calls.begin(), out_.calls.end());
+    for (const std::uint32_t from : code_.leaving) {
+      const Decoded& one = code_.all[from];
+      if (one.instruction.flow == Flow::kCall) continue;
+      out_.leaving.push_back(
+          {one.address, one.address + static_cast<std::uint64_t>(one.instruction.target),
+           false});
+    }
+  }
+
   // What cannot be reached after all does not count.
   void count_undecoded() {
     if (undecoded_.empty()) return;
@@ -377,20 +406,35 @@ BlockGraph FlowReader::read(const FunctionRange& function, unsigned depth) {
   return Builder(*this, function, depth).build();
 }
 
-bool FlowReader::known_not_to_return(const Instruction& call, std::uint64_t at) {
-  if (call.through_slot)
-    return never_returns(image_.imported(at + static_cast<std::uint64_t>(call.slot)));
-  if (!call.direct) return false;
+std::string_view FlowReader::name_of_callee(const Instruction& call, std::uint64_t at) {
+  if (call.through_slot) return image_.imported(at + static_cast<std::uint64_t>(call.slot));
+  if (!call.direct) return {};
   const std::uint64_t callee = at + static_cast<std::uint64_t>(call.target);
   const FunctionRange* const function = image_.function_at(callee);
   if (function != nullptr && function->begin == callee && !function->name.empty())
-    return never_returns(function->name);
+    return function->name;
   const auto slot = slot_of_stub(callee);
-  return slot && never_returns(image_.imported(*slot));
+  return slot ? image_.imported(*slot) : std::string_view();
 }
 
-// The slot that the linker's stub at an address jumps through, after at most two other
-// instructions.
+std::span<const std::uint64_t> FlowReader::jumps_out_of(const FunctionRange& range) {
+  const auto [known, is_new] = jumps_out_.try_emplace(range.begin);
+  std::vector<std::uint64_t>& out = known->second;
+  if (!is_new || range.end - range.begin > kMostCalleeBytes) return out;
+  const auto bytes = image_.bytes(range.begin);
+  std::uint64_t at = 0;
+  while (at < range.end - range.begin && at < bytes.size()) {
+    const Instruction one = disassembler_.decode(bytes.subspan(at));
+    if (one.bytes == 0) break;
+    const std::uint64_t target = range.begin + at + static_cast<std::uint64_t>(one.target);
+    const bool jumps = one.flow == Flow::kJump || one.flow == Flow::kBranch;
+    if (jumps && (target < range.begin || target >= range.end)) out.push_back(target);
+    at += one.bytes;
+  }
+  return out;
+}
+
+// After at most two other instructions.
 std::optional<std::uint64_t> FlowReader::slot_of_stub(std::uint64_t address) {
   if (disassembler_.is_aarch64()) return aarch64_stub_slot(image_.bytes(address), address);
   for (int i = 0; i < 3; ++i) {
@@ -407,7 +451,7 @@ std::optional<std::uint64_t> FlowReader::slot_of_stub(std::uint64_t address) {
 bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
   Instruction call;
   call.direct = true;
-  if (known_not_to_return(call, callee)) return false;
+  if (never_returns(name_of_callee(call, callee))) return false;
   const FunctionRange* function = image_.function_at(callee);
   if (function == nullptr || function->begin != callee) {
     // Perhaps a stub for a function of the same file.

@@ -10,6 +10,7 @@
 // nothing follows. Where the target of a jump through a register is not known, and there are
 // instructions that nothing leads to, it is taken to go there: `guessed`.
 // Thread-safety: none; one user at a time. Ownership: plain values.
+// setjmp() returns again where somebody jumps; that is no edge here (call_flow.h adds them).
 // Errors: `whole` is false where bytes are no instructions or jumps were guessed.
 // Cost: a microsecond an instruction; functions that are called are looked into where it
 // matters whether they return, each once.
@@ -17,12 +18,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "code/code_image.h"
 #include "code/disassembler.h"
 #include "code/dominators.h"
-#include "code/elf_image.h"
 
 namespace refrain::code {
 
@@ -36,12 +39,22 @@ struct Block {
   std::uint32_t count = 0;  // of its instructions
 };
 
+// A jump that leaves the function.
+struct LeavingJump {
+  std::uint64_t address = 0;
+  std::uint64_t target = 0;   // 0: not known; or of a `slot`
+  bool through_slot = false;  // `target` is where a word is that holds the address
+};
+
 struct BlockGraph {
   std::vector<Block> blocks;                // by address; instructions of two may overlap
   std::vector<std::uint64_t> instructions;  // where they begin, block by block
   Digraph next;
   Node entry = kNoNode;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;  // [begin, end) of its code
+  std::vector<std::uint64_t> calls;                            // return addresses, sorted
+  std::vector<std::uint64_t> returns_again;                    // those of setjmp()
+  std::vector<LeavingJump> leaving;
   std::uint32_t tables = 0;     // jumps through tables that were read
   std::uint32_t guessed = 0;    // jumps whose targets were guessed
   std::uint32_t undecoded = 0;  // places where the bytes are no instructions
@@ -53,22 +66,29 @@ struct BlockGraph {
 
 class FlowReader {
  public:
-  FlowReader(ElfImage& image, const Disassembler& disassembler)
-      : image_(image), disassembler_(disassembler) {}
+  FlowReader(CodeImage& image, const Disassembler& disassembler,
+             std::size_t most_instructions = ~std::size_t{0})
+      : image_(image), disassembler_(disassembler), most_instructions_(most_instructions) {}
 
-  // Empty if it is longer than 4 MiB.
+  // Empty if it is longer than 4 MiB, or than `most_instructions`.
   BlockGraph read(const FunctionRange& function) { return read(function, 0); }
+  // Where direct jumps of a range lead to, out of it; looked for once. Empty if it is longer than 16 KiB.
+  std::span<const std::uint64_t> jumps_out_of(const FunctionRange& range);
+  // The slot that the linker's stub at an address jumps through.
+  std::optional<std::uint64_t> slot_of_stub(std::uint64_t address);
 
  private:
   class Builder;
   BlockGraph read(const FunctionRange& function, unsigned depth);
   // Whether a call of the function at an address, or through a slot, comes back.
   bool comes_back(std::uint64_t callee, unsigned depth);
-  std::optional<std::uint64_t> slot_of_stub(std::uint64_t address);
-  bool known_not_to_return(const Instruction& call, std::uint64_t at);
+  // Empty: not known.
+  std::string_view name_of_callee(const Instruction& call, std::uint64_t at);
 
-  ElfImage& image_;
+  CodeImage& image_;
   const Disassembler& disassembler_;
+  const std::size_t most_instructions_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> jumps_out_;
   std::unordered_map<std::uint64_t, bool> comes_back_;
 };
 

@@ -20,27 +20,19 @@
 #include <string_view>
 #include <vector>
 
-#include "code/unwind_table.h"
+#include "code/code_image.h"
 
 struct Elf;
 
 namespace refrain::code {
 
-struct FunctionRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::string_view name;  // of the linker; empty: not known
-};
-
-class ElfImage {
+class ElfImage final : public CodeImage {
  public:
   // Null if the file cannot be read, or is for another processor.
   static std::unique_ptr<ElfImage> open(const std::string& path);
   // `file` must live as long as the image.
   static std::unique_ptr<ElfImage> from_memory(std::span<std::uint8_t> file);
-  ~ElfImage();
-  ElfImage(const ElfImage&) = delete;
-  ElfImage& operator=(const ElfImage&) = delete;
+  ~ElfImage() override;
 
   // The processor that it is for: EM_X86_64 or EM_AARCH64.
   std::uint16_t machine() const noexcept { return machine_; }
@@ -48,20 +40,15 @@ class ElfImage {
   // Symbols of a file with debug information of the same program, which must live as long.
   void add_symbols(Elf* elf);
 
-  // The bytes from an address to the end of what the file has there.
-  std::span<const std::uint8_t> bytes(std::uint64_t address) const;
-  bool executable(std::uint64_t address) const;
+  std::span<const std::uint8_t> bytes(std::uint64_t address) const override;
+  bool executable(std::uint64_t address) const override;
   std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
 
-  const FunctionRange* function_at(std::uint64_t address) const;
+  const FunctionRange* function_at(std::uint64_t address) const override;
   std::span<const FunctionRange> functions() const { return functions_; }
-  // Where exceptions of the code at an address are caught.
-  std::vector<HandlerEntry> handlers(std::uint64_t address) const;
-
-  // The address in a word of the program's data, as the loader leaves it.
-  std::optional<std::uint64_t> word(std::uint64_t address);
-  // The name of what the loader puts into a word; empty: none.
-  std::string_view imported(std::uint64_t address);
+  std::vector<HandlerEntry> handlers(std::uint64_t address) const override;
+  std::optional<std::uint64_t> word(std::uint64_t address) override;
+  std::string_view imported(std::uint64_t address) override;
 
  private:
   struct Segment {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "code/block_graph.h"
+#include "code/code_image.h"
 #include "code/disassembler.h"
-#include "code/elf_image.h"
 
 namespace refrain::code {
 
@@ -26,6 +26,7 @@ struct FollowedCode {
     std::uint32_t before = kNone;  // the instruction that runs into it
     std::uint32_t jumper = kNone;  // the first one that jumps to it
     bool ends = false;             // a call that does not come back
+    bool again = false;            // a call that may return several times
     bool settled = false;          // a jump through a register whose targets are known
 
     // Whether control goes to the instruction after it.

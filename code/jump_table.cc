@@ -30,7 +30,7 @@ class Follower {
  public:
   using Kind = Value::Kind;
 
-  Follower(const ElfImage& image, const KnownRegisters& known) : image_(image) {
+  Follower(const CodeImage& image, const KnownRegisters& known) : image_(image) {
     for (std::size_t i = 0; i < known.size(); ++i) values_[i].origin = i + 1;
     for (std::size_t i = 0; i < known.size(); ++i)
       if (known[i]) values_[i] = {.kind = Kind::kConstant, .constant = *known[i]};
@@ -218,7 +218,7 @@ class Follower {
     return one;
   }
 
-  const ElfImage& image_;
+  const CodeImage& image_;
   std::array<Value, 16> values_{};
   Value target_;
   std::optional<std::int64_t> compared_;
@@ -230,7 +230,8 @@ class Follower {
 }  // namespace
 
 std::optional<JumpTable> find_jump_table(const Disassembler& disassembler,
-                                         const ElfImage& image, std::span<const Step> steps,
+                                         const CodeImage& image,
+                                         std::span<const Step> steps,
                                          const KnownRegisters& known) {
   Follower follower(image, known);
   for (const Step& step : steps)
@@ -239,7 +240,7 @@ std::optional<JumpTable> find_jump_table(const Disassembler& disassembler,
 }
 
 std::vector<TableEntry> read_jump_table(
-    ElfImage& image, const JumpTable& table,
+    CodeImage& image, const JumpTable& table,
     const std::function<bool(std::uint64_t target)>& accept) {
   std::vector<TableEntry> out;
   const std::uint32_t most = std::min(table.entries.value_or(kMostUnbounded), kMostEntries);

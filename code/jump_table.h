@@ -20,8 +20,8 @@
 #include <span>
 #include <vector>
 
+#include "code/code_image.h"
 #include "code/disassembler.h"
-#include "code/elf_image.h"
 
 namespace refrain::code {
 
@@ -48,7 +48,8 @@ using KnownRegisters = std::array<std::optional<std::uint64_t>, 16>;
 
 // `known`: what registers hold before the first step, if it is not computed in the steps.
 std::optional<JumpTable> find_jump_table(const Disassembler& disassembler,
-                                         const ElfImage& image, std::span<const Step> steps,
+                                         const CodeImage& image,
+                                         std::span<const Step> steps,
                                          const KnownRegisters& known);
 
 struct TableEntry {
@@ -59,7 +60,7 @@ struct TableEntry {
 // `accept`: whether one is in the function. Of a table of exact
 // length, less than half may be elsewhere: in code that the compiler moved away.
 std::vector<TableEntry> read_jump_table(
-    ElfImage& image, const JumpTable& table,
+    CodeImage& image, const JumpTable& table,
     const std::function<bool(std::uint64_t target)>& accept);
 
 }  // namespace refrain::code

@@ -244,12 +244,168 @@ void Finder::put_outer_first() {
     if (loop != kNoNode) loop = place[loop];
 }
 
+// Takes irreducible regions apart. The nodes of a region's graph are its parts: blocks directly in it, and inner loops.
+class RegionSplitter {
+ public:
+  RegionSplitter(const Digraph& graph, const LoopForest& forest, HeadedLoops& out)
+      : graph_(graph), forest_(forest), out_(out) {}
+
+  void split(std::uint32_t region) {
+    collect(region);
+    std::vector<bool> entered(parts_.size());
+    for (const Node entry : forest_.loops[region].entries) entered[part_of_[entry]] = true;
+    std::vector<Node> all(parts_.size());
+    for (Node i = 0; i < all.size(); ++i) all[i] = i;
+    todo_.push_back({region, std::move(all), std::move(entered)});
+    while (!todo_.empty()) {
+      const Piece piece = std::move(todo_.back());
+      todo_.pop_back();
+      take_apart(piece);
+    }
+    for (const Node node : nodes_) part_of_[node] = kNoNode;
+  }
+
+ private:
+  struct Part {
+    Node block;
+    std::uint32_t loop;  // whose header that block is; kNoNode: a block alone
+  };
+  struct Piece {
+    std::uint32_t loop;
+    std::vector<Node> parts;
+    std::vector<bool> entered;  // by part
+  };
+
+  void collect(std::uint32_t region) {
+    parts_.clear();
+    nodes_.clear();
+    part_of_.resize(graph_.size(), kNoNode);
+    std::vector<Node> part_of_loop(forest_.loops.size(), kNoNode);
+    for (Node node = 0; node < graph_.size(); ++node) {
+      std::uint32_t loop = forest_.loop_of[node];
+      std::uint32_t inner = kNoNode;
+      for (; loop != kNoNode && loop != region; loop = forest_.loops[loop].parent)
+        inner = loop;
+      if (loop != region) continue;
+      nodes_.push_back(node);
+      Node* const part = inner == kNoNode ? &part_of_[node] : &part_of_loop[inner];
+      if (*part == kNoNode) {
+        *part = static_cast<Node>(parts_.size());
+        parts_.push_back({inner == kNoNode ? node : out_.loops[inner].header, inner});
+      }
+      part_of_[node] = *part;
+    }
+    std::vector<std::pair<Node, Node>> edges;
+    for (const Node from : nodes_)
+      for (const Node to : graph_.next(from))
+        if (part_of_[to] != kNoNode && part_of_[to] != part_of_[from])
+          edges.emplace_back(part_of_[from], part_of_[to]);
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    level_ = Digraph(parts_.size(), edges);
+  }
+
+  // The cycles among some parts, without one of them.
+  std::vector<std::vector<Node>> cycles(const std::vector<Node>& parts, Node without) {
+    std::vector<bool> in(parts_.size());
+    for (const Node part : parts) in[part] = part != without;
+    std::vector<std::pair<Node, Node>> edges;
+    for (const Node from : parts)
+      for (const Node to : level_.next(from))
+        if (in[from] && in[to]) edges.emplace_back(from, to);
+    return Components(Digraph(parts_.size(), edges)).find();
+  }
+
+  Node header_of(const Piece& piece) {
+    constexpr std::size_t kMostTries = 256;
+    std::vector<Node> order = piece.parts;
+    const auto rank = [&](Node part) {
+      return (piece.entered[part] ? 0 : 2) + (parts_[part].loop != kNoNode ? 1 : 0);
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Node a, Node b) { return rank(a) < rank(b); });
+    if (rank(order[1]) >= 2) return order[0];  // one entry: the rest is inside
+    if (order.size() > kMostTries) order.resize(kMostTries);
+    Node best = kNoNode;
+    std::size_t least = ~std::size_t{0};
+    for (const Node part : order) {
+      std::size_t left = 0;
+      for (const auto& cycle : cycles(piece.parts, part)) left += cycle.size();
+      if (left < least) best = part;
+      least = std::min(least, left);
+      if (least == 0) break;
+    }
+    return best;
+  }
+
+  void take_apart(const Piece& piece) {
+    const Node header = header_of(piece);
+    out_.loops[piece.loop].header = parts_[header].block;
+    if (const std::uint32_t inner = parts_[header].loop; inner != kNoNode) {
+      for (std::uint32_t& loop : out_.loop_of)
+        if (loop == inner) loop = piece.loop;
+      for (HeadedLoops::Loop& loop : out_.loops)
+        if (loop.parent == inner) loop.parent = piece.loop;
+      out_.loops[inner].header = kNoNode;
+    }
+    for (std::vector<Node>& rest : cycles(piece.parts, header)) {
+      const auto made = static_cast<std::uint32_t>(out_.loops.size());
+      out_.loops.push_back({kNoNode, piece.loop});
+      std::vector<bool> in(parts_.size());
+      for (const Node part : rest) {
+        in[part] = true;
+        if (parts_[part].loop == kNoNode)
+          out_.loop_of[parts_[part].block] = made;
+        else
+          out_.loops[parts_[part].loop].parent = made;
+      }
+      std::vector<bool> entered(parts_.size());
+      for (const Node part : rest) entered[part] = piece.entered[part];
+      for (const Node from : piece.parts)
+        for (const Node to : level_.next(from))
+          if (in[to] && !in[from]) entered[to] = true;
+      std::sort(rest.begin(), rest.end());
+      todo_.push_back({made, std::move(rest), std::move(entered)});
+    }
+  }
+
+  const Digraph& graph_;
+  const LoopForest& forest_;
+  HeadedLoops& out_;
+  std::vector<Part> parts_;
+  std::vector<Node> nodes_;    // of the region
+  std::vector<Node> part_of_;  // of each of them; kNoNode for others
+  Digraph level_;
+  std::vector<Piece> todo_;
+};
+
+// Whether a loop, of loops with parents, is around a node.
+template <typename Loops>
+bool around(const Loops& all, std::uint32_t loop, Node node) {
+  std::uint32_t at = all.loop_of[node];
+  while (at != kNoNode && at != loop) at = all.loops[at].parent;
+  return at == loop && loop != kNoNode;
+}
+
 }  // namespace
 
 bool LoopForest::contains(std::uint32_t loop, Node node) const {
-  std::uint32_t at = loop_of[node];
-  while (at != kNoNode && at != loop) at = loops[at].parent;
-  return at == loop && loop != kNoNode;
+  return around(*this, loop, node);
+}
+
+bool HeadedLoops::contains(std::uint32_t loop, Node node) const {
+  return around(*this, loop, node);
+}
+
+HeadedLoops headed_loops(const Digraph& graph, Node entry) {
+  const LoopForest forest = natural_loops(graph, entry);
+  HeadedLoops out{{}, forest.loop_of};
+  for (const NaturalLoop& loop : forest.loops)
+    out.loops.push_back({loop.header, loop.parent});
+  RegionSplitter splitter(graph, forest, out);
+  for (std::uint32_t i = 0; i < forest.loops.size(); ++i)
+    if (forest.loops[i].irreducible) splitter.split(i);
+  return out;
 }
 
 LoopForest natural_loops(const Digraph& graph, Node entry) {

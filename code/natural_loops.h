@@ -38,4 +38,20 @@ struct LoopForest {
 
 LoopForest natural_loops(const Digraph& graph, Node entry);
 
+// The same natural loops, and irreducible regions taken apart: each is one loop with one header, the node without
+// which fewest of its nodes lie on cycles (entries before others, blocks before inner loops: if it is an inner loop, the
+// two are one), and what cycles remain without it are loops inside of it. No two loops have the same header.
+struct HeadedLoops {
+  struct Loop {
+    Node header = kNoNode;  // of who is no loop any more, too
+    std::uint32_t parent = kNoNode;
+  };
+  std::vector<Loop> loops;
+  std::vector<std::uint32_t> loop_of;  // of each node, the innermost; kNoNode: none
+
+  bool contains(std::uint32_t loop, Node node) const;
+};
+
+HeadedLoops headed_loops(const Digraph& graph, Node entry);
+
 }  // namespace refrain::code

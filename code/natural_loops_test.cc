@@ -171,6 +171,101 @@ TEST_CASE("Natural loops: a cycle with two entries - an irreducible region in it
   CHECK(forest.loops[1].entries == std::vector<Node>{2, 3});
 }
 
+TEST_CASE(
+    "Headed loops: a cycle with two entries - one header, without which least remains") {
+  // 2 and 3 jump to each other; 2 and 4, too: without 2 nothing remains. All three are entered from 1.
+  const HeadedLoops loops = headed_loops(
+      made(6, {{0, 1}, {1, 2}, {1, 3}, {1, 4}, {2, 3}, {3, 2}, {2, 4}, {4, 2}, {3, 5}}), 0);
+  REQUIRE(loops.loops.size() == 1);
+  CHECK(loops.loops[0].header == 2);
+  CHECK(loops.loop_of == std::vector<std::uint32_t>{kNoNode, kNoNode, 0, 0, 0, kNoNode});
+}
+
+TEST_CASE("Headed loops: cycles inside of an irreducible region - loops in it") {
+  // Entered at 1 and 2; 1 -> 2 -> 3 -> 1, and 3 <-> 4 inside, a natural loop: blocks come before it.
+  const HeadedLoops loops = headed_loops(
+      made(6, {{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 1}, {3, 4}, {4, 3}, {3, 5}}), 0);
+  REQUIRE(loops.loops.size() == 2);
+  std::map<Node, Node> headers;  // of a loop: of the one around it
+  for (const HeadedLoops::Loop& loop : loops.loops)
+    headers[loop.header] =
+        loop.parent == kNoNode ? kNoNode : loops.loops[loop.parent].header;
+  CHECK(headers == std::map<Node, Node>{{1, kNoNode}, {3, 1}});
+}
+
+TEST_CASE("Headed loops: only an inner loop is on all cycles - the two are one") {
+  // 1 -> 2, 1 -> 3, both go back to 1 and are entered from outside; 1 has a cycle of its own.
+  const HeadedLoops loops = headed_loops(
+      made(6, {{0, 2}, {0, 3}, {1, 2}, {2, 1}, {1, 3}, {3, 1}, {1, 4}, {4, 1}, {1, 5}}), 0);
+  const std::uint32_t loop = loops.loop_of[4];
+  REQUIRE(loop != kNoNode);
+  for (const Node node : {1U, 2U, 3U}) CHECK(loops.loop_of[node] == loop);
+  CHECK(loops.loops[loop].header == 1);
+  CHECK(loops.loops[loop].parent == kNoNode);
+}
+
+TEST_CASE(
+    "Headed loops: random graphs - what remains without the header are the inner ones") {
+  std::mt19937 random(13);
+  for (int round = 0; round < 1500; ++round) {
+    const std::size_t nodes = 1 + random() % 16;
+    Edges edges;
+    for (std::size_t i = 0; round % 2 == 0 && i + 1 < nodes; ++i)
+      edges.emplace_back(i, i + 1);
+    for (std::size_t i = random() % (2 * nodes); i > 0; --i)
+      edges.emplace_back(random() % nodes, random() % nodes);
+    std::string text;
+    for (const auto& [from, to] : edges)
+      text += std::to_string(from) + "->" + std::to_string(to) + ' ';
+    INFO(text);
+    const Digraph graph = made(nodes, edges);
+    const HeadedLoops loops = headed_loops(graph, 0);
+    const Nodes reached = reach(graph, 0);
+    // Nodes that lie on a cycle within some, by the cycle.
+    const auto cycles = [&](const Nodes& in) {
+      Edges inside;
+      for (const Node from : in)
+        for (const Node to : graph.next(from))
+          if (in.contains(to)) inside.emplace_back(from, to);
+      const Digraph part(nodes, inside);
+      std::set<Nodes> out;
+      for (const Node node : in) {
+        Nodes cycle;
+        for (const Node other : in)
+          for (const Node to : part.next(node))
+            if (reach(part, to).contains(other))
+              for (const Node back : part.next(other))
+                if (reach(part, back).contains(node)) cycle.insert(other);
+        if (cycle.contains(node)) out.insert(cycle);
+      }
+      return out;
+    };
+    std::set<Node> headers;
+    std::map<std::uint32_t, std::set<Nodes>> inner;
+    for (std::uint32_t i = 0; i < loops.loops.size(); ++i) {
+      if (loops.loops[i].header == kNoNode) continue;
+      REQUIRE(headers.insert(loops.loops[i].header).second);
+      Nodes in;
+      for (Node node = 0; node < nodes; ++node)
+        if (loops.contains(i, node)) in.insert(node);
+      REQUIRE(in.contains(loops.loops[i].header));
+      inner[loops.loops[i].parent].insert(in);
+    }
+    REQUIRE(inner[kNoNode] == cycles(reached));
+    for (std::uint32_t i = 0; i < loops.loops.size(); ++i) {
+      if (loops.loops[i].header == kNoNode) continue;
+      Nodes rest;
+      for (Node node = 0; node < nodes; ++node)
+        if (loops.contains(i, node) && node != loops.loops[i].header) rest.insert(node);
+      REQUIRE(inner[i] == cycles(rest));
+    }
+    const LoopForest natural = natural_loops(graph, 0);
+    if (std::none_of(natural.loops.begin(), natural.loops.end(),
+                     [](const NaturalLoop& loop) { return loop.irreducible; }))
+      REQUIRE(loops.loop_of == natural.loop_of);
+  }
+}
+
 TEST_CASE("Natural loops: ten thousand in each other - without recursion") {
   constexpr Node kDepth = 10000;
   Edges edges;

@@ -65,4 +65,10 @@ bool never_returns(std::string_view name) {
   return std::binary_search(kNames.begin(), kNames.end(), name);
 }
 
+bool returns_again(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  return name == "_setjmp" || name == "__sigsetjmp" || name == "setjmp" ||
+         name == "sigsetjmp";
+}
+
 }  // namespace refrain::code

@@ -1,4 +1,4 @@
-// Functions that never return to who calls them, by the names that they have.
+// Functions that never return to who calls them, or several times, by the names that they have.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h. Pure. Cost: logarithmic.
 #pragma once
@@ -9,5 +9,7 @@ namespace refrain::code {
 
 // Of C, C++, Fortran, and what their compilers call; `name` as the linker has it.
 bool never_returns(std::string_view name);
+// setjmp and its sisters.
+bool returns_again(std::string_view name);
 
 }  // namespace refrain::code

@@ -178,6 +178,32 @@ std::vector<UnwindEntry> read_unwind_table(std::span<const std::uint8_t> bytes,
   return out;
 }
 
+UnwindEntry read_unwind_entry(std::span<const std::uint8_t> bytes, std::uint64_t address,
+                              std::uint64_t entry) {
+  // What is behind the length of an entry; empty if it is damaged.
+  const auto content = [&](std::size_t at) {
+    Reader in(bytes, address);
+    in.move_to(at);
+    std::uint64_t length = in.number<std::uint32_t>();
+    if (length == 0xffffffff) length = in.number<std::uint64_t>();
+    const std::size_t begin = in.at();
+    const bool fine = in.fine() && length <= bytes.size() - begin;
+    Reader out(bytes.first(fine ? begin + length : 0), address);
+    out.move_to(begin);
+    return out;
+  };
+  if (entry < address || entry - address >= bytes.size()) return {};
+  Reader in = content(entry - address);
+  const std::size_t here = in.at();
+  const auto back = in.number<std::uint32_t>();
+  if (!in.fine() || back == 0 || back > here) return {};
+  Reader common_in = content(here - back);
+  Common common;
+  if (common_in.number<std::uint32_t>() != 0 || !read_common(common_in, common)) return {};
+  const UnwindEntry out = read_entry(in, common);
+  return in.fine() && out.begin < out.end ? out : UnwindEntry{};
+}
+
 std::vector<HandlerEntry> read_handlers(std::span<const std::uint8_t> bytes,
                                         std::uint64_t address, std::uint64_t function) {
   std::vector<HandlerEntry> out;

@@ -5,7 +5,7 @@
 // has these tables.
 // Thread-safety: pure. Ownership: plain values.
 // Errors: a damaged table ends where the damage begins.
-// Cost: linear.
+// Cost: linear; of one entry, its length.
 // Source: Linux Standard Base, "Exception Frames"; Itanium C++ ABI, "Exception Handling Tables".
 #pragma once
 
@@ -24,6 +24,10 @@ struct UnwindEntry {
 // `bytes` of .eh_frame, which is at `address`.
 std::vector<UnwindEntry> read_unwind_table(std::span<const std::uint8_t> bytes,
                                            std::uint64_t address);
+
+// The one entry that begins at an address; its `begin` is its `end` if it cannot be read.
+UnwindEntry read_unwind_entry(std::span<const std::uint8_t> bytes, std::uint64_t address,
+                              std::uint64_t entry);
 
 struct HandlerEntry {
   std::uint64_t begin = 0;  // of the calls

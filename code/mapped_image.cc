@@ -1,0 +1,178 @@
+#include "code/mapped_image.h"
+
+#include <dwarf.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace refrain::code {
+namespace {
+
+// Relocations of slots, of the processor that this runs on.
+#if defined(__aarch64__)
+constexpr std::array<std::uint64_t, 3> kSlots{R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
+                                              R_AARCH64_ABS64};
+#else
+constexpr std::array<std::uint64_t, 3> kSlots{R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT,
+                                              R_X86_64_64};
+#endif
+
+}  // namespace
+
+MappedImage::MappedImage(const dl_phdr_info& object)
+    : base_(object.dlpi_addr), headers_(object.dlpi_phdr), path_(object.dlpi_name) {
+  for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    const std::uint64_t begin = base_ + segment.p_vaddr;
+    if (segment.p_type == PT_GNU_EH_FRAME) frame_index_ = begin;
+    if (segment.p_type == PT_DYNAMIC) dynamic_ = begin;
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_R) == 0) continue;
+    segments_.push_back(
+        {begin, {reinterpret_cast<const std::uint8_t*>(begin), segment.p_memsz}});
+    if ((segment.p_flags & PF_X) != 0) code_.emplace_back(begin, begin + segment.p_memsz);
+  }
+}
+
+bool MappedImage::is(const dl_phdr_info& object) const {
+  return base_ == object.dlpi_addr && headers_ == object.dlpi_phdr &&
+         path_ == object.dlpi_name;
+}
+
+std::span<const std::uint8_t> MappedImage::bytes(std::uint64_t address) const {
+  for (const auto& [begin, bytes] : segments_)
+    if (address >= begin && address - begin < bytes.size())
+      return bytes.subspan(address - begin);
+  return {};
+}
+
+bool MappedImage::executable(std::uint64_t address) const {
+  return std::any_of(code_.begin(), code_.end(), [address](const auto& range) {
+    return address >= range.first && address < range.second;
+  });
+}
+
+template <typename T>
+std::optional<T> MappedImage::read(std::uint64_t address) const {
+  const auto there = bytes(address);
+  T value{};
+  if (there.size() < sizeof value) return {};
+  std::memcpy(&value, there.data(), sizeof value);
+  return value;
+}
+
+// The entry of the last function that begins at the address or before, if it is of that function.
+UnwindEntry MappedImage::frame_at(std::uint64_t address) const {
+  struct IndexEntry {
+    std::int32_t function;  // both from the begin of the index
+    std::int32_t entry;
+  };
+  struct Index {
+    std::array<std::uint8_t, 4> form;  // version, then three encodings
+    std::int32_t frames;
+    std::uint32_t count;
+  };
+  constexpr std::uint8_t kFourBytes = DW_EH_PE_pcrel | DW_EH_PE_sdata4;
+  const auto index = read<Index>(frame_index_);
+  if (!index || index->form[0] != 1 || index->form[1] != kFourBytes ||
+      index->form[2] != DW_EH_PE_udata4 ||
+      index->form[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4) || !executable(address))
+    return {};
+  const auto table = bytes(frame_index_ + sizeof(Index));
+  const auto entry_at = [&](std::size_t number) {
+    IndexEntry entry;
+    std::memcpy(&entry, table.data() + number * sizeof entry, sizeof entry);
+    return entry;
+  };
+  std::size_t low = 0;
+  std::size_t high = std::min<std::size_t>(index->count, table.size() / sizeof(IndexEntry));
+  const auto distance = static_cast<std::int64_t>(address - frame_index_);
+  if (high == 0 || entry_at(0).function > distance) return {};
+  while (high - low > 1) {
+    const std::size_t middle = low + (high - low) / 2;
+    (entry_at(middle).function <= distance ? low : high) = middle;
+  }
+  const std::uint64_t entry =
+      frame_index_ + static_cast<std::uint64_t>(std::int64_t{entry_at(low).entry});
+  for (const auto& [begin, bytes] : segments_) {
+    if (entry < begin || entry - begin >= bytes.size()) continue;
+    const UnwindEntry out = read_unwind_entry(bytes, begin, entry);
+    return address >= out.begin && address < out.end ? out : UnwindEntry{};
+  }
+  return {};
+}
+
+const FunctionRange* MappedImage::function_at(std::uint64_t address) const {
+  const UnwindEntry frame = frame_at(address);
+  if (frame.end == 0) return nullptr;
+  return &functions_.try_emplace(frame.begin, FunctionRange{frame.begin, frame.end, {}})
+              .first->second;
+}
+
+std::vector<HandlerEntry> MappedImage::handlers(std::uint64_t address) const {
+  const UnwindEntry frame = frame_at(address);
+  if (frame.handlers == 0) return {};
+  return read_handlers(bytes(frame.handlers), frame.handlers, frame.begin);
+}
+
+void MappedImage::read_imports() {
+  imports_read_ = true;
+  std::array<std::uint64_t, 64> known{};
+  for (std::uint64_t at = dynamic_; at != 0; at += sizeof(ElfW(Dyn))) {
+    const auto entry = read<ElfW(Dyn)>(at);
+    if (!entry || entry->d_tag == DT_NULL) break;
+    if (entry->d_tag > 0 && entry->d_tag < std::int64_t{known.size()})
+      known[static_cast<std::size_t>(entry->d_tag)] = entry->d_un.d_val;
+  }
+  // The loader has added the object's place to these, where it may write.
+  const auto table = [&](std::size_t tag) {
+    return bytes(known[tag]).empty() ? bytes(base_ + known[tag]) : bytes(known[tag]);
+  };
+  const auto symbols = table(DT_SYMTAB);
+  const auto texts = table(DT_STRTAB);
+  const auto add_from = [&](std::span<const std::uint8_t> all, std::size_t size) {
+    all = all.first(std::min(all.size(), size));
+    for (; all.size() >= sizeof(ElfW(Rela)); all = all.subspan(sizeof(ElfW(Rela)))) {
+      ElfW(Rela) one;
+      std::memcpy(&one, all.data(), sizeof one);
+      if (std::find(kSlots.begin(), kSlots.end(), ELF64_R_TYPE(one.r_info)) == kSlots.end())
+        continue;
+      ElfW(Sym) symbol;
+      const std::uint64_t offset = ELF64_R_SYM(one.r_info) * sizeof symbol;
+      if (offset > symbols.size() || symbols.size() - offset < sizeof symbol) continue;
+      std::memcpy(&symbol, symbols.data() + offset, sizeof symbol);
+      if (symbol.st_name >= std::min<std::size_t>(texts.size(), known[DT_STRSZ])) continue;
+      const char* const name = reinterpret_cast<const char*>(texts.data()) + symbol.st_name;
+      imports_.push_back({base_ + one.r_offset,
+                          symbol.st_shndx == SHN_UNDEF ? 0 : base_ + symbol.st_value,
+                          {name, ::strnlen(name, texts.size() - symbol.st_name)}});
+    }
+  };
+  if (known[DT_PLTREL] == DT_RELA) add_from(table(DT_JMPREL), known[DT_PLTRELSZ]);
+  add_from(table(DT_RELA), known[DT_RELASZ]);
+  std::sort(imports_.begin(), imports_.end(),
+            [](const Import& a, const Import& b) { return a.address < b.address; });
+}
+
+const MappedImage::Import* MappedImage::import(std::uint64_t address) {
+  if (!imports_read_) read_imports();
+  const auto at =
+      std::lower_bound(imports_.begin(), imports_.end(), address,
+                       [](const Import& a, std::uint64_t b) { return a.address < b; });
+  return at == imports_.end() || at->address != address ? nullptr : &*at;
+}
+
+std::optional<std::uint64_t> MappedImage::word(std::uint64_t address) {
+  const auto value = read<std::uint64_t>(address);
+  if (!value || !executable(*value)) return value;
+  const Import* const known = import(address);
+  return known == nullptr || known->value == 0 ? value : known->value;
+}
+
+std::string_view MappedImage::imported(std::uint64_t address) {
+  const Import* const known = import(address);
+  return known == nullptr ? std::string_view() : known->name;
+}
+
+}  // namespace refrain::code
