@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "code/elf_image.h"
 #include "code/block_graph.h"
 #include "code/loop_lines.h"
 #include "code/natural_loops.h"

@@ -61,6 +61,7 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
       open = {false, true, mark.number, mark.ticks};
       break;
     case kMismatch:
+    case kNovel:
       break;
     case kIterationEnd:
       if (open.begun) add(mark, mark.ticks - open.ticks);

@@ -92,14 +92,16 @@ constexpr SettingInfo kTable[] = {
      .maximum = 1e15,
      .expert = true},
     {.name = "detector", .type = kChoice, .field = &Settings::detector,
-     .range = "nested, exact or matrix",
+     .range = "activation, nested, exact or matrix",
      .one_line = "how loops are detected",
      .long_text =
-         "nested: the whole loop nest, with bodies of any length. "
+         "activation: loops of the code, by the call stack of each event and the control flow of "
+         "the functions on it, whatever is in their iterations. "
+         "nested: the whole loop nest, by what repeats, with bodies of any length. "
          "matrix: one loop at a time, by the paper's circular distance matrix; the cost "
          "grows with max_period. "
          "exact: the answers of matrix in constant time.",
-     .choices = "nested|exact|matrix"},
+     .choices = "activation|nested|exact|matrix"},
     {.name = "nested", .type = kChoice, .field = &Settings::nested,
      .range = "first, each or once",
      .one_line = "what limit counts in a nest of loops",

@@ -373,6 +373,9 @@ enum TextKey : std::uint8_t {
            // between, place: address | detail << 48 | kind << 58 as the detector has
            // it, frames "address:cfa" from the event outwards, return addresses and the
            // frames' canonical addresses; all in hexadecimal
+  kTextLoopCode =
+      22,  // "loop header calls": where the code of a loop begins, and what calls in it events
+           // came through (return addresses); in hexadecimal
   kTextNotReceived =
       21,  // "freed failed open", decimal: receives of which no message is recorded: their
            // requests were freed, they failed, they were not complete when MPI ended

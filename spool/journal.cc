@@ -132,11 +132,28 @@ class JournalParser {
     } else if (record.sub == kTextCallers) {
       CallChain chain = parse_call_chain(text);
       if (!chain.frames.empty()) out_.chains.push_back(std::move(chain));
+    } else if (record.sub == kTextLoopCode) {
+      take_loop_code(text);
     } else {
       out_.mpi.take_text(record.sub, text);
       out_.user.take_text(record.sub, text);
       out_.texts[record.sub] = std::move(text);
     }
+  }
+
+  void take_loop_code(const std::string& text) {
+    std::vector<std::uint64_t> numbers;
+    for (const char* at = text.data(); at < text.data() + text.size(); ++at) {
+      std::uint64_t number = 0;
+      const auto [end, error] = std::from_chars(at, text.data() + text.size(), number, 16);
+      if (error != std::errc{}) return;
+      numbers.push_back(number);
+      at = end;
+    }
+    if (numbers.size() < 2) return;
+    LoopCode& code = out_.loop_code[static_cast<std::uint32_t>(numbers[0])];
+    code.header = numbers[1];
+    code.calls.assign(numbers.begin() + 2, numbers.end());
   }
 
   void take_gap(const Record& record) {

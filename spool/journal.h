@@ -48,6 +48,12 @@ struct CallChain {
   std::vector<Frame> frames;  // from the event outwards
 };
 
+// The code of a loop: see kTextLoopCode.
+struct LoopCode {
+  std::uint64_t header = 0;
+  std::vector<std::uint64_t> calls;  // where they return to
+};
+
 struct SkippedSummary;
 
 // Durations of complete iterations, in ticks.
@@ -148,6 +154,8 @@ struct Journal {
   std::vector<SlowIteration> slow;
   std::vector<LimitReached> limits;
   std::vector<CallChain> chains;
+  std::map<std::uint32_t, LoopCode>
+      loop_code;  // by loop; of loops that were found by their code
   MpiJournal mpi;
   UserJournal user;
   ClockPair first_clock;

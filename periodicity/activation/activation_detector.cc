@@ -46,6 +46,30 @@ std::vector<std::uint64_t> ActivationDetector::headers(std::uint32_t number) con
   return headers;
 }
 
+std::size_t ActivationDetector::calls(std::uint32_t number, Place* calls,
+                                      std::size_t most) const noexcept {
+  const std::uint16_t wanted = node_of_loop_[number];
+  std::size_t count = 0;
+  for (std::uint32_t i = 1; i != kMostPaths && count != most; ++i) {
+    const Path& path = paths_[i];
+    const auto* const end = path.nodes.data() + path.open;
+    const auto* const found = std::find(path.nodes.data(), end, wanted);
+    if (found == end) continue;
+    auto inner = static_cast<std::size_t>(found - path.nodes.data()) + 1;
+    for (const PathFrame& frame : facts_.frames(i)) {
+      const std::size_t loops = facts_.loops(frame.place).size();
+      if (loops < inner) {
+        inner -= loops;
+        continue;
+      }
+      if (std::find(calls, calls + count, frame.place) == calls + count)
+        calls[count++] = frame.place;
+      break;
+    }
+  }
+  return count;
+}
+
 void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noexcept {
   const auto path = static_cast<std::uint32_t>(symbol & (kMostPaths - 1));
   if ((symbol & kForeign) != 0) [[unlikely]] {

@@ -75,6 +75,9 @@ class ActivationDetector final : public LoopDetector {
   // The headers of all loops of the code around it, outermost first, and its own.
   std::vector<std::uint64_t> headers(std::uint32_t number) const;
 
+  // The calls in it through which its events came, in its own function; up to `most`. Returns how many.
+  std::size_t calls(std::uint32_t number, Place* calls, std::size_t most) const noexcept;
+
   std::uint64_t forgotten() const noexcept { return forgotten_; }
 
  private:

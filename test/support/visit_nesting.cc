@@ -63,6 +63,7 @@ class Reported {
         open_.back().latest = event.iteration;
         return;
       case LoopEventKind::kMismatch:
+      case LoopEventKind::kNovel:
       case LoopEventKind::kIterationEnd:
         return;
       case LoopEventKind::kLeft:

@@ -1,6 +1,10 @@
 #include "tracer/mpi/call.h"
 
+#include <algorithm>
+#include <array>
+
 #include "tracer/mpi/environment.h"
+#include "tracer/mpi/mix.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/runtime/code_address.h"
 
@@ -12,6 +16,7 @@ using runtime::t_thread;
 
 std::atomic<bool> g_tracing{false};
 unsigned g_frames = 0;
+runtime::ProgramFacts* g_facts = nullptr;
 constinit KnownCalls g_known_calls;
 PollRun::Limits g_polls;
 constinit thread_local const recorder::FrameMark* t_outermost
@@ -19,9 +24,6 @@ constinit thread_local const recorder::FrameMark* t_outermost
 constinit thread_local PollRun t_polls __attribute__((tls_model("initial-exec")));
 
 namespace {
-
-// The primary thread's.
-constinit Callers g_callers;
 
 // Whether the primary thread does the same here in every run: not if it was chosen by chance
 // among the threads of a team.
@@ -81,16 +83,45 @@ periodicity::Symbol place_of(std::uint64_t payload) noexcept {
   return payload | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift;
 }
 
+// The callers of a call of the primary thread: up to g_frames, from the inside.
+struct Callers {
+  static constexpr unsigned kMost = 16;
+  std::array<std::uint64_t, kMost> places{};
+  unsigned count = 0;
+  std::uint64_t hash = 0;  // 0: there are none
+
+  explicit Callers(std::uint32_t path) noexcept {
+    if (path == 0) return;
+    const auto frames = g_facts->paths().frames(path);
+    const std::size_t most =
+        std::min({frames.size() - 1, std::size_t{g_frames}, places.size()});
+    for (; count != most; ++count) {
+      places[count] = frames[frames.size() - 2 - count].place;
+      hash = mix(hash, places[count]);
+    }
+  }
+};
+
+// The primary thread's.
+std::uint32_t path_at(const Site& site, std::uint64_t payload) noexcept {
+  return g_facts == nullptr
+             ? 0
+             : g_facts->find(site, (payload >> spool::kMpiProcedureShift) + 1);
+}
+
 // The number of the callers in the recorder's flow graph; they are known of the primary thread's
 // calls only.
-std::uint32_t path_of(ThreadRecorder& recorder, const Site& site) noexcept {
+std::uint32_t flow_path_of(ThreadRecorder& recorder, const Site& site,
+                           std::uint64_t payload) noexcept {
   if (g_frames == 0 || !recorder.keeps_callers() || !g_session->primary().is(&recorder))
     return spool::kNoPath;
-  const std::uint64_t hash = g_callers.hash(site, g_frames);
-  if (hash == 0) return spool::kNoPath;
-  return recorder.caller_path<Callers::kMostFrames>(hash, [&site](std::uint64_t* frames) {
-    return Callers::unwound(site, g_frames, frames);
-  });
+  const Callers callers(path_at(site, payload));
+  if (callers.hash == 0) return spool::kNoPath;
+  return recorder.caller_path<Callers::kMost>(
+      callers.hash, [&callers](std::uint64_t* frames) {
+        std::copy_n(callers.places.begin(), callers.count, frames);
+        return callers.count;
+      });
 }
 
 __attribute__((noinline, cold)) void attach() noexcept {
@@ -109,8 +140,8 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
   if (recorder != nullptr && g_known_calls.owner() == recorder &&
       t_thread.teams_open == 0 && g_tracing.load(std::memory_order_relaxed)) [[likely]] {
     payload_ = payload_of(procedure, site);
-    const KnownCall* const known = g_known_calls.find(
-        g_callers.known(site, g_frames), payload_, handle, g_communicators.generation());
+    const KnownCall* const known =
+        g_known_calls.find(path_at(site, payload_), handle, g_communicators.generation());
     if (known != nullptr) [[likely]] {
       enter_known(*recorder, *known);
       return;
@@ -198,7 +229,7 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
   ticks_ = recorder::Clock::now();
   const std::uint64_t called = payload_;  // polls of several procedures share a region
   if (stream == Stream::kPolling && poll_extends(recorder)) {
-    return recorder.begin_poll(called, path_of(recorder, site), ticks_);
+    return recorder.begin_poll(called, flow_path_of(recorder, site, called), ticks_);
   }
   const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
@@ -213,7 +244,7 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
     }
     feed(recorder, stream, site, handle);
   }
-  const std::uint32_t path = path_of(recorder, site);
+  const std::uint32_t path = flow_path_of(recorder, site, called);
   recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
                       called, path);
 }
@@ -221,25 +252,26 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
 __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
                                                       Stream stream, const Site& site,
                                                       Handle handle) noexcept {
-  const std::uint64_t callers = g_frames == 0 ? 0 : g_callers.hash(site, g_frames);
+  const std::uint32_t path = path_at(site, payload_);
   const filters::Communication communication = communication_of(stream, *comm_);
+  runtime::SymbolStream& symbols = g_session->stream();
   const periodicity::Symbol number =
-      g_session->on_symbol(recorder, symbol_of(payload_, *comm_, callers),
-                           place_of(payload_), ticks_, communication);
+      symbols.activations() != nullptr
+          ? symbols.marked(path, communication)
+          : symbols.number(symbol_of(payload_, *comm_, Callers(path).hash), communication);
+  const bool counts =
+      g_session->on_number(recorder, number, place_of(payload_), ticks_, communication);
   fed_ = true;
-  if (number == 0 || g_frames == 0 || t_thread.teams_open != 0) return;
+  if (!counts || t_thread.teams_open != 0) return;
   if (stream == Stream::kCompletion) return;  // not always one
   // Read before the look-up, so that what is remembered is valid for it.
   const std::uint64_t generation = g_communicators.generation();
   if (find_communicator(handle) != comm_) return;
-  const Callers::Known path = g_callers.known(site, g_frames);
   g_known_calls.learn(recorder, path,
-                      {.payload = payload_,
-                       .callers = callers,
-                       .generation = generation,
+                      {.generation = generation,
                        .handle = handle,
                        .communication = communication,
-                       .path = path_of(recorder, site),
+                       .path = flow_path_of(recorder, site, payload_),
                        .comm = comm_,
                        .number = number});
 }

@@ -24,6 +24,7 @@
 #include "tracer/mpi/procedures.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/frame_mark.h"
+#include "tracer/runtime/program_facts.h"
 #include "tracer/runtime/this_thread.h"
 
 namespace refrain::mpi {
@@ -48,8 +49,10 @@ enum class Stream : std::uint8_t {
 
 // Whether calls are recorded: between the start and the end of MPI.
 extern std::atomic<bool> g_tracing;
-// How many frames above a call site are part of the symbol. Set once, before the first call.
+// How many frames above a call site are part of the symbol, and of a node of the event flow graph. Set once, before the first call.
 extern unsigned g_frames;
+// The primary thread's call paths. Likewise; null: none are looked at.
+extern runtime::ProgramFacts* g_facts;
 extern KnownCalls g_known_calls;
 // How many polls in a row are recorded one by one. Set once, too.
 extern PollRun::Limits g_polls;

@@ -1,8 +1,11 @@
 #include "tracer/mpi/environment.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -156,6 +159,29 @@ void look_for_other_tools() noexcept {
 
 }  // namespace
 
+namespace {
+
+// Whether the function at an address is a wrapper of a procedure (its number and one), in C or Fortran.
+bool is_procedure(std::uint64_t function, std::uint64_t callee) noexcept {
+  Dl_info info{};
+  const auto is_it = [callee](const ProcedureInfo& info) {
+    return info.number + 1u == callee;
+  };
+  const auto found = std::find_if(kProcedureTable.begin(), kProcedureTable.end(), is_it);
+  if (found == kProcedureTable.end() ||
+      dladdr(reinterpret_cast<const void*>(function), &info) == 0 ||
+      info.dli_sname == nullptr)
+    return false;
+  std::string_view name = info.dli_sname;
+  if (name.front() == 'P' || name.front() == 'p') name.remove_prefix(1);
+  while (!name.empty() && name.back() == '_') name.remove_suffix(1);
+  const std::string_view wanted = found->name;
+  return std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(),
+                    [](char a, char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+}  // namespace
+
 bool start_tracing() noexcept {
   if (PMPI_Init == nullptr || !runtime::wanted()) return false;
   const recorder::SlowPath slow_path;
@@ -170,6 +196,9 @@ bool start_tracing() noexcept {
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
   classify_procedures();
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
+  runtime::SymbolStream& symbols = g_session->stream();
+  g_facts = g_frames != 0 || symbols.activations() != nullptr ? symbols.facts() : nullptr;
+  runtime::ProgramFacts::set_is_callee(is_procedure);
   g_known_calls.forget();
   g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};
   look_for_other_tools();

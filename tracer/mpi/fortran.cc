@@ -14,7 +14,7 @@
 
 extern "C" {
 constinit thread_local refrain::mpi::FortranCall refrain_fortran_call
-    __attribute__((tls_model("initial-exec"))) = {{nullptr, nullptr}, 0};
+    __attribute__((tls_model("initial-exec"))) = {};
 // Of the Fortran libraries, if the program has them.
 void pmpi_init_(int*) __attribute__((weak));
 void pmpi_init_f08_(int*) __attribute__((weak));
@@ -144,9 +144,8 @@ void redirect(const dl_phdr_info& info, const Relocations& all, const ElfW(Rela)
 
 Site fortran_site(Procedure procedure) noexcept {
   FortranCall& noted = refrain_fortran_call;
-  if (noted.site.returns_to == nullptr || noted.procedure != base_of(procedure))
-    return {nullptr, nullptr};
-  return {std::exchange(noted.site.returns_to, nullptr), noted.site.stack};
+  if (noted.returns_to == nullptr || noted.procedure != base_of(procedure)) return {};
+  return {std::exchange(noted.returns_to, nullptr), noted.stack, noted.frame};
 }
 
 namespace {

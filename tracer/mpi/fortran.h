@@ -17,14 +17,16 @@
 #include <array>
 #include <cstdint>
 
-#include "tracer/mpi/callers.h"
+#include "tracer/mpi/known_calls.h"
 #include "tracer/mpi/procedures.h"
 
 namespace refrain::mpi {
 
 struct FortranCall {
-  Site site;
+  const void* returns_to;
+  const void* stack;
   std::uint64_t procedure;  // the one without _c, if there are two
+  const void* frame;
 };
 
 // The code of a Fortran library. The second one is Open MPI's for `use mpi_f08`.

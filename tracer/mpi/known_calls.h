@@ -5,7 +5,7 @@
 // communicator's entry, the symbol's number, the communication) is remembered here, so that it is
 // compared and not computed again.
 //
-// An entry belongs to a path of Callers (and shares its place), to a procedure and a handle, and
+// An entry belongs to a call path (tracer/runtime/paths.h), which has the procedure, and to a handle, and
 // is valid while no communicator comes or goes.
 // Thread-safety: owner() from any thread; all else for the primary thread alone, which is the owner
 // once an entry has been made. No memory is allocated.
@@ -17,15 +17,15 @@
 
 #include "filters/event_history.h"
 #include "periodicity/symbol.h"
-#include "tracer/mpi/callers.h"
 #include "tracer/mpi/communicators.h"
 #include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/paths.h"
 
 namespace refrain::mpi {
 
+using Site = runtime::CallSite;
+
 struct alignas(64) KnownCall {
-  std::uint64_t payload = 0;     // of its records: call site and procedure
-  std::uint64_t callers = 0;     // their hash
   std::uint64_t generation = 0;  // of the communicators; 0: no entry
   Handle handle = kNoHandle;
   filters::Communication communication = filters::Communication::kNone;
@@ -40,30 +40,27 @@ class KnownCalls {
     return owner_.load(std::memory_order_relaxed);
   }
   // Null: it is not known.
-  const KnownCall* find(Callers::Known path, std::uint64_t payload, Handle handle,
+  const KnownCall* find(std::uint32_t path, Handle handle,
                         std::uint64_t generation) const noexcept {
-    if (path.place == Callers::kPaths) return nullptr;
-    const KnownCall& call = calls_[path.place];
-    const bool is_it = call.payload == payload && call.callers == path.hash &&
-                       call.generation == generation && call.handle == handle;
-    return is_it ? &call : nullptr;
+    const KnownCall& call = calls_[path];
+    return call.generation == generation && call.handle == handle ? &call : nullptr;
   }
-  void learn(const recorder::ThreadRecorder& owner, Callers::Known path,
+  void learn(const recorder::ThreadRecorder& owner, std::uint32_t path,
              const KnownCall& call) noexcept {
-    if (path.place == Callers::kPaths) return;
-    calls_[path.place] = call;
+    if (path == 0) return;
+    calls_[path] = call;
     owner_.store(&owner, std::memory_order_relaxed);
   }
   // A session begins.
   void forget() noexcept {
     owner_.store(nullptr, std::memory_order_relaxed);
-    calls_ = {};
+    calls_.fill({});
   }
 
  private:
   std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
   // No AppendOnlyMap: a new call replaces the one in its place.
-  std::array<KnownCall, Callers::kPaths> calls_{};
+  std::array<KnownCall, runtime::Paths::kMost + 1> calls_{};
 };
 
 }  // namespace refrain::mpi

@@ -1,6 +1,7 @@
 #include "tracer/runtime/gate_journal.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "tracer/recorder/clock.h"
 
@@ -87,7 +88,29 @@ void GateJournal::loop_body(const filters::LoopMark& mark) noexcept {
                  address_of_place(place) | detail_of_place(place) << 48,
                  static_cast<std::uint8_t>(kind_of_place(place)));
   }
-  code_.arm(mark.loop, mark.body_events);
+  if (stream_.activations() == nullptr)
+    code_.arm(mark.loop, mark.body_events);
+  else
+    put_code(mark.loop);
+}
+
+// Where a loop that was found by its code is.
+void GateJournal::put_code(std::uint32_t loop) noexcept {
+  if (loop >= stream_.activations()->loops()) return;  // a phase
+  std::array<periodicity::Place, 31> calls;
+  const std::size_t count = stream_.activations()->calls(loop, calls.data(), calls.size());
+  const std::uint64_t header = stream_.activations()->loop(loop).header;
+  code_.note(make_symbol(spool::kMpiEnter, 0, header));
+  char text[32 * 17 + 16];
+  char* at = text;
+  const auto number = [&](std::uint64_t value) {
+    at = std::to_chars(at, text + sizeof text - 1, value, 16).ptr;
+    *at++ = ' ';
+  };
+  number(loop);
+  number(header);
+  for (std::size_t i = 0; i != count; ++i) number(calls[i]);
+  journal_.text(spool::kTextLoopCode, {text, static_cast<std::size_t>(at - text - 1)});
 }
 
 // The counters of the primary thread when the mark's event happened.

@@ -79,6 +79,7 @@ class GateJournal final : public filters::GateSink {
 
  private:
   void put_metrics(const filters::LoopMark& mark) noexcept;
+  void put_code(std::uint32_t loop) noexcept;
 
   Journal& journal_;
   recorder::DecisionBoard& board_;

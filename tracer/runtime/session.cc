@@ -249,7 +249,7 @@ void Session::break_pattern_for(ThreadRecorder& recorder) noexcept {
   const std::uint64_t ticks = Clock::now();
   if (!primary_.vacant() && !stream_.gate().overdue(ticks)) return;
   const periodicity::Symbol symbol = make_symbol(spool::kThreadEnd, 0, ++breaks_);
-  stream_.push({.symbol = stream_.number(symbol, filters::Communication::kNone),
+  stream_.push({.symbol = stream_.foreign(symbol),
                 .ticks = ticks,
                 .epoch = epochs_.now(),
                 .depth = 0,
@@ -308,13 +308,22 @@ void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
 periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
                                        periodicity::Symbol place, std::uint64_t ticks,
                                        filters::Communication communication) noexcept {
+  const periodicity::Symbol number =
+      stream_.activations() == nullptr
+          ? stream_.number(symbol, communication)
+          : stream_.path_number(REFRAIN_CALL_SITE, ProgramFacts::kRuntime, communication);
+  return on_number(recorder, number, place, ticks, communication) ? number : 0;
+}
+
+bool Session::on_number(ThreadRecorder& recorder, periodicity::Symbol number,
+                        periodicity::Symbol place, std::uint64_t ticks,
+                        filters::Communication communication) noexcept {
   if (stream_.in_phase()) [[unlikely]] {
     pass_over(recorder, place, ticks, communication);
-    return 0;
+    return false;
   }
-  const periodicity::Symbol number = stream_.number(symbol, communication);
   push_symbol(recorder, number, place, ticks, communication);
-  return number;
+  return true;
 }
 
 void Session::on_known_symbol_slow(ThreadRecorder& recorder, periodicity::Symbol number,

@@ -177,6 +177,11 @@ class Session final : private recorder::RingWatch {
       recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
       periodicity::Symbol place, std::uint64_t ticks,
       filters::Communication communication = filters::Communication::kNone) noexcept;
+  // The same for one whose number is known: the stream's number() or path_number().
+  bool on_number(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
+                 periodicity::Symbol place, std::uint64_t ticks,
+                 filters::Communication communication) noexcept;
+  SymbolStream& stream() noexcept { return stream_; }
   // The same for a symbol that was there before, from the same place.
   __attribute__((always_inline)) void on_known_symbol(
       recorder::ThreadRecorder& recorder, periodicity::Symbol number,

@@ -45,8 +45,16 @@ filters::GatePolicy policy_of(const filters::Settings& settings,
 }  // namespace
 
 void SymbolStream::prepare(const filters::Settings& settings) {
-  detector_ =
-      std::make_unique<periodicity::PhaseDetector>(filters::make_detector(settings, true));
+  facts_ = std::make_unique<ProgramFacts>();
+  std::unique_ptr<periodicity::LoopDetector> inner;
+  if (settings.detector == "activation") {
+    auto made = std::make_unique<periodicity::ActivationDetector>(*facts_);
+    activations_ = made.get();
+    inner = std::move(made);
+  } else {
+    inner = filters::make_detector(settings, true);
+  }
+  detector_ = std::make_unique<periodicity::PhaseDetector>(std::move(inner));
   history_ = SymbolHistory(detector_->reach_events() + kSpareSymbols);
 }
 

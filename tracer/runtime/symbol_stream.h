@@ -18,8 +18,10 @@
 
 #include "filters/iteration_gate.h"
 #include "filters/settings.h"
+#include "periodicity/activation/activation_detector.h"
 #include "periodicity/phase_detector.h"
 #include "periodicity/symbol_numbers.h"
+#include "tracer/runtime/program_facts.h"
 #include "tracer/runtime/symbol_history.h"
 
 namespace refrain::runtime {
@@ -39,10 +41,29 @@ class SymbolStream {
   // What the detector gets for a symbol, in the order of their first appearance.
   periodicity::Symbol number(periodicity::Symbol symbol,
                              filters::Communication communication) noexcept {
-    const periodicity::Symbol number = numbers_.number(symbol);
+    return marked(numbers_.number(symbol), communication);
+  }
+
+  // The primary thread's call paths.
+  ProgramFacts* facts() noexcept { return facts_.get(); }
+  periodicity::Symbol path_number(CallSite site, std::uint64_t callee,
+                                  filters::Communication communication) noexcept {
+    return marked(facts_->find(site, callee), communication);
+  }
+  static periodicity::Symbol marked(periodicity::Symbol number,
+                                    filters::Communication communication) noexcept {
     return communication == filters::Communication::kMessage
                ? number | periodicity::kMessageSymbol
                : number;
+  }
+  // A symbol unlike all others.
+  periodicity::Symbol foreign(periodicity::Symbol symbol) noexcept {
+    return activations_ != nullptr ? periodicity::ActivationDetector::kForeign
+                                   : numbers_.number(symbol);
+  }
+  // By activations: a symbol is the number of its call path. Null: not so.
+  const periodicity::ActivationDetector* activations() const noexcept {
+    return activations_;
   }
 
   // A new epoch begins: a cut may lie just before the next symbol.
@@ -100,6 +121,8 @@ class SymbolStream {
   bool given_up_ = false;
   filters::Communication phase_communication_ = filters::Communication::kNone;
   std::size_t open_phases_ = 0;
+  std::unique_ptr<ProgramFacts> facts_;
+  const periodicity::ActivationDetector* activations_ = nullptr;
   std::unique_ptr<periodicity::PhaseDetector> detector_;
   std::unique_ptr<filters::IterationGate> gate_;
   SymbolHistory history_;

@@ -37,7 +37,9 @@ class PlaceFinder {
     std::vector<std::set<std::uint64_t>> taken(tree_.size());
     for (std::size_t i = tree_.size(); i-- > 0;) {
       const std::size_t parent = tree_[i].parent;
-      LoopPlace place = choose(i, taken[i]);
+      const auto code = journal_.loop_code.find(tree_[i].loop);
+      LoopPlace place =
+          code != journal_.loop_code.end() ? place_of(code->second) : choose(i, taken[i]);
       if (parent != LoopNode::kNoParent)
         taken[parent].insert(taken[i].begin(), taken[i].end());
       if (place.known()) out_[tree_[i].loop] = std::move(place);
@@ -150,6 +152,27 @@ class PlaceFinder {
       if (taken.insert(option.entry).second) return option.place;
     }
     return own.loops.front().place;
+  }
+
+  // Of a loop that was found by its code.
+  LoopPlace place_of(const spool::LoopCode& code) {
+    Candidate candidate;
+    for (const std::uint64_t call : code.calls) add_site(candidate, call);
+    if (candidate.sites.empty()) return {};
+    const addresses::CodeSite& site = *candidate.sites.front();
+    const code::FunctionLoops* const function = sites_.loops(site);
+    const std::uint64_t header = code.header - site.bias;
+    const code::CodeLoop* loop = nullptr;
+    if (function != nullptr)
+      for (const code::CodeLoop& each : function->loops)
+        if (each.header == header) loop = &each;
+    LoopPlace out = place_of(candidate, loop);
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%llx",
+                  static_cast<unsigned long long>(header));
+    out.code = site.module + offset;
+    if (!out.known()) out.function = out.code;
+    return out;
   }
 
   // From the innermost shared function outwards.

@@ -1,10 +1,11 @@
 // Where the loops of a program are: the function that contains the loop, the line of its
 // `for`, and that of the last call in an iteration.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5, from the call chains in the journal
-// (kTextCallers).
+// Place in the flow: ARCHITECTURE.md, stage 5, from what the journal has of the code:
+// loops (kTextLoopCode) or call chains (kTextCallers).
 //
-// How. The chains of a loop's events share their outer frames; the last shared frame is the
+// How. A loop that was found by its code (kTextLoopCode) is there, from its line to that of the last call in it. Of others, the chains of
+// a loop's events share their outer frames; the last shared frame is the
 // innermost function through which all events come. Whether the loop is in this function,
 // or in one that calls it, follows from the loops of the machine code (code/program_loops.h):
 // of those that lie around all of the calls, and of those around the

@@ -1,0 +1,70 @@
+#include "tracer/runtime/program_facts.h"
+
+#include <dlfcn.h>
+
+#include <string_view>
+
+#include "tracer/recorder/slow_path.h"
+
+namespace refrain::runtime {
+namespace {
+
+// Of Refrain itself, and of OpenMP's runtimes.
+bool is_runtime(std::uint64_t place) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(place - 1), &info) == 0 ||
+      info.dli_fname == nullptr)
+    return false;
+  std::string_view file = info.dli_fname;
+  file.remove_prefix(file.rfind('/') + 1);
+  for (const std::string_view name : {"librefrain", "libomp", "libgomp", "libiomp"})
+    if (file.starts_with(name)) return !file.starts_with("libompi");
+  return false;
+}
+
+}  // namespace
+
+ProgramFacts::ProgramFacts() : paths_(is_runtime) {}
+
+std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path) noexcept {
+  if (path == 0) return {};
+  const std::span<const Paths::Frame> found = paths_.frames(path, variants_[path]);
+  std::size_t count = found.size();
+  for (std::size_t i = 0; i != count; ++i) frames_[i] = {found[i].place, found[i].base};
+  const std::uint64_t callee = paths_.callee(path);
+  if (callee != kRuntime)
+    frames_[count++] = {kCallee | callee, 0};
+  else
+    --count;  // the call's own frame is ours
+  return {frames_.data(), count};
+}
+
+std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noexcept {
+  if ((call & kCallee) != 0) return {};
+  const recorder::SlowPath slow_path;
+  return flow_.loops(call);
+}
+
+std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
+  return (call & kCallee) != 0 ? call : flow_.function(call);
+}
+
+bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {
+  if (((from | to) & kCallee) != 0) return false;
+  const recorder::SlowPath slow_path;
+  return flow_.forward(from, to);
+}
+
+bool ProgramFacts::jumps(periodicity::Place from, periodicity::Place to) noexcept {
+  if ((from & kCallee) != 0) return false;
+  const recorder::SlowPath slow_path;
+  const bool to_callee = (to & kCallee) != 0;
+  const std::uint64_t begin = to_callee ? 0 : flow_.function(to);
+  for (const std::uint64_t function : flow_.jumps(from))
+    if (to_callee ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
+                  : function == begin)
+      return true;
+  return false;
+}
+
+}  // namespace refrain::runtime

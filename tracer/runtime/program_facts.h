@@ -1,0 +1,63 @@
+// What is known of the program's call paths and code, for the detector: paths of the primary thread's calls, and how
+// control goes in the code around them.
+//
+// Place in the flow: ARCHITECTURE.md, stage 4, between paths.h and periodicity/activation.
+// Paths end with the program's own call: frames of Refrain and of OpenMP's runtimes are left out. Where the call is one of
+// MPI, what is called is a frame of its own, so that a function that ends with a jump to MPI is known.
+// Thread-safety: the primary thread's alone, not for its signal handlers. Ownership: owns paths and facts.
+// Errors: what is not known is a path of its own (0), has no loops, and is forward.
+// Cost: find() see paths.h; the facts of a function are found when they are asked for first: a millisecond.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "code/call_flow.h"
+#include "periodicity/activation/code_facts.h"
+#include "tracer/runtime/paths.h"
+
+namespace refrain::runtime {
+
+// The calling function's own call.
+#define REFRAIN_CALL_SITE                                            \
+  {                                                                  \
+    __builtin_return_address(0), __builtin_dwarf_cfa(),              \
+        *static_cast<const void* const*>(__builtin_frame_address(0)) \
+  }
+
+class ProgramFacts final : public periodicity::CodeFacts {
+ public:
+  // What find() takes as callee: nothing but a place in a runtime, or a number below 2^32 of who knows what it means.
+  static constexpr std::uint64_t kRuntime = 0;
+  // Whether the function that begins at an address is such a callee.
+  using IsCallee = bool (*)(std::uint64_t function, std::uint64_t callee);
+  static void set_is_callee(IsCallee is_callee) noexcept { g_is_callee = is_callee; }
+
+  ProgramFacts();  // throws std::bad_alloc
+
+  std::uint32_t find(CallSite site, std::uint64_t callee) noexcept {
+    const std::uint32_t path = paths_.find(site, callee);
+    variants_[path] = static_cast<std::uint8_t>(paths_.variant(path));
+    return path;
+  }
+  Paths& paths() noexcept { return paths_; }
+
+  std::span<const periodicity::PathFrame> frames(std::uint32_t path) noexcept override;
+  std::span<const std::uint64_t> loops(periodicity::Place call) noexcept override;
+  std::uint64_t function(periodicity::Place call) noexcept override;
+  bool forward(periodicity::Place from, periodicity::Place to) noexcept override;
+  bool jumps(periodicity::Place from, periodicity::Place to) noexcept override;
+
+ private:
+  // Places of callees; no address has this bit.
+  static constexpr periodicity::Place kCallee = periodicity::Place{1} << 60;
+  static inline IsCallee g_is_callee = nullptr;
+
+  Paths paths_;
+  code::CallFlow flow_;
+  std::array<std::uint8_t, Paths::kMost + 1> variants_{};
+  std::array<periodicity::PathFrame, Paths::kMostFrames + 1> frames_{};
+};
+
+}  // namespace refrain::runtime
