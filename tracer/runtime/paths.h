@@ -139,10 +139,13 @@ class Paths {
   std::uint16_t look_up(const Key& key) const noexcept;
   std::uint16_t look_up(const Key& key, const Row& row) const noexcept;
   void follow(std::uint16_t number) noexcept;
-  std::uint32_t row_of(const sampler::CallWalk::Found& found, std::uint64_t hash,
-                       std::uint64_t callee) noexcept;
+  std::size_t row_slot(const sampler::CallWalk::Found& found, std::uint64_t hash,
+                       std::uint64_t callee) const noexcept;
+  std::uint32_t add_row(const sampler::CallWalk::Found& found, std::uint64_t hash,
+                        std::uint64_t callee, std::size_t slot) noexcept;
   bool keep_frames(unsigned count, std::uint32_t& first) noexcept;
-  void find_variant(Row& row) noexcept;
+  bool has_variant(const Row& row) noexcept;
+  void add_variant(Row& row) noexcept;
   void add_entry(const Key& key, const sampler::CallWalk::Found& found,
                  std::uint32_t path) noexcept;
   void drop_entries() noexcept;

@@ -92,8 +92,9 @@ class CallWalk {
   struct Rule {
     std::uint64_t place = 0;
     std::int32_t cfa = 0;
-    std::int32_t returns = 0;  // where the return address is, from there
     std::int32_t saved = 0;    // where the frame pointer is
+    std::int16_t returns = 0;  // where the return address is, from there, in words
+    std::uint16_t latest = 0;  // the rule of the caller seen last
     Form form = Form::kHard;
     Keeps keeps = Keeps::kFrame;
     bool hidden = false;
@@ -101,15 +102,18 @@ class CallWalk {
   enum class End : std::uint8_t { kWhole, kNoTables, kHard };
   static constexpr std::size_t kRules = 4096;
 
-  const Rule& rule_of(std::uint64_t place) noexcept {
-    std::size_t at = place * 0x9e3779b97f4a7c15 >> 52;
+  static std::size_t slot_of(std::uint64_t place) noexcept {
+    return place * 0x9e3779b97f4a7c15 >> 52;
+  }
+  Rule& rule_of(std::uint64_t place) noexcept {
+    std::size_t at = slot_of(place);
     while (rules_[at].place != place) {
       if (rules_[at].place == 0) return make(place, at);
       at = (at + 1) % kRules;
     }
     return rules_[at];
   }
-  const Rule& make(std::uint64_t place, std::size_t at) noexcept;
+  Rule& make(std::uint64_t place, std::size_t at) noexcept;
   static Rule made(std::uint64_t place) noexcept;
   End by_rules(CallSite site, StackMemory& memory, Found& found, unsigned& all) noexcept;
   void by_libgcc(CallSite site, Found& found, unsigned all) noexcept;
@@ -121,7 +125,7 @@ class CallWalk {
   std::size_t rules_used_ = 0;
   Rule rules_[kRules]{};
   Frame frames_[kMostFrames];
-  Word words_[2 * kMostFrames + kMostFrames];
+  Word words_[3 * kMostFrames];
 };
 
 }  // namespace refrain::sampler
