@@ -3,6 +3,7 @@
 
 #include <alloca.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unwind.h>
 
@@ -326,12 +327,12 @@ void in_coroutine() {
   asm volatile("");
 }
 
-void start_coroutine(char* stack, std::size_t bytes) {
+void start_coroutine(char* stack, std::size_t bytes, void (*function)()) {
   getcontext(&g_coroutine);
   g_coroutine.uc_stack.ss_sp = stack;
   g_coroutine.uc_stack.ss_size = bytes;
   g_coroutine.uc_link = &g_main;
-  makecontext(&g_coroutine, in_coroutine, 0);
+  makecontext(&g_coroutine, function, 0);
 }
 
 }  // namespace
@@ -345,7 +346,7 @@ TEST_CASE("Paths: coroutines - on stacks of their own, between the thread's call
   const auto rounds = static_cast<std::size_t>(6 * g_two);
   // Later ones on other stacks.
   for (std::size_t i = 0; i < rounds; ++i) {
-    start_coroutine(memory.data(), memory.size() - i / 2 * 4096);
+    start_coroutine(memory.data(), memory.size() - i / 2 * 4096, in_coroutine);
     for (int j = 0; j < 3; ++j) {
       own.push_back(calls_plainly());
       swapcontext(&g_main, &g_coroutine);
@@ -358,6 +359,50 @@ TEST_CASE("Paths: coroutines - on stacks of their own, between the thread's call
   CHECK(std::count(g_paths.begin(), g_paths.end(), g_paths[0]) ==
         static_cast<long>(g_paths.size()));
   CHECK(checked.paths->size() == 2);
+}
+
+namespace {
+
+int g_depth = 0;
+const void* g_deep_stack = nullptr;
+
+void deep_in_coroutine() {
+  g_paths.push_back(deep(g_depth));
+  g_deep_stack = g_site.stack;
+  asm volatile("");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Paths: coroutines - a stack ends where a former one went on, and nothing is mapped behind it") {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kBytes = 32 * kPage;
+  constexpr int kMore = 30;  // frames
+  auto* const memory = static_cast<char*>(
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(memory != MAP_FAILED);
+  Checked checked;
+  g_checked = &checked;
+  g_paths.clear();
+  char* const end = memory + kBytes - kPage;
+  const auto run = [&](std::size_t bytes, int depth) {
+    g_depth = depth;
+    start_coroutine(memory, bytes, deep_in_coroutine);
+    swapcontext(&g_main, &g_coroutine);
+    return reinterpret_cast<std::uintptr_t>(g_deep_stack);
+  };
+  const auto whole = static_cast<std::size_t>(end - memory);
+  const std::size_t frame = run(whole, 4) - run(whole, 5);
+  if (kMore * frame < kPage) {
+    const std::uintptr_t stack = run(whole + kMore * frame, 5 + kMore);
+    REQUIRE(mprotect(end, kPage, PROT_NONE) == 0);
+    CHECK(run(whole, 5) == stack);
+    CHECK(g_paths.back() == g_paths[1]);
+    CHECK(g_paths[2] != g_paths[1]);
+  }
+  CHECK(checked.good);
+  munmap(memory, kBytes);
 }
 
 namespace {
