@@ -21,26 +21,34 @@ namespace {
 
 using Places = std::vector<std::uint64_t>;
 
-// libgcc's row from the call on, outermost first.
+// libgcc's frames from the call on, outermost first.
 struct Truth {
   CallSite site;
   Places places;
+  Places bases;
   static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
     auto& truth = *static_cast<Truth*>(data);
     const std::uint64_t place = _Unwind_GetIP(context);
+    const std::uint64_t stack = _Unwind_GetCFA(context);
     if (truth.places.empty() &&
         (place != reinterpret_cast<std::uint64_t>(truth.site.returns_to) ||
-         _Unwind_GetCFA(context) != reinterpret_cast<std::uint64_t>(truth.site.stack)))
+         stack != reinterpret_cast<std::uint64_t>(truth.site.stack)))
       return _URC_NO_REASON;
-    if (place == 0 || truth.places.size() == Paths::kMostFrames) return _URC_END_OF_STACK;
+    if (place == 0) return _URC_END_OF_STACK;
+    // Of the frame before: its stack pointer is its caller's.
+    if (!truth.places.empty()) truth.bases.back() = stack - sizeof(std::uint64_t);
+    if (truth.places.size() == Paths::kMostFrames) return _URC_END_OF_STACK;
     truth.places.push_back(place);
+    truth.bases.push_back(0);
     return _URC_NO_REASON;
   }
 };
-Places truth_of(CallSite site) {
-  Truth truth{site, {}};
+Truth truth_of(CallSite site) {
+  Truth truth{site, {}, {}};
   _Unwind_Backtrace(Truth::visit, &truth);
-  return {truth.places.rbegin(), truth.places.rend()};
+  std::reverse(truth.places.begin(), truth.places.end());
+  std::reverse(truth.bases.begin(), truth.bases.end());
+  return truth;
 }
 
 Places places_of(const Paths& paths, std::uint32_t path) {
@@ -53,10 +61,10 @@ Places places_of(const Paths& paths, std::uint32_t path) {
 class Checked {
  public:
   explicit Checked(Paths::Hidden hidden = nullptr)
-      : paths(std::make_unique<Paths>(hidden)) {}
+      : paths(std::make_unique<Paths>(hidden)), all_shown(hidden == nullptr) {}
 
   std::uint32_t find(CallSite site, std::uint64_t callee = 1) {
-    const Places truth = truth_of(site);
+    const auto [none, truth, bases] = truth_of(site);
     const std::uint32_t path = paths->find(site, callee);
     ++calls;
     if (path == 0) {
@@ -66,19 +74,10 @@ class Checked {
     const auto [known, fresh] = numbers.try_emplace({truth, callee}, path);
     good &= known->second == path && path <= paths->size() && paths->callee(path) == callee;
     if (fresh) good &= places_of(*paths, path) == truth && path == numbers.size();
-    // Bases: of this activation, or not known.
     const auto frames = paths->frames(path, paths->variant(path));
-    if (!one_stack) return path;
-    std::uint64_t inner = reinterpret_cast<std::uint64_t>(site.stack);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      if (frame->base == 0) continue;
-      good &= frame->base >= inner;
-      inner = frame->base;
-#if defined(__x86_64__)
-      if (frame + 1 != frames.rend())
-        good &= *reinterpret_cast<const std::uint64_t*>(frame->base) == frame[1].place;
-#endif
-    }
+    const bool moving = paths->variant(path) == Paths::kMoving;
+    for (std::size_t i = 0; all_shown && i != frames.size(); ++i)
+      good &= frames[i].base == bases[i] || (moving && frames[i].base == 0);
     return path;
   }
 
@@ -87,7 +86,7 @@ class Checked {
   std::uint64_t calls = 0;
   std::uint64_t unknown = 0;
   bool good = true;
-  bool one_stack = true;  // bases lie further out, and are where return addresses are
+  const bool all_shown;  // no hidden frames
 };
 
 Checked* g_checked = nullptr;
@@ -144,6 +143,23 @@ NOINLINE std::uint32_t room_in_the_middle(std::size_t bytes) {
   asm volatile("" : : "r"(room) : "memory");
   const std::uint32_t path = calls_plainly();
   g_after = 4;
+  return path;
+}
+NOINLINE std::uint32_t calls_aligned() {
+  alignas(64) volatile int numbers[16];
+  numbers[3] = 1;
+  // Has gcc keep the canonical frame address in memory.
+  auto* const room = static_cast<volatile char*>(alloca(static_cast<std::size_t>(g_two)));
+  asm volatile("" : : "r"(room) : "memory");
+  const std::uint32_t path = call();
+  g_after = numbers[3];
+  return path;
+}
+NOINLINE std::uint32_t room_before_aligned(std::size_t bytes) {
+  auto* const room = static_cast<volatile char*>(alloca(bytes));
+  asm volatile("" : : "r"(room) : "memory");
+  const std::uint32_t path = calls_aligned();
+  g_after = 10;
   return path;
 }
 NOINLINE std::uint32_t one_more(std::size_t bytes) {
@@ -230,6 +246,21 @@ TEST_CASE("Paths: stale words - where a frame of variable size lies over old one
         static_cast<long>(longer.size()));
   CHECK(std::count(shorter.begin(), shorter.end(), shorter[0]) ==
         static_cast<long>(shorter.size()));
+  CHECK(checked.good);
+}
+
+// The aligned frame is where it was, and its caller's is not.
+TEST_CASE(
+    "Paths: stale words - where a frame that aligns itself lies under one of variable size") {
+  Checked checked;
+  g_checked = &checked;
+  std::vector<std::uint32_t> paths;
+  for (std::size_t i = 0; i < 40; ++i)
+    paths.push_back(room_before_aligned(16 + 16 * (i % 2)));
+  for (std::size_t i = 0; i < 40; ++i)
+    paths.push_back(room_before_aligned(48 - 16 * (i % 2)));
+  CHECK(std::count(paths.begin(), paths.begin() + 40, paths[0]) == 40);
+  CHECK(std::count(paths.begin() + 40, paths.end(), paths[40]) == 40);
   CHECK(checked.good);
 }
 
@@ -393,13 +424,13 @@ TEST_CASE(
     return reinterpret_cast<std::uintptr_t>(g_deep_stack);
   };
   const auto whole = static_cast<std::size_t>(end - memory);
-  const std::size_t frame = run(whole, 4) - run(whole, 5);
+  const std::size_t frame = (run(whole, 4) - run(whole, 6)) / 2;
   if (kMore * frame < kPage) {
     const std::uintptr_t stack = run(whole + kMore * frame, 5 + kMore);
     REQUIRE(mprotect(end, kPage, PROT_NONE) == 0);
     CHECK(run(whole, 5) == stack);
-    CHECK(g_paths.back() == g_paths[1]);
-    CHECK(g_paths[2] != g_paths[1]);
+    CHECK(g_paths[3] != 0);
+    CHECK(g_paths[3] != g_paths[2]);
   }
   CHECK(checked.good);
   munmap(memory, kBytes);
@@ -417,7 +448,6 @@ void on_signal(int) {
 TEST_CASE("Paths: signals - in a handler, on the thread's stack and another") {
   Checked checked;
   g_checked = &checked;
-  checked.one_stack = false;
   std::vector<char> memory(1 << 18);
   stack_t stack{};
   stack_t before;
@@ -517,6 +547,8 @@ template <unsigned kNumber>
 NOINLINE void aligned(unsigned depth) {
   alignas(64) volatile int numbers[16];
   numbers[depth % 16] = 1;
+  auto* const room = static_cast<volatile char*>(alloca(static_cast<std::size_t>(g_two)));
+  asm volatile("" : : "r"(room) : "memory");
   asm volatile("" : : "r"(numbers) : "memory");
   body<kNumber>(depth);
   g_after = numbers[depth % 16];
