@@ -75,11 +75,12 @@ void Paths::drop_entries() noexcept {
 __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
                                                          std::uint64_t callee) noexcept {
   const std::uint64_t unloads = unloads_.load(std::memory_order_relaxed);
-  if (unloads != unloads_seen_) {
+  if (unloads != unloads_seen_ || __builtin_thread_pointer() != thread_) {
     const recorder::SlowPath slow_path;
-    unloads_seen_ = unloads;
     drop_entries();
     walk_.forget();
+    unloads_seen_ = unloads;
+    thread_ = __builtin_thread_pointer();
   }
   const Key key{reinterpret_cast<std::uint64_t>(site.returns_to),
                 reinterpret_cast<std::uint64_t>(site.stack),

@@ -474,6 +474,24 @@ TEST_CASE("Paths: signals - in a handler, on the thread's stack and another") {
   CHECK(checked.good);
 }
 
+TEST_CASE("Paths: threads - one after the other") {
+  Checked checked;
+  g_checked = &checked;
+  std::vector<std::uint32_t> paths;
+  const auto run = [&] {
+    for (int i = 0; i < 2 * g_two; ++i) paths.push_back(deep(i % g_two));
+  };
+  for (int i = 0; i < g_two; ++i) std::thread(run).join();
+  run();
+  CHECK(checked.good);
+  CHECK(checked.unknown == 0);
+  CHECK(std::equal(paths.begin(), paths.begin() + 4, paths.begin() + 4));
+  CHECK(paths[0] != paths[8]);
+#if defined(__x86_64__)
+  CHECK(checked.paths->unwinds() == 0);
+#endif
+}
+
 TEST_CASE("Paths: what is no call - has no number") {
   Paths paths;
   for (std::uintptr_t address = 0; address < 5000; address += 13)

@@ -111,7 +111,7 @@ CallWalk::Rule CallWalk::made(std::uint64_t place) noexcept {
 __attribute__((noinline)) CallWalk::Rule& CallWalk::make(std::uint64_t place,
                                                          std::size_t at) noexcept {
   if (rules_used_ >= kRules / 2) {
-    forget();
+    forget_rules();
     at = slot_of(place);
   }
   Rule rule = made(place);
@@ -127,10 +127,15 @@ __attribute__((noinline)) CallWalk::Rule& CallWalk::make(std::uint64_t place,
   return rules_[at];
 }
 
-void CallWalk::forget() noexcept {
+void CallWalk::forget_rules() noexcept {
   for (Rule& rule : rules_) rule = {};
   std::atomic_signal_fence(std::memory_order_release);
   rules_used_ = 0;
+}
+
+void CallWalk::forget() noexcept {
+  forget_rules();
+  bounds_known_ = false;
 }
 
 // `all`: frames, with those that are hidden. What the loop counts is in variables of its own, which need not be stored.

@@ -74,7 +74,7 @@ class CallWalk {
     return (hash << 9 | hash >> 55) + place * 0x9e3779b97f4a7c15;
   }
 
-  // Code was unloaded: rules may be wrong.
+  // Code was unloaded, or another thread goes on: rules and the stack's bounds may be wrong.
   void forget() noexcept;
   // How often libgcc walked.
   std::uint64_t unwinds() const noexcept { return unwinds_; }
@@ -114,6 +114,7 @@ class CallWalk {
     return rules_[at];
   }
   Rule& make(std::uint64_t place, std::size_t at) noexcept;
+  void forget_rules() noexcept;
   static Rule made(std::uint64_t place) noexcept;
   End by_rules(CallSite site, StackMemory& memory, Found& found, unsigned& all) noexcept;
   void by_libgcc(CallSite site, Found& found, unsigned all) noexcept;
