@@ -15,7 +15,7 @@
 //
 // Thread-safety: the primary thread's alone, not for its signal handlers; another one may go on (all is walked again
 // once). code_unloaded() from any thread.
-// Ownership: fixed memory, 20 MiB of which only what is used is taken. find() allocates nothing and takes no
+// Ownership: fixed memory, 16 MiB of which only what is used is taken. find() allocates nothing and takes no
 // lock, but what call_walk.h says. Errors: what finds no room has the number 0.
 // Cost: see docs/cost.md; nanoseconds for what was seen before.
 #pragma once

@@ -14,8 +14,8 @@
 // (_Unwind_Backtrace(), which knows code that was registered with it): `certain` is false, and words tell nothing.
 //
 // Thread-safety: one thread; not in its signal handlers. No allocation, no lock but in the first walk and in libgcc.
-// Ownership: fixed memory, about 200 KiB. What walk() found is valid until the next one.
-// Cost: 5 ns a frame whose rule is known; a new rule 0.5 us; libgcc some microseconds. On stacks other than
+// Ownership: fixed memory, about 100 KiB. What walk() found is valid until the next one.
+// Cost: 5 to 7 ns a frame whose rule is known; a new rule 0.6 us; libgcc some microseconds. On stacks other than
 // the thread's own 0.2 us more for each 512 bytes (stack_memory.h).
 #pragma once
 
