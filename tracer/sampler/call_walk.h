@@ -11,7 +11,8 @@
 // in this order each word may be read once those before it are right.
 //
 // Where a rule needs more (other registers, frames of signals), and where tables end, libgcc walks
-// (_Unwind_Backtrace(), which knows code that was registered with it): `certain` is false, and words tell nothing.
+// (_Unwind_Backtrace(), which knows code that was registered with it): `certain` is false, and words tell nothing, unless
+// it ends at the same frame.
 //
 // Thread-safety: one thread; not in its signal handlers. No allocation, no lock but in the first walk and in libgcc.
 // Ownership: fixed memory, about 100 KiB. What walk() found is valid until the next one.
