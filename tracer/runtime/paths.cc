@@ -75,11 +75,12 @@ void Paths::drop_entries() noexcept {
 __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
                                                          std::uint64_t callee) noexcept {
   const std::uint64_t unloads = unloads_.load(std::memory_order_relaxed);
-  if (unloads != unloads_seen_) {
+  if (unloads != unloads_seen_ || __builtin_thread_pointer() != thread_) {
     const recorder::SlowPath slow_path;
-    unloads_seen_ = unloads;
     drop_entries();
     walk_.forget();
+    unloads_seen_ = unloads;
+    thread_ = __builtin_thread_pointer();
   }
   const Key key{reinterpret_cast<std::uint64_t>(site.returns_to),
                 reinterpret_cast<std::uint64_t>(site.stack),
@@ -102,21 +103,29 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
       hash = CallWalk::mixed(hash, found_[i].place);
     }
   }
-  const std::uint32_t path = row_of(found, hash, callee);
+  hash ^= callee * 0x94d049bb133111eb;
+  const std::size_t slot = row_slot(found, hash, callee);
+  std::uint32_t path = row_slots_[slot];
+  if (path != 0 && has_variant(rows_[path])) {
+    if (!found.certain) return path;
+    if (const std::uint16_t number = look_up(key, rows_[path]); number != 0) {
+      follow(number);
+      return path;
+    }
+    if (rows_[path].entries == kEntriesOfRow) return path;
+  }
+  if (path == 0 && used_rows_ == kMost) return 0;
+  const recorder::SlowPath slow_path;
+  if (path == 0) path = add_row(found, hash, callee, slot);
   if (path == 0) return 0;
-  Row& row = rows_[path];
-  find_variant(row);
-  if (!found.certain) return path;
-  if (const std::uint16_t number = look_up(key, row); number != 0)
-    follow(number);
-  else if (row.entries < kEntriesOfRow)
-    add_entry(key, found, path);
+  if (!has_variant(rows_[path])) add_variant(rows_[path]);
+  if (found.certain && rows_[path].entries < kEntriesOfRow) add_entry(key, found, path);
   return path;
 }
 
-std::uint32_t Paths::row_of(const CallWalk::Found& found, std::uint64_t hash,
-                            std::uint64_t callee) noexcept {
-  hash ^= callee * 0x94d049bb133111eb;
+// Of the path with these places, or free.
+std::size_t Paths::row_slot(const CallWalk::Found& found, std::uint64_t hash,
+                            std::uint64_t callee) const noexcept {
   std::size_t at = (hash * 0x9e3779b97f4a7c15) >> 51;
   for (; row_slots_[at] != 0; at = (at + 1) % kRowSlots) {
     const Row& row = rows_[row_slots_[at]];
@@ -124,22 +133,22 @@ std::uint32_t Paths::row_of(const CallWalk::Found& found, std::uint64_t hash,
     const Frame* const frames = &frames_[row.frames[0]];
     if (std::equal(frames, frames + row.count, found_.begin(),
                    [](const Frame& a, const Frame& b) { return a.place == b.place; }))
-      return row_slots_[at];
+      break;
   }
-  const recorder::SlowPath slow_path;
-  if (used_rows_ == kMost) return 0;
+  return at;
+}
+
+// 0: no room for its frames.
+std::uint32_t Paths::add_row(const CallWalk::Found& found, std::uint64_t hash,
+                             std::uint64_t callee, std::size_t slot) noexcept {
   Row& row = rows_[used_rows_ + 1];
-  row = {.hash = hash,
-         .callee = callee,
-         .frames = {},
-         .count = static_cast<std::uint8_t>(found.frames),
-         .variants = 0,
-         .entries = 0,
-         .moving = false,
-         .entry = 0};
+  row = {};
+  row.hash = hash;
+  row.callee = callee;
+  row.count = static_cast<std::uint8_t>(found.frames);
   if (!keep_frames(found.frames, row.frames[0])) return 0;
   row.variants = 1;
-  row_slots_[at] = static_cast<std::uint16_t>(++used_rows_);
+  row_slots_[slot] = static_cast<std::uint16_t>(++used_rows_);
   return used_rows_;
 }
 
@@ -151,19 +160,23 @@ bool Paths::keep_frames(unsigned count, std::uint32_t& first) noexcept {
   return true;
 }
 
-// The one with the bases that were found, or a new one. Those that do not fit the path's any more become 0.
-void Paths::find_variant(Row& row) noexcept {
+// The one with the bases that were found, which is variant_ then.
+bool Paths::has_variant(const Row& row) noexcept {
   const auto same = [&row](const Frame& known, const Frame& found) {
     return known.base == found.base || (row.moving && known.base == 0);
   };
   for (variant_ = 0; variant_ != row.variants; ++variant_) {
     const Frame* const frames = &frames_[row.frames[variant_]];
-    if (std::equal(frames, frames + row.count, found_.begin(), same)) return;
+    if (std::equal(frames, frames + row.count, found_.begin(), same)) return true;
   }
-  const recorder::SlowPath slow_path;
+  return false;
+}
+
+// Where there are too many, those that do not fit the path's any more become 0.
+void Paths::add_variant(Row& row) noexcept {
   if (!row.moving && row.variants < kVariants &&
       keep_frames(row.count, row.frames[row.variants])) {
-    ++row.variants;
+    variant_ = row.variants++;
     return;
   }
   Frame* const kept = &frames_[row.frames[0]];
@@ -180,7 +193,6 @@ void Paths::find_variant(Row& row) noexcept {
 
 void Paths::add_entry(const Key& key, const CallWalk::Found& found,
                       std::uint32_t path) noexcept {
-  const recorder::SlowPath slow_path;
   if (used_entries_ == kEntries || kWords - used_words_ < found.words) drop_entries();
   Entry& entry = entries_[used_entries_];
   entry = {.key = key,

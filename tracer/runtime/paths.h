@@ -13,8 +13,9 @@
 // as equal to all. Innermost frames beyond kMostFrames are what is kept of deeper stacks: then the first
 // frame's base is not 0.
 //
-// Thread-safety: the primary thread's alone, not for its signal handlers; code_unloaded() from any thread.
-// Ownership: fixed memory, 20 MiB of which only what is used is taken. find() allocates nothing and takes no
+// Thread-safety: the primary thread's alone, not for its signal handlers; another one may go on (all is walked again
+// once). code_unloaded() from any thread.
+// Ownership: fixed memory, 16 MiB of which only what is used is taken. find() allocates nothing and takes no
 // lock, but what call_walk.h says. Errors: what finds no room has the number 0.
 // Cost: see docs/cost.md; nanoseconds for what was seen before.
 #pragma once
@@ -49,7 +50,8 @@ class Paths {
 
   // Number of the path, from 1; 0: unknown. `callee`: what is called, part of the path.
   std::uint32_t find(CallSite site, std::uint64_t callee) noexcept {
-    if (unloads_.load(std::memory_order_relaxed) == unloads_seen_) [[likely]] {
+    if (unloads_.load(std::memory_order_relaxed) == unloads_seen_ &&
+        __builtin_thread_pointer() == thread_) [[likely]] {
       const Key key{reinterpret_cast<std::uint64_t>(site.returns_to),
                     reinterpret_cast<std::uint64_t>(site.stack),
                     reinterpret_cast<std::uint64_t>(site.frame), callee};
@@ -139,16 +141,20 @@ class Paths {
   std::uint16_t look_up(const Key& key) const noexcept;
   std::uint16_t look_up(const Key& key, const Row& row) const noexcept;
   void follow(std::uint16_t number) noexcept;
-  std::uint32_t row_of(const sampler::CallWalk::Found& found, std::uint64_t hash,
-                       std::uint64_t callee) noexcept;
+  std::size_t row_slot(const sampler::CallWalk::Found& found, std::uint64_t hash,
+                       std::uint64_t callee) const noexcept;
+  std::uint32_t add_row(const sampler::CallWalk::Found& found, std::uint64_t hash,
+                        std::uint64_t callee, std::size_t slot) noexcept;
   bool keep_frames(unsigned count, std::uint32_t& first) noexcept;
-  void find_variant(Row& row) noexcept;
+  bool has_variant(const Row& row) noexcept;
+  void add_variant(Row& row) noexcept;
   void add_entry(const Key& key, const sampler::CallWalk::Found& found,
                  std::uint32_t path) noexcept;
   void drop_entries() noexcept;
 
   Entry* last_ = nullptr;
   std::uint64_t unloads_seen_ = 0;
+  const void* thread_ = nullptr;  // whose stack is the own one
   std::atomic<std::uint64_t> unloads_{0};
   unsigned variant_ = 0;
   std::uint32_t used_rows_ = 0;

@@ -3,6 +3,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "tracer/recorder/slow_path.h"
 #include "tracer/sampler/frame_expression.h"
@@ -65,10 +66,13 @@ CallWalk::Rule CallWalk::made(std::uint64_t place) noexcept {
     rule.form = Form::kOutermost;
     return rule;
   }
-  if (returns.kind() != RuleKind::kAtCfa || !is_near(returns.operand()) ||
+  const std::int64_t returns_words =
+      returns.operand() / static_cast<std::int64_t>(kWalkedBytes);
+  if (returns.kind() != RuleKind::kAtCfa || returns.operand() % 8 != 0 ||
+      returns_words >= 0 || returns_words != static_cast<std::int16_t>(returns_words) ||
       rules.registers[kStackPointer].kind() != RuleKind::kSame)
     return rule;
-  rule.returns = static_cast<std::int32_t>(returns.operand());
+  rule.returns = static_cast<std::int16_t>(returns_words);
 
   SimpleExpression cfa{static_cast<std::uint8_t>(rules.cfa_register), rules.cfa_offset,
                        false};
@@ -103,28 +107,56 @@ CallWalk::Rule CallWalk::made(std::uint64_t place) noexcept {
   return rule;
 }
 
-// `at`: the free slot where it was looked for. Handlers may jump out of this: the place is written last.
-__attribute__((noinline)) const CallWalk::Rule& CallWalk::make(std::uint64_t place,
-                                                               std::size_t at) noexcept {
-  const recorder::SlowPath slow_path;
+// `at`: the free slot where it was looked for. A handler may jump out of this: the place is written last.
+__attribute__((noinline)) CallWalk::Rule& CallWalk::make(std::uint64_t place,
+                                                         std::size_t at) noexcept {
   if (rules_used_ >= kRules / 2) {
-    forget();
-    at = place * 0x9e3779b97f4a7c15 >> 52;
+    forget_rules();
+    at = slot_of(place);
   }
   Rule rule = made(place);
-  rule.hidden = hidden_ != nullptr && hidden_(place);
+  if (hidden_ != nullptr) {
+    const recorder::SlowPath slow_path;
+    rule.hidden = hidden_(place);
+  }
   ++rules_used_;
-  return rules_[at] = rule;
+  rule.place = 0;
+  rules_[at] = rule;
+  std::atomic_signal_fence(std::memory_order_release);
+  rules_[at].place = place;
+  return rules_[at];
 }
 
-void CallWalk::forget() noexcept {
+void CallWalk::forget_rules() noexcept {
   for (Rule& rule : rules_) rule = {};
+  std::atomic_signal_fence(std::memory_order_release);
   rules_used_ = 0;
 }
 
-// `all`: frames, with those that are hidden.
+void CallWalk::forget() noexcept {
+  forget_rules();
+  bounds_known_ = false;
+}
+
+// `all`: frames, with those that are hidden. What the loop counts is in variables of its own, which need not be stored.
 CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& found,
                                  unsigned& all) noexcept {
+  bool own_stack = true;
+  // As memory.read().
+  const auto read = [&](std::uint64_t at, std::uint64_t& value) {
+    if (memory.on_stack(at)) [[likely]] {
+      value = StackMemory::loaded(at);
+      return true;
+    }
+    std::uint64_t other = 0;
+    own_stack = false;
+    const bool got = memory.read(at, other);
+    value = other;
+    return got;
+  };
+  const auto plus = [](std::uint64_t address, std::int64_t offset) {
+    return address + static_cast<std::uint64_t>(offset);
+  };
   std::uint64_t place = reinterpret_cast<std::uint64_t>(site.returns_to);
   std::uint64_t stack = reinterpret_cast<std::uint64_t>(site.stack);
   std::uint64_t frame = reinterpret_cast<std::uint64_t>(site.frame);
@@ -133,70 +165,92 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
   std::uint64_t frame_at = 0;   // where it was read; 0: the register
   Word* frame_above = nullptr;  // the return address of the function that saved it
   Word* word = words_;
-  found.by_stack = false;
-  for (all = 0; all != kMostFrames;) {
-    const Rule& rule = rule_of(place);
-    Frame& here = frames_[found.frames];
-    if (all == 0 || !rule.hidden) {
-      here = {place, 0};
-      ++found.frames;
-      found.hash = mixed(found.hash, place);
-    }
-    ++all;
+  Frame* out = frames_;
+  std::uint64_t hash = 0;
+  unsigned count = 0;
+  std::uint64_t odd = 0;  // addresses of words are whole ones
+  End end = End::kWhole;
+  Rule* rule = &rule_of(place);
+  found.by_stack = rule->form != Form::kFrame && rule->form != Form::kInMemory;
+  while (true) {
+    const bool shown = count++ == 0 || !rule->hidden;
+    out->place = place;
+    out->base = 0;
+    if (shown) hash = mixed(hash, place);
     std::uint64_t cfa = 0;
-    if (rule.form == Form::kStack) [[likely]] {
-      cfa = stack + static_cast<std::uint64_t>(std::int64_t{rule.cfa});
-      found.by_stack |= all == 1;
-    } else if (rule.form <= Form::kInMemory) {
-      if (!frame_known) return End::kHard;
+    if (rule->form == Form::kStack) [[likely]] {
+      cfa = plus(stack, rule->cfa);
+    } else if (rule->form <= Form::kInMemory) {
+      if (!frame_known) {
+        end = End::kHard;
+        break;
+      }
       if (!frame_counts) {
         frame_counts = true;
         if (frame_at == 0) {
           found.by_frame = true;
-        } else if (frame_above != nullptr &&
-                   frame_above->address == frame_at + kWalkedBytes) {
+        } else if (frame_above->address == frame_at + kWalkedBytes) {
           frame_above->address |= Word::kBelow;
           frame_above->below = frame;
         } else {
           *word++ = {frame_at, 0, frame};
         }
       }
-      cfa = frame + static_cast<std::uint64_t>(std::int64_t{rule.cfa});
-      if (rule.form == Form::kInMemory) {
+      cfa = plus(frame, rule->cfa);
+      if (rule->form == Form::kInMemory) {
         const std::uint64_t at = cfa;
-        if (at % kWalkedBytes != 0 || !memory.read(at, cfa)) return End::kHard;
+        odd |= at;
+        if (!read(at, cfa)) {
+          end = End::kHard;
+          break;
+        }
         *word++ = {at, 0, cfa};
       }
     } else {
-      found.by_stack |= all == 1;
-      found.words = static_cast<unsigned>(word - words_);
-      return rule.form == Form::kOutermost  ? End::kWhole
-             : rule.form == Form::kNoTables ? End::kNoTables
-                                            : End::kHard;
+      out += shown ? 1 : 0;
+      if (rule->form != Form::kOutermost)
+        end = rule->form == Form::kNoTables ? End::kNoTables : End::kHard;
+      break;
     }
-    const std::uint64_t slot = cfa + static_cast<std::uint64_t>(std::int64_t{rule.returns});
+    const std::uint64_t slot = plus(cfa, std::int64_t{rule->returns} * 8);
     std::uint64_t caller = 0;
-    if (cfa <= stack || slot < stack || slot % kWalkedBytes != 0 ||
-        !memory.read(slot, caller))
-      return End::kHard;
+    odd |= slot;
+    if (slot < stack || !read(slot, caller)) {
+      end = End::kHard;
+      break;
+    }
     Word* const returns = word;
-    *word++ = {slot, 0, caller};
-    if (rule.keeps != Keeps::kFrame) {
-      frame_at = (rule.keeps == Keeps::kAtCfa ? cfa : frame) +
-                 static_cast<std::uint64_t>(std::int64_t{rule.saved});
-      frame_known = rule.keeps != Keeps::kLost &&
-                    (rule.keeps == Keeps::kAtCfa || frame_counts) &&
-                    frame_at % kWalkedBytes == 0 && memory.read(frame_at, frame);
+    word->address = slot;  // and nothing below
+    word++->word = caller;
+    if (rule->keeps != Keeps::kFrame) {
+      frame_at = plus(rule->keeps == Keeps::kAtCfa ? cfa : frame, rule->saved);
+      frame_known = (rule->keeps == Keeps::kAtCfa ||
+                     (rule->keeps == Keeps::kAtFrame && frame_counts)) &&
+                    read(frame_at, frame);
+      odd |= frame_at;
       frame_counts = false;
       frame_above = returns;
     }
     place = code_of(caller);
+    if (place != 0) [[likely]]
+      out->base = cfa - kWalkedBytes;
+    out += shown ? 1 : 0;
     if (place == 0) break;
-    if (all == 1 || !rule.hidden) here.base = cfa - kWalkedBytes;
     stack = cfa;
+    if (count == kMostFrames) break;
+    Rule* next = &rules_[rule->latest];
+    if (next->place != place) {
+      next = &rule_of(place);
+      rule->latest = static_cast<std::uint16_t>(next - rules_);
+    }
+    rule = next;
   }
+  found.frames = static_cast<unsigned>(out - frames_);
   found.words = static_cast<unsigned>(word - words_);
-  return End::kWhole;
+  found.hash = hash;
+  found.own_stack = own_stack;
+  all = count;
+  return odd % kWalkedBytes == 0 ? end : End::kHard;
 }
 
 // `all`: what the rules found until tables ended; 0: they could not tell.
@@ -239,9 +293,6 @@ CallWalk::Found CallWalk::walk(CallSite site) noexcept {
     found.certain = true;
   else
     by_libgcc(site, found, end == End::kNoTables ? all : 0);
-  found.own_stack = found.certain;
-  for (unsigned i = 0; found.own_stack && i != found.words; ++i)
-    found.own_stack = memory.on_stack(words_[i].address & ~Word::kBelow);
   return found;
 }
 

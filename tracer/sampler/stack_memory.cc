@@ -9,8 +9,6 @@
 #include <atomic>
 #include <cerrno>
 
-#define NOT_SANITIZED __attribute__((no_sanitize("address"), no_sanitize("thread")))
-
 namespace refrain::sampler {
 namespace {
 
@@ -60,12 +58,6 @@ bool StackMemory::read_checked(std::uintptr_t address, void* bytes,
   if (got < 0 && (errno == EPERM || errno == ENOSYS || errno == EACCES))
     g_forbidden.store(true, std::memory_order_relaxed);
   return got == static_cast<long>(count);
-}
-
-// A word of another function's frame, which the sanitizers would report.
-NOT_SANITIZED std::uint64_t StackMemory::load(std::uintptr_t address) noexcept {
-  using Word = std::uint64_t __attribute__((may_alias, aligned(1)));
-  return *reinterpret_cast<const volatile Word*>(address);
 }
 
 bool StackMemory::read_slow(std::uintptr_t address, std::uint64_t& word) noexcept {
