@@ -229,13 +229,11 @@ class Follower {
 
 }  // namespace
 
-std::optional<JumpTable> find_jump_table(const Disassembler& disassembler,
-                                         const CodeImage& image,
+std::optional<JumpTable> find_jump_table(const CodeImage& image,
                                          std::span<const Step> steps,
                                          const KnownRegisters& known) {
   Follower follower(image, known);
-  for (const Step& step : steps)
-    follower.follow(step, disassembler.operation(image.bytes(step.address)));
+  for (const Step& step : steps) follower.follow(step, step.operation);
   return follower.table();
 }
 
