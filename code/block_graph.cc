@@ -234,8 +234,61 @@ class FlowReader::Builder {
       known[static_cast<std::size_t>(number)] = value;
       std::optional<ReadTable> table = table_of(steps, known);
       if (!table) continue;
-      if (found) return {};
+      if (found) return table_by_ways(steps);
       found = std::move(table);
+    }
+    return found;
+  }
+
+  // Of several of them the one that all known ways to the jump put into its register.
+  std::optional<ReadTable> table_by_ways(const std::vector<Step>& steps) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> back;  // to, from
+    for (const auto& [from, to] : code_.edges) back.emplace_back(to, from);
+    for (const ReadTable& table : tables_)
+      for (const TableEntry& entry : table.entries)
+        if (const std::uint32_t to = code_.number_at(entry.target); to != kNone)
+          back.emplace_back(to, table.jump);
+    std::sort(back.begin(), back.end());
+    KnownRegisters known;
+    for (const auto& [number, value] : constants())
+      known[static_cast<std::size_t>(number)] =
+          constant_at(code_.number_at(steps.front().address), number, back);
+    return table_of(steps, known);
+  }
+
+  std::optional<std::uint64_t> constant_at(
+      std::uint32_t at, std::int8_t reg,
+      const std::vector<std::pair<std::uint32_t, std::uint32_t>>& back) {
+    constexpr std::uint32_t kLostInCalls = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
+    std::optional<std::uint64_t> found;
+    std::vector<bool> seen(code_.all.size());
+    std::vector<std::uint32_t> todo{at};
+    while (!todo.empty()) {
+      const std::uint32_t to = todo.back();
+      todo.pop_back();
+      const auto visit = [&](std::uint32_t from) {
+        if (from == kNone || seen[from]) return true;
+        seen[from] = true;
+        const Decoded& one = code_.all[from];
+        const Operation& done = operation(from);
+        const std::uint32_t written =
+            one.instruction.flow == Flow::kCall ? kLostInCalls : done.written;
+        if ((written >> reg & 1) == 0) {
+          todo.push_back(from);
+          return true;
+        }
+        const std::uint64_t value =
+            one.address + one.instruction.bytes + static_cast<std::uint64_t>(done.offset);
+        if (done.kind != Operation::Kind::kAddress || !done.from_next ||
+            found.value_or(value) != value)
+          return false;
+        found = value;
+        return true;
+      };
+      if (!visit(code_.all[to].before)) return {};
+      for (auto way = std::lower_bound(back.begin(), back.end(), std::pair{to, 0U});
+           way != back.end() && way->first == to; ++way)
+        if (!visit(way->second)) return {};
     }
     return found;
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "code/block_graph.h"
+#include "code/elf_image.h"
 #include "code/loop_lines.h"
 #include "code/natural_loops.h"
 
