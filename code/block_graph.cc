@@ -78,20 +78,20 @@ class FlowReader::Builder {
     constexpr std::size_t kMostParts = 8;
     const FunctionRange* const other = reader_.image_.function_at(address);
     if (other == nullptr || code_.parts.size() == kMostParts) return nullptr;
-    if (other->name.empty() && reader_.slot_of_stub(address)) return nullptr;
     const bool named = !other->name.empty() && !function_.name.empty() &&
                        other->name.starts_with(function_.name) &&
                        other->name.substr(function_.name.size()).starts_with(".cold");
-    if (!named && !jumps_back(*other)) return nullptr;
+    if (!named && !jumps_back(*other, address)) return nullptr;
     add_part(*other);
     return &code_.parts.back();
   }
 
   // Whether a function without a name jumps into the midst of this one, or handles its exceptions: then it is a
   // part of it.
-  bool jumps_back(const FunctionRange& other) {
+  bool jumps_back(const FunctionRange& other, std::uint64_t address) {
     const auto [known, is_new] = foreign_.try_emplace(other.begin, false);
-    if (!is_new || !other.name.empty()) return known->second;
+    if (!is_new || !other.name.empty() || reader_.slot_of_stub(address))
+      return known->second;
     for (const std::uint64_t target : reader_.jumps_out_of(other))
       known->second |= target != function_.begin && code_.part_at(target) != nullptr;
     return known->second;
@@ -183,12 +183,12 @@ class FlowReader::Builder {
   }
 
   // The instructions before one, in their order.
-  std::vector<Step> steps_to(std::uint32_t number) const {
+  std::vector<Step> steps_to(std::uint32_t number) {
     std::vector<Step> steps;
     bool taken = false;
     for (std::uint32_t at = number; at != kNone && steps.size() < kMostSteps;) {
       const Decoded& one = code_.all[at];
-      steps.push_back({one.address, one.instruction, taken});
+      steps.push_back({one.address, one.instruction, operation(at), taken});
       taken = one.before == kNone;
       at = taken ? one.jumper : one.before;
     }
@@ -196,44 +196,105 @@ class FlowReader::Builder {
     return steps;
   }
 
+  const Operation& operation(std::uint32_t number) {
+    const auto [known, is_new] = operations_.try_emplace(number);
+    if (is_new)
+      known->second =
+          reader_.disassembler_.operation(reader_.image_.bytes(code_.all[number].address));
+    return known->second;
+  }
+
   // The addresses that the function puts into registers, each once.
-  std::vector<std::pair<std::int8_t, std::uint64_t>> constants() const {
-    std::vector<std::pair<std::int8_t, std::uint64_t>> known;
-    for (const Decoded& one : code_.all) {
+  const std::vector<std::pair<std::int8_t, std::uint64_t>>& constants() {
+    if (constants_until_ == code_.all.size()) return constants_;
+    for (; constants_until_ < code_.all.size(); ++constants_until_) {
+      const Decoded& one = code_.all[constants_until_];
       const Operation operation =
           reader_.disassembler_.operation(reader_.image_.bytes(one.address));
       if (operation.kind != Operation::Kind::kAddress || !operation.from_next ||
           operation.to < 0)
         continue;
-      known.emplace_back(operation.to, one.address + one.instruction.bytes +
-                                           static_cast<std::uint64_t>(operation.offset));
+      constants_.emplace_back(operation.to,
+                              one.address + one.instruction.bytes +
+                                  static_cast<std::uint64_t>(operation.offset));
     }
-    std::sort(known.begin(), known.end());
-    known.erase(std::unique(known.begin(), known.end()), known.end());
-    return known;
+    std::sort(constants_.begin(), constants_.end());
+    constants_.erase(std::unique(constants_.begin(), constants_.end()), constants_.end());
+    return constants_;
   }
 
   // The address of the table may be in a register since long before: one of those that the
   // function puts there, if only one of them gives a table.
   std::optional<ReadTable> table_by_constants(const std::vector<Step>& steps) {
     constexpr std::size_t kMostTries = 64;
-    if (!constants_) constants_ = constants();
     std::optional<ReadTable> found;
-    if (constants_->size() > kMostTries) return found;
-    for (const auto& [number, value] : *constants_) {
+    if (constants().size() > kMostTries) return found;
+    for (const auto& [number, value] : constants()) {
       KnownRegisters known;
       known[static_cast<std::size_t>(number)] = value;
       std::optional<ReadTable> table = table_of(steps, known);
       if (!table) continue;
-      if (found) return {};
+      if (found) return table_by_ways(steps);
       found = std::move(table);
+    }
+    return found;
+  }
+
+  // Of several of them the one that all known ways to the jump put into its register.
+  std::optional<ReadTable> table_by_ways(const std::vector<Step>& steps) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> back;  // to, from
+    for (const auto& [from, to] : code_.edges) back.emplace_back(to, from);
+    for (const ReadTable& table : tables_)
+      for (const TableEntry& entry : table.entries)
+        if (const std::uint32_t to = code_.number_at(entry.target); to != kNone)
+          back.emplace_back(to, table.jump);
+    std::sort(back.begin(), back.end());
+    KnownRegisters known;
+    for (const auto& [number, value] : constants())
+      known[static_cast<std::size_t>(number)] =
+          constant_at(code_.number_at(steps.front().address), number, back);
+    return table_of(steps, known);
+  }
+
+  std::optional<std::uint64_t> constant_at(
+      std::uint32_t at, std::int8_t reg,
+      const std::vector<std::pair<std::uint32_t, std::uint32_t>>& back) {
+    constexpr std::uint32_t kLostInCalls = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
+    std::optional<std::uint64_t> found;
+    std::vector<bool> seen(code_.all.size());
+    std::vector<std::uint32_t> todo{at};
+    while (!todo.empty()) {
+      const std::uint32_t to = todo.back();
+      todo.pop_back();
+      const auto visit = [&](std::uint32_t from) {
+        if (from == kNone || seen[from]) return true;
+        seen[from] = true;
+        const Decoded& one = code_.all[from];
+        const Operation& done = operation(from);
+        const std::uint32_t written =
+            one.instruction.flow == Flow::kCall ? kLostInCalls : done.written;
+        if ((written >> reg & 1) == 0) {
+          todo.push_back(from);
+          return true;
+        }
+        const std::uint64_t value =
+            one.address + one.instruction.bytes + static_cast<std::uint64_t>(done.offset);
+        if (done.kind != Operation::Kind::kAddress || !done.from_next ||
+            found.value_or(value) != value)
+          return false;
+        found = value;
+        return true;
+      };
+      if (!visit(code_.all[to].before)) return {};
+      for (auto way = std::lower_bound(back.begin(), back.end(), std::pair{to, 0U});
+           way != back.end() && way->first == to; ++way)
+        if (!visit(way->second)) return {};
     }
     return found;
   }
 
   // Whether new targets were found.
   bool read_tables() {
-    constants_.reset();
     for (std::size_t i = 0; i < unknown_.size(); ++i) {
       const std::uint32_t number = unknown_[i];
       if (code_.all[number].settled) continue;
@@ -252,7 +313,7 @@ class FlowReader::Builder {
 
   std::optional<ReadTable> table_of(const std::vector<Step>& steps,
                                     const KnownRegisters& known) {
-    const auto table = find_jump_table(reader_.disassembler_, reader_.image_, steps, known);
+    const auto table = find_jump_table(reader_.image_, steps, known);
     if (!table) return {};
     ReadTable out{kNone, *table, {}};
     out.entries = read_jump_table(reader_.image_, *table, [this](std::uint64_t target) {
@@ -394,7 +455,10 @@ class FlowReader::Builder {
   std::unordered_map<std::uint64_t, bool> foreign_;  // parts without a name, by their begin
   std::vector<Target> todo_;
   std::vector<std::uint32_t> unknown_;  // jumps through registers and memory
-  std::optional<std::vector<std::pair<std::int8_t, std::uint64_t>>> constants_;
+  std::unordered_map<std::uint32_t, Operation>
+      operations_;  // of those before unknown jumps
+  std::vector<std::pair<std::int8_t, std::uint64_t>> constants_;
+  std::size_t constants_until_ = 0;  // of the instructions up to there
   std::vector<ReadTable> tables_;
   std::vector<std::uint32_t> undecoded_;  // what runs or jumps to what is no instruction
   std::vector<std::uint64_t> guesses_;

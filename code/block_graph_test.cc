@@ -171,6 +171,60 @@ TEST_CASE("Machine code: jump tables - of offsets, as many entries as are compar
   CHECK(found.loops.blocks.next.next(switched).size() == 2);
 }
 
+// As clang -O0: the index is stored, then compared, then read again.
+TEST_CASE(
+    "Machine code: jump tables - the index was stored, as many entries as are compared") {
+  const Bytes code{0x0f, 0xaf, 0xc2,                    // 0: imul %edx, %eax
+                   0x89, 0xc1,                          // 3: mov %eax, %ecx
+                   0x48, 0x89, 0x4c, 0x24, 0xe8,        // 5: mov %rcx, -24(%rsp)
+                   0x83, 0xe8, 0x01,                    // 10: sub $1, %eax
+                   0x77, 0x17,                          // 13: ja 38
+                   0x48, 0x8b, 0x44, 0x24, 0xe8,        // 15: mov -24(%rsp), %rax
+                   0x48, 0x8d, 0x0d, 0x0d, 0,    0, 0,  // 20: lea 13(%rip), %rcx: 40
+                   0x48, 0x63, 0x04, 0x81,              // 27: movslq (%rcx,%rax,4), %rax
+                   0x48, 0x01, 0xc8,                    // 31: add %rcx, %rax
+                   0xff, 0xe0,                          // 34: jmp *%rax
+                   0xeb, 0xda,                          // 36: case 0: jmp 0
+                   0xc3, 0x90};                         // 38: case 1 and default: ret
+  REQUIRE(code.size() == 40);
+  MadeUpProgram program;
+  program.add("function", code);
+  program.add_words({36 - 40, 38 - 40, 3 - 40});
+  const Found found = loops_in(program);
+  CHECK(found.loops.blocks.whole());
+  const Node switched = found.loops.blocks.at(MadeUpProgram::kBegin + 34);
+  CHECK(found.loops.blocks.next.next(switched).size() == 2);
+}
+
+// Two loops with a switch each; the addresses of the tables are in one register since long before.
+TEST_CASE("Machine code: jump tables - the address that all ways put into the register") {
+  Bytes code;
+  for (const int table : {192, 200}) {
+    const int begin = static_cast<int>(code.size());
+    code.insert(code.end(), {0x48, 0x8d, 0x1d});  // 0: lea table(%rip), %rbx
+    code.push_back(static_cast<std::uint8_t>(table - begin - 7));
+    code.insert(code.end(), 3, 0);
+    code.insert(code.end(), 70, 0x90);                // 7: here the loop begins
+    code.insert(code.end(), {0x83, 0xf8, 0x01,        // 77: cmp $1, %eax
+                             0x77, 0x0b,              // 80: ja 93
+                             0x48, 0x63, 0x04, 0x83,  // 82: movslq (%rbx,%rax,4), %rax
+                             0x48, 0x01, 0xd8,        // 86: add %rbx, %rax
+                             0xff, 0xe0,              // 89: jmp *%rax
+                             0xeb, 0xaa});            // 91: case 0: jmp 7
+  }
+  code.insert(code.end(), {0xc3, 0x90, 0x90, 0x90, 0x90, 0x90});
+  REQUIRE(code.size() == 192);
+  MadeUpProgram program;
+  program.add("function", code);
+  program.add_words({91 - 192, 93 - 192});
+  program.add_words({93 + 91 - 200, 93 + 93 - 200});
+  const Found found = loops_in(program);
+  CHECK(found.loops.blocks.whole());
+  CHECK(found.loops.blocks.tables == 2);
+  CHECK(around(found.loops, 91) == std::vector<std::uint64_t>{7});
+  CHECK(around(found.loops, 93 + 91) == std::vector<std::uint64_t>{93 + 7});
+}
+
 TEST_CASE("Machine code: jump tables - of addresses, as many entries as the mask allows") {
   Bytes code{0x83, 0xe0, 0x01,                    // 0: and $1, %eax
              0xff, 0x24, 0xc5, 0x10, 0x10, 0, 0,  // 3: jmp *0x1010(,%rax,8)

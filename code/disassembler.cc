@@ -120,6 +120,11 @@ void set_move(const cs_x86& x86, Operation& out) {
   using Kind = Operation::Kind;
   const cs_x86_op& to = x86.operands[0];
   const cs_x86_op& from = x86.operands[1];
+  if (to.type == X86_OP_MEM && from.type == X86_OP_REG && from.size >= 4 &&
+      whole(from.reg) != Operation::kNone && set_address(to, out)) {
+    out.kind = Operation::Kind::kStore;
+    out.from = whole(from.reg);
+  }
   if (to.type != X86_OP_REG || to.size < 4) return;
   out.to = whole(to.reg);
   out.width = from.size;

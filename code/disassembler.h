@@ -52,6 +52,7 @@ struct Operation {
     kMove,     // to = from, or = constant (from is none)
     kAddress,  // to = base + index * scale + offset
     kLoad,     // to = word of `width` bytes there; also "jmp *(...)" and "call *(...)"
+    kStore,    // word there = from
     kAdd,      // to += from, or the constant
     kScale,    // to <<= constant
     kAnd,      // to &= constant

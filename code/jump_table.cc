@@ -40,21 +40,23 @@ class Follower {
     using Operate = Operation::Kind;
     if (step.instruction.flow == Instruction::Flow::kBranch) return guard(step);
     if (step.instruction.flow == Instruction::Flow::kCall) {
-      for (const int lost : {0, 1, 2, 6, 7, 8, 9, 10, 11}) values_[lost] = {};
+      constexpr std::uint32_t kLost = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
+      forget(kLost, step.address);
       compared_.reset();
       return;
     }
     if (operation.kind != Operate::kMove && operation.kind != Operate::kAddress &&
-        operation.kind != Operate::kLoad && operation.kind != Operate::kWiden)
+        operation.kind != Operate::kLoad && operation.kind != Operate::kStore &&
+        operation.kind != Operate::kWiden)
       compared_.reset();
     const std::uint64_t next = step.address + step.instruction.bytes;
     Value result;
     switch (operation.kind) {
       case Operate::kCompare:
         compared_ = operation.limit;
-        compared_origin_ = operation.to == Operation::kNone ? memory(operation)
+        compared_origin_ = operation.to == Operation::kNone ? origin_in(operation)
                                                             : values_[operation.to].origin;
-        forget(operation);
+        forget(operation.written, step.address);
         return;
       case Operate::kWiden:
         return;
@@ -70,9 +72,12 @@ class Follower {
         break;
       case Operate::kLoad:
         result = load(operation, next);
-        if (result.kind == Kind::kUnknown) result.origin = memory(operation);
+        if (result.kind == Kind::kUnknown) result.origin = origin_in(operation);
         narrow(operation, result);
         break;
+      case Operate::kStore:
+        stored_.emplace_back(memory(operation), values_[operation.from].origin);
+        return;
       case Operate::kAdd:
         result = sum(operation);
         break;
@@ -87,7 +92,7 @@ class Follower {
         target_ = values_[operation.from];
         return;
       case Operate::kOther:
-        forget(operation);
+        forget(operation.written, step.address);
         return;
     }
     if (result.kind == Kind::kUnknown && result.origin == 0) result.origin = step.address;
@@ -133,9 +138,19 @@ class Follower {
            static_cast<std::uint64_t>(operation.index + 1) << 40 | offset;
   }
 
-  void forget(const Operation& operation) {
+  // That of what was stored there last, if it was.
+  std::uint64_t origin_in(const Operation& operation) const {
+    const std::uint64_t there = memory(operation);
+    const auto last = std::find_if(stored_.rbegin(), stored_.rend(),
+                                   [&](const auto& each) { return each.first == there; });
+    return last == stored_.rend() || last->second == 0 ? there : last->second;
+  }
+
+  // What is in some registers is another unknown number now.
+  void forget(std::uint32_t written, std::uint64_t address) {
     for (std::size_t i = 0; i < values_.size(); ++i)
-      if ((operation.written >> i & 1) != 0) values_[i] = {};
+      if ((written >> i & 1) != 0)
+        values_[i] = {.origin = std::uint64_t{1} << 62 | address << 4 | i};
   }
 
   static void narrow(const Operation& operation, Value& value) {
@@ -221,6 +236,7 @@ class Follower {
   const CodeImage& image_;
   std::array<Value, 16> values_{};
   Value target_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stored_;  // origins, by memory()
   std::optional<std::int64_t> compared_;
   std::uint64_t compared_origin_ = 0;
   std::optional<std::uint32_t> guarded_;
@@ -229,13 +245,11 @@ class Follower {
 
 }  // namespace
 
-std::optional<JumpTable> find_jump_table(const Disassembler& disassembler,
-                                         const CodeImage& image,
+std::optional<JumpTable> find_jump_table(const CodeImage& image,
                                          std::span<const Step> steps,
                                          const KnownRegisters& known) {
   Follower follower(image, known);
-  for (const Step& step : steps)
-    follower.follow(step, disassembler.operation(image.bytes(step.address)));
+  for (const Step& step : steps) follower.follow(step, step.operation);
   return follower.table();
 }
 

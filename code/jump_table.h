@@ -10,7 +10,7 @@
 // function.
 // Thread-safety: none; uses the image. Ownership: plain values.
 // Errors: what is of another form is not found.
-// Cost: some microseconds for each of the instructions before the jump.
+// Cost: some ns for each of the instructions before the jump.
 #pragma once
 
 #include <array>
@@ -41,14 +41,14 @@ struct JumpTable {
 struct Step {
   std::uint64_t address = 0;
   Instruction instruction;
+  Operation operation;
   bool taken = false;  // a branch that was taken to come to the next step
 };
 
 using KnownRegisters = std::array<std::optional<std::uint64_t>, 16>;
 
 // `known`: what registers hold before the first step, if it is not computed in the steps.
-std::optional<JumpTable> find_jump_table(const Disassembler& disassembler,
-                                         const CodeImage& image,
+std::optional<JumpTable> find_jump_table(const CodeImage& image,
                                          std::span<const Step> steps,
                                          const KnownRegisters& known);
 

@@ -104,10 +104,11 @@ UnwindEntry MappedImage::frame_at(std::uint64_t address) const {
 }
 
 const FunctionRange* MappedImage::function_at(std::uint64_t address) const {
+  if (last_ != nullptr && address >= last_->begin && address < last_->end) return last_;
   const UnwindEntry frame = frame_at(address);
   if (frame.end == 0) return nullptr;
-  return &functions_.try_emplace(frame.begin, FunctionRange{frame.begin, frame.end, {}})
-              .first->second;
+  const FunctionRange range{frame.begin, frame.end, {}};
+  return last_ = &functions_.try_emplace(frame.begin, range).first->second;
 }
 
 std::vector<HandlerEntry> MappedImage::handlers(std::uint64_t address) const {

@@ -62,6 +62,7 @@ class MappedImage final : public CodeImage {
   bool imports_read_ = false;
   std::vector<Import> imports_;
   mutable std::unordered_map<std::uint64_t, FunctionRange> functions_;  // by begin
+  mutable const FunctionRange* last_ = nullptr;  // most questions are about the same one
 };
 
 }  // namespace refrain::code

@@ -19,6 +19,7 @@
 
 #include "code/elf_image.h"
 #include "code/block_graph.h"
+#include "code/elf_image.h"
 #include "code/loop_lines.h"
 #include "code/natural_loops.h"
 
