@@ -228,37 +228,44 @@ class FlowReader::Builder {
   std::optional<ReadTable> table_by_constants(const std::vector<Step>& steps) {
     constexpr std::size_t kMostTries = 64;
     std::optional<ReadTable> found;
+    bool several = false;
+    std::uint32_t registers = 0;  // that may hold it
     if (constants().size() > kMostTries) return found;
     for (const auto& [number, value] : constants()) {
       KnownRegisters known;
       known[static_cast<std::size_t>(number)] = value;
       std::optional<ReadTable> table = table_of(steps, known);
       if (!table) continue;
-      if (found) return table_by_ways(steps);
+      several = several || found.has_value();
+      registers |= std::uint32_t{1} << number;
       found = std::move(table);
     }
-    return found;
+    return several ? table_by_ways(steps, registers) : found;
   }
 
   // Of several of them the one that all known ways to the jump put into its register.
-  std::optional<ReadTable> table_by_ways(const std::vector<Step>& steps) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> back;  // to, from
-    for (const auto& [from, to] : code_.edges) back.emplace_back(to, from);
-    for (const ReadTable& table : tables_)
-      for (const TableEntry& entry : table.entries)
-        if (const std::uint32_t to = code_.number_at(entry.target); to != kNone)
-          back.emplace_back(to, table.jump);
-    std::sort(back.begin(), back.end());
+  std::optional<ReadTable> table_by_ways(const std::vector<Step>& steps,
+                                         std::uint32_t registers) {
     KnownRegisters known;
-    for (const auto& [number, value] : constants())
-      known[static_cast<std::size_t>(number)] =
-          constant_at(code_.number_at(steps.front().address), number, back);
+    for (std::size_t number = 0; number < known.size(); ++number)
+      if ((registers >> number & 1) != 0)
+        known[number] = constant_at(code_.number_at(steps.front().address), number);
     return table_of(steps, known);
   }
 
-  std::optional<std::uint64_t> constant_at(
-      std::uint32_t at, std::int8_t reg,
-      const std::vector<std::pair<std::uint32_t, std::uint32_t>>& back) {
+  // The edges that are known, as (to, from).
+  void turn_edges() {
+    back_.clear();
+    for (const auto& [from, to] : code_.edges) back_.emplace_back(to, from);
+    for (const ReadTable& table : tables_)
+      for (const TableEntry& entry : table.entries)
+        if (const std::uint32_t to = code_.number_at(entry.target); to != kNone)
+          back_.emplace_back(to, table.jump);
+    std::sort(back_.begin(), back_.end());
+  }
+
+  std::optional<std::uint64_t> constant_at(std::uint32_t at, std::size_t reg) {
+    if (back_.empty()) turn_edges();
     constexpr std::uint32_t kLostInCalls = 0x0fc7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
     std::optional<std::uint64_t> found;
     std::vector<bool> seen(code_.all.size());
@@ -286,8 +293,8 @@ class FlowReader::Builder {
         return true;
       };
       if (!visit(code_.all[to].before)) return {};
-      for (auto way = std::lower_bound(back.begin(), back.end(), std::pair{to, 0U});
-           way != back.end() && way->first == to; ++way)
+      for (auto way = std::lower_bound(back_.begin(), back_.end(), std::pair{to, 0U});
+           way != back_.end() && way->first == to; ++way)
         if (!visit(way->second)) return {};
     }
     return found;
@@ -295,6 +302,7 @@ class FlowReader::Builder {
 
   // Whether new targets were found.
   bool read_tables() {
+    back_.clear();
     for (std::size_t i = 0; i < unknown_.size(); ++i) {
       const std::uint32_t number = unknown_[i];
       if (code_.all[number].settled) continue;
@@ -460,6 +468,7 @@ class FlowReader::Builder {
   std::vector<std::pair<std::int8_t, std::uint64_t>> constants_;
   std::size_t constants_until_ = 0;  // of the instructions up to there
   std::vector<ReadTable> tables_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> back_;
   std::vector<std::uint32_t> undecoded_;  // what runs or jumps to what is no instruction
   std::vector<std::uint64_t> guesses_;
   std::size_t gap_part_ = 0;

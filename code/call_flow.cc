@@ -288,9 +288,6 @@ void CallFlow::list_objects() {
     return std::any_of(list.old.begin(), list.old.end(),
                        [&](const auto& each) { return each.get() == object; });
   };
-  std::unordered_set<std::uint64_t> lost;
-  for (const auto& [begin, function] : functions_)
-    if (function != nullptr && gone(function->object)) lost.insert(begin);
   std::erase_if(excluded_, [&](std::uint64_t begin) {
     return std::any_of(list.old.begin(), list.old.end(),
                        [&](const auto& each) { return each->image.executable(begin); });
@@ -298,10 +295,10 @@ void CallFlow::list_objects() {
   if (!list.old.empty()) jumps_.clear();
   // What was not known may be now.
   std::erase_if(places_, [&](const auto& each) {
-    return each.second.function == nullptr || lost.contains(each.second.begin);
+    return each.second.function == nullptr || gone(each.second.function->object);
   });
   std::erase_if(functions_, [&](const auto& each) {
-    return each.second == nullptr || lost.contains(each.first);
+    return each.second == nullptr || gone(each.second->object);
   });
   for (const MappedImage* image : list.added) find_interpreter(*image);
 }
