@@ -17,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "code/elf_image.h"
 #include "code/block_graph.h"
 #include "code/elf_image.h"
 #include "code/loop_lines.h"

@@ -30,6 +30,7 @@ class GateRecord final : public GateSink {
   std::vector<SlowIteration> slow;
   std::map<std::uint32_t, Sums> loops;
   std::map<std::uint32_t, LoopCounts> counts;  // as the gate itself counts
+  bool in_order = true;                        // no visit of a loop began in another one
   std::uint64_t marks = 0;
   std::uint64_t summed = 0;
   std::map<std::uint32_t, std::vector<std::uint64_t>> numbers;  // of marked iterations
@@ -65,7 +66,10 @@ class GateRecord final : public GateSink {
   }
   void keep_from(CutPoint) noexcept override {}
   void loop_body(const LoopMark&) noexcept override {}
-  void loop_found(const LoopMark& mark) noexcept override { open_[mark.loop] = Open{}; }
+  void loop_found(const LoopMark& mark) noexcept override {
+    in_order = in_order && !open_[mark.loop].begun;
+    open_[mark.loop] = Open{};
+  }
   void iteration(const LoopMark& mark) noexcept override {
     ++marks;
     numbers[mark.loop].push_back(mark.number);

@@ -31,7 +31,7 @@ void InnerMarks::take_next(bool written) noexcept {
   if (next.mark.level >= kMostLevels) return;
   Open& open = open_[next.mark.level];
   if (next.kind == kFound) {
-    open.written = written;
+    open.written = written || next.certain;
     ++open_visits_;
   }
   if (next.kind == kLeft && open_visits_ != 0) --open_visits_;

@@ -9,6 +9,7 @@
 // for, the oldest are summed up. Cost: a copy of about 60 bytes a mark, twice.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -23,11 +24,19 @@ class InnerMarks {
   // `capacity`: marks that can wait, a power of two.
   InnerMarks(std::uint64_t capacity, MarkSink& sink);
 
-  void put(periodicity::LoopEventKind kind, const LoopMark& mark) noexcept {
+  // `certain`, of a visit's begin: it is written in any case, after what waits before it.
+  void put(periodicity::LoopEventKind kind, const LoopMark& mark,
+           bool certain = false) noexcept {
     if (end_ - begin_ == waiting_.size()) [[unlikely]]
       sum_oldest();
-    waiting_[end_++ & mask_] = {kind, mark};
+    lowest_ = begin_ == end_ ? mark.level : std::min(lowest_, mark.level);
+    waiting_[end_++ & mask_] = {kind, certain, mark};
   }
+  // Whether marks of this level or of others inside it may wait.
+  bool waits(std::uint16_t level) const noexcept {
+    return begin_ != end_ && level >= lowest_;
+  }
+  bool any_waits() const noexcept { return begin_ != end_; }
 
   // Marks before `position` stay skipped: they are summed up.
   void sum_before(std::uint64_t position) noexcept {
@@ -44,6 +53,7 @@ class InnerMarks {
 
   struct Waiting {
     periodicity::LoopEventKind kind;
+    bool certain;
     LoopMark mark;
   };
   struct Open {
@@ -65,6 +75,7 @@ class InnerMarks {
   MarkSink& sink_;
   periodicity::ZeroedArray<Waiting> waiting_;  // set before they are read
   std::uint64_t mask_;
+  std::uint16_t lowest_ = 0;  // level of those that wait
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   std::array<Open, kMostLevels> open_{};

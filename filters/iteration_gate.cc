@@ -112,6 +112,7 @@ void IterationGate::after_loop_events() noexcept {
   if (changed_ || next_.end != 0 || slow_.waiting() || cuts_.wants_suspend()) [[unlikely]]
     settle_changes();
   if (iteration_skipped_ && cuts_.suspended()) settle_marks();
+  if (cuts_.writing() && inner_.any_waits()) inner_.write_before(kNever);
   reported_ = cuts_.wants_suspend();  // then every event is checked
   changed_ = broken_ = outer_ended_ = iteration_skipped_ = false;
 }
@@ -336,6 +337,8 @@ void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexc
   outer_ended_ = true;
   if (event.level == spent) iteration_skipped_ = true;
   loop.marked = true;
+  if (loop.waits) [[unlikely]]
+    return inner_.put(event.kind, loop.mark);
   if (event.level == 0) report_outermost(event, ticks);
   sink_.iteration(loop.mark);
 }
@@ -486,8 +489,12 @@ void IterationGate::emit(const LoopEvent& event, std::uint64_t ticks) noexcept {
   using enum LoopEventKind;
   const LoopMark mark = mark_of(event, ticks);
   const std::uint16_t spent = policy_.spent_level();
-  if (event.level > spent) return inner_.put(event.kind, mark);
   OpenLoop& loop = open_[event.level];
+  // Marks of one visit stay together, and those of one loop in order.
+  const bool inner = event.level > spent;
+  if (event.kind == kFound) loop.waits = inner || inner_.waits(event.level);
+  if (loop.waits) return inner_.put(event.kind, mark, event.kind == kFound && !inner);
+  if (inner) return inner_.put(event.kind, mark);
   if (settings_.marks_summary &&
       (loop.summed || (event.level == spent && event.kind == kIteration)))
     return sum_up(loop, mark, event.kind);

@@ -184,6 +184,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
     bool body_reported = true;
     bool marked = false;               // an iteration of this visit has a mark
     bool summed = false;               // its further iterations have none
+    bool waits = false;                // the marks of this visit go through inner_
     bool steady = false;               // begun, not ended, body reported, each marked
     std::uint64_t begin = 0;           // position: begin of the latest iteration,
     std::uint64_t previous_begin = 0;  // and of the one before

@@ -244,6 +244,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
   }
   ++open.iteration;
   ++node.iterations;
+  ++node.reported;
   open.begin = position_;
   sink.on_loop_event(event_of(LoopEventKind::kIteration, open, position_));
 }
@@ -261,6 +262,7 @@ void ActivationDetector::report(unsigned at, LoopSink& sink) noexcept {
     open.parent = nodes_[open_[i].node].number;
   }
   open.visit = node.visits++;
+  ++node.reported;
   const std::uint64_t oldest = position_ < reach_ ? 0 : position_ - reach_ + 1;
   const std::uint64_t begin = std::max(open.begin, oldest);
   sink.on_loop_event(event_of(LoopEventKind::kFound, open, begin));

@@ -78,6 +78,11 @@ class ActivationDetector final : public LoopDetector {
   // The calls in it through which its events came, in its own function; up to `most`. Returns how many.
   std::size_t calls(std::uint32_t number, Place* calls, std::size_t most) const noexcept;
 
+  // Iterations of it that were reported: not those of visits before it first came round.
+  std::uint64_t reported(std::uint32_t number) const noexcept {
+    return nodes_[node_of_loop_[number]].reported;
+  }
+
   std::uint64_t forgotten() const noexcept { return forgotten_; }
 
  private:
@@ -91,9 +96,10 @@ class ActivationDetector final : public LoopDetector {
     std::uint64_t header;
     std::uint64_t iterations;
     Place call;
-    std::uint64_t left_at;  // position
-    std::uint32_t number;   // kNoLoop: it has not come round
-    std::uint32_t visits;   // reported
+    std::uint64_t left_at;   // position
+    std::uint64_t reported;  // iterations
+    std::uint32_t number;    // kNoLoop: it has not come round
+    std::uint32_t visits;    // reported
     std::uint16_t parent;
   };
   // What a pair of paths means: the loops around the first that go on, and whether the innermost of these iterates.

@@ -35,8 +35,10 @@ std::vector<Statement> MadeUpProgram::block(std::size_t function, unsigned depth
     } else if (kind < 4) {
       leaf(!calls ? Kind::kEvent : any(3) == 0 ? Kind::kRegion : Kind::kCall);
     } else if (kind < 8) {
-      Statement loop{
-          .kind = Kind::kLoop, .place = next_place_++, .trips = any(6), .blocks = {}};
+      Statement loop{.kind = Kind::kLoop,
+                     .place = next_place_++,
+                     .trips = any(shape_.trips),
+                     .blocks = {}};
       loop.blocks.push_back(block(function, depth + 1, true));
       made.push_back(std::move(loop));
     } else {

@@ -39,6 +39,7 @@ class MadeUpProgram final : public CodeFacts {
     unsigned functions = 4;
     unsigned depth = 4;  // of statements in each other
     bool events_first = true;
+    unsigned trips = 6;  // of a loop, at most so many more than one
   };
   MadeUpProgram(std::uint64_t seed, Shape shape);
 

@@ -29,7 +29,7 @@ class PlaceFinder {
  public:
   PlaceFinder(const spool::Journal& journal, const std::vector<LoopNode>& tree,
               addresses::Resolver& symbols)
-      : journal_(journal), tree_(tree), sites_(symbols) {}
+      : journal_(journal), tree_(tree), resolver_(symbols), sites_(symbols) {}
 
   std::map<std::uint32_t, LoopPlace> find() {
     options_.resize(tree_.size());
@@ -167,12 +167,22 @@ class PlaceFinder {
       for (const code::CodeLoop& each : function->loops)
         if (each.header == header) loop = &each;
     LoopPlace out = place_of(candidate, loop);
-    char offset[32];
-    std::snprintf(offset, sizeof offset, "+0x%llx",
-                  static_cast<unsigned long long>(header));
-    out.code = site.module + offset;
-    if (!out.known()) out.function = out.code;
+    out.code = site.module + offset_text(header);
+    if (out.known()) return out;
+    // Without debug information: the function and the offset in it, or the place in the file.
+    const addresses::Place& place = resolver_.at(code.header);
+    const bool named =
+        !place.elf_symbol.empty() && site.begin != 0 && site.begin <= code.header;
+    std::string function = addresses::short_name(place.function);
+    function.resize(std::min(function.size(), function.rfind("+0x")));
+    out.function = named ? function + offset_text(code.header - site.begin) : out.code;
     return out;
+  }
+
+  static std::string offset_text(std::uint64_t offset) {
+    char text[32];
+    std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
+    return text;
   }
 
   // From the innermost shared function outwards.
@@ -261,16 +271,14 @@ class PlaceFinder {
       out.last_line = std::max(out.last_line, call.line);
     }
     if (loop != nullptr) {
-      char text[32];
-      std::snprintf(text, sizeof text, "+0x%llx",
-                    static_cast<unsigned long long>(loop->header));
-      out.code = candidate.sites.front()->module + text;
+      out.code = candidate.sites.front()->module + offset_text(loop->header);
     }
     return out;
   }
 
   const spool::Journal& journal_;
   const std::vector<LoopNode>& tree_;
+  addresses::Resolver& resolver_;
   addresses::CodeSites sites_;
   std::vector<Options> options_;
   std::map<std::uint32_t, LoopPlace> out_;
