@@ -86,6 +86,8 @@ void check_order(const Recorded& recorded, std::uint64_t end) {
         break;
       case kIterationEnd:
         FAIL("only phases named by the program have kIterationEnd");
+      case kNovel:
+        FAIL("only loops found by their code have kNovel");
     }
   }
   REQUIRE(!open);

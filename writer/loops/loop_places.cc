@@ -173,9 +173,9 @@ class PlaceFinder {
     const addresses::Place& place = resolver_.at(code.header);
     const bool named =
         !place.elf_symbol.empty() && site.begin != 0 && site.begin <= code.header;
-    std::string function = addresses::short_name(place.function);
-    function.resize(std::min(function.size(), function.rfind("+0x")));
-    out.function = named ? function + offset_text(code.header - site.begin) : out.code;
+    std::string name = addresses::short_name(place.function);
+    name.resize(std::min(name.size(), name.rfind("+0x")));
+    out.function = named ? name + offset_text(code.header - site.begin) : out.code;
     return out;
   }
 
