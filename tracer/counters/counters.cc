@@ -233,20 +233,11 @@ class Chooser {
   std::string missing_;
 };
 
-constexpr std::uint64_t bit(std::uint8_t kind) { return std::uint64_t{1} << kind; }
-
+// Forks and joins have none: the implicit task inside has the same.
 std::uint64_t kinds_of(const std::string& where) {
-  const std::uint64_t boundaries =
-      bit(spool::kImplicitTaskBegin) | bit(spool::kImplicitTaskEnd);
-  if (where != "all") return boundaries;
-  std::uint64_t kinds = boundaries;
-  for (std::uint8_t kind :
-       {spool::kWorkBegin, spool::kSyncRegionBegin, spool::kWaitBegin, spool::kMaskedBegin,
-        spool::kReductionBegin, spool::kTargetBegin, spool::kTargetDataBegin,
-        spool::kTargetSubmitBegin, spool::kUserEnter, spool::kFunctionEnter,
-        spool::kMpiEnter})
-    kinds |= bit(kind) | bit(kind + 1);
-  return kinds;
+  const auto both = [](std::uint8_t begin) { return std::uint64_t{3} << begin; };
+  if (where != "all") return both(spool::kImplicitTaskBegin);
+  return (spool::kBegins | spool::kEnds) & ~both(spool::kParallelBegin);
 }
 
 void on_start(runtime::Session& session) {

@@ -9,14 +9,11 @@
 
 namespace refrain::recorder {
 
-// Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
-constexpr std::uint8_t begin_of(std::uint8_t end_kind) { return end_kind - 1; }
-
 // Index of the region that `end_record` ends in a stack of `depth`, or `depth`.
 inline std::uint32_t match(const spool::Record* stack, std::uint32_t depth,
                            std::uint8_t end_kind) {
   for (std::uint32_t i = depth; i-- > 0;)
-    if ((stack[i].kind & ~spool::kSnapshot) == begin_of(end_kind)) return i;
+    if ((stack[i].kind & ~spool::kSnapshot) == spool::begin_of(end_kind)) return i;
   return depth;
 }
 

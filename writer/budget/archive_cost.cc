@@ -8,51 +8,6 @@ namespace {
 
 using spool::Record;
 
-// Bytes that libotf2 stores for the events of a record, as measured: otf2-print's counts of
-// events and the sizes of the files, of programs with OpenMP and with MPI. (A region and
-// its wait are one; records inside an MPI call have the time of its begin or its end, or
-// their own.)
-std::uint64_t bytes_of(const Record& record) {
-  constexpr std::uint64_t kEdge = 12;  // an enter or a leave
-  switch (record.kind) {
-    case spool::kParallelBegin:
-      return 13;
-    case spool::kImplicitTaskBegin:
-    case spool::kImplicitTaskEnd:
-      return kEdge + 3;
-    case spool::kTaskCreate:
-      return 18;
-    case spool::kTaskSchedule:
-      return 2 * kEdge + 8;
-    case spool::kMutexAcquired:
-    case spool::kMutexReleased:
-      return kEdge + 8;
-    case spool::kMpiEnter:
-      return kEdge + 14;  // where the call was made
-    case spool::kMpiSend:
-    case spool::kMpiRecv:
-      return 11;
-    case spool::kMpiPost:
-    case spool::kMpiDone:
-    case spool::kMpiTested:
-    case spool::kMpiCancelled:
-      return 5;
-    case spool::kMpiCollective:
-      return 10;
-    case spool::kMpiRma:
-    case spool::kUserParameter:
-      return 16;
-    case spool::kThreadBegin:
-    case spool::kThreadEnd:
-    case spool::kMutexAcquire:
-    case spool::kNestLock:
-      return 0;
-    default:
-      return record.kind >= spool::kFirstEvent && record.kind <= spool::kMpiLeave ? kEdge
-                                                                                  : 0;
-  }
-}
-
 // --- The summary, which is text ---
 
 std::uint64_t digits_of(std::uint64_t number) {
@@ -106,7 +61,7 @@ ArchiveCost::ArchiveCost(const ProcessModel& process) {
         samples_.push_back({record.ticks, bytes});
         bytes = 0;
       }
-      bytes += bytes_of(record);
+      bytes += spool::kind_row(record.kind).archive_bytes;
       latest = std::max(latest, record.ticks);
     }
     if (bytes != 0) samples_.push_back({latest + 1, bytes});

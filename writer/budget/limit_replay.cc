@@ -214,7 +214,8 @@ std::uint64_t LimitReplay::way_of_leaving(const spool::LoopVisit& visit) const {
   while (i < records.size() && records[i].ticks <= visit.left_ticks) ++i;
   for (; i < records.size(); ++i) {
     const spool::Record& record = records[i];
-    if (record.kind < spool::kFirstEvent || record.kind > spool::kMpiEnter) continue;
+    if (!spool::is_one_of(spool::kEvents, record.kind) || record.kind == spool::kMpiLeave)
+      continue;
     const std::uint64_t what =
         record.kind == spool::kImplicitTaskBegin ? 0 : record.payload;
     return (way * 0x9e3779b97f4a7c15 ^ what) * 0x9e3779b97f4a7c15 ^ record.kind;

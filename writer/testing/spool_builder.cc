@@ -37,8 +37,7 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   std::uint64_t events = 0;
   for (std::size_t i = 0; i < from.log.size(); i += 1 + text_records(from.log[i])) {
     const Record& record = from.log[i];
-    if ((record.kind >= kFirstEvent && record.kind <= kCancel) ||
-        record.kind == kMpiEnter || record.kind == kMpiLeave)
+    if (is_one_of(kEvents, record.kind))
       events += (record.kind == kSyncRegionBegin || record.kind == kSyncRegionEnd) &&
                         record.aux16 == kWaitToo
                     ? 2
