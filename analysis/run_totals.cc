@@ -96,8 +96,9 @@ RunTotals totals_of(const std::vector<std::optional<ProcessTotals>>& all,
 RunTotals read_run_totals(const std::string& folder,
                           const reader::TraceDefinitions& definitions) {
   try {
-    return totals_of(process_totals(summary::read_summaries(folder), definitions),
-                     definitions);
+    const auto summaries = summary::read_summaries(folder);
+    if (!summaries) throw std::runtime_error(summaries.error());
+    return totals_of(process_totals(*summaries, definitions), definitions);
   } catch (const std::exception& problem) {
     RunTotals failed;
     failed.error = problem.what();

@@ -2,15 +2,14 @@
 
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 
 namespace refrain::base {
 
-std::string file_text(const std::string& path) {
+Result<std::string> file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (!file.is_open() || file.bad() || !text) throw std::runtime_error("cannot be read");
+  if (!file.is_open() || file.bad() || !text) return Failure{"cannot be read"};
   return text.str();
 }
 

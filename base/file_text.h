@@ -1,13 +1,15 @@
 // The whole of a file as text.
 //
-// Thread-safety: pure, but for the disk. Errors: std::runtime_error, "cannot be read", without the
+// Thread-safety: pure, but for the disk. Errors: "cannot be read", without the
 // file's name.
 #pragma once
 
 #include <string>
 
+#include "base/result.h"
+
 namespace refrain::base {
 
-std::string file_text(const std::string& path);
+Result<std::string> file_text(const std::string& path);
 
 }  // namespace refrain::base

@@ -31,8 +31,8 @@ void write(const std::string& archive, const std::string& format, FormatsResult&
     result.files.insert(result.files.end(), made.files.begin(), made.files.end());
   }
   if (keep || !complete || result.files.empty()) return;
-  if (std::string error = base::remove_archive(archive); !error.empty())
-    result.warnings.push_back(error);
+  if (const auto removed = base::remove_archive(archive); !removed)
+    result.warnings.push_back(removed.error());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class TarWriter {
  public:
   explicit TarWriter(const std::string& path) : file_(path) {}
 
-  std::string open() { return file_.open(); }
+  std::string open() { return file_.open().error(); }
 
   // As many bytes follow. Not a multiple of a block's.
   void begin(const std::string& name, std::uint64_t bytes) {
@@ -56,7 +56,7 @@ class TarWriter {
     end();
     end();
     if (too_large_) return "the values of a metric take 8 GiB or more";
-    return file_.put_in_place();
+    return file_.put_in_place().error();
   }
 
  private:

@@ -11,9 +11,10 @@ namespace refrain::cube {
 
 std::string write_cube(const std::string& archive, const std::string& file) {
   try {
-    const std::vector<summary::RunSummary> processes = summary::read_summaries(archive);
-    if (processes.empty()) return archive + " has no summary";
-    return write_cube(processes, file);
+    const auto processes = summary::read_summaries(archive);
+    if (!processes) return processes.error();
+    if (processes->empty()) return archive + " has no summary";
+    return write_cube(*processes, file);
   } catch (const std::exception& problem) {
     return problem.what();
   }

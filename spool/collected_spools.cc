@@ -17,8 +17,8 @@ bool has_journal(const fs::path& folder) {
 }
 
 // Complete under its name, or not there.
-std::string copy_spool(const std::string& from, const std::string& archive,
-                       std::uint32_t process) {
+base::Result<> copy_spool(const std::string& from, const std::string& archive,
+                          std::uint32_t process) {
   const fs::path to =
       fs::path(spool_path(archive)) / ("process-" + std::to_string(process));
   const fs::path aside = to.string() + ".new";
@@ -28,7 +28,8 @@ std::string copy_spool(const std::string& from, const std::string& archive,
   if (!error) fs::rename(aside, to, error);
   if (!error) return {};
   base::remove_tree(aside.string());
-  return "cannot copy '" + from + "' to '" + to.string() + "': " + error.message();
+  return base::Failure{"cannot copy '" + from + "' to '" + to.string() +
+                       "': " + error.message()};
 }
 
 }  // namespace
@@ -70,25 +71,24 @@ std::size_t find_moved_spools(const std::string& archive, const std::string& fol
     if (!place || has_journal(process_path(archive, process))) continue;
     const std::string moved =
         in / fs::path(place_root(place->folder)).filename() / "spool" / "process-0";
-    if (has_journal(moved) && write_place(archive, process, {own_host(), moved}).empty())
-      ++found;
+    if (has_journal(moved) && write_place(archive, process, {own_host(), moved})) ++found;
   }
   return found;
 }
 
-Collected collect_spools(const std::string& archive) {
-  Collected out;
+base::Result<std::size_t> collect_spools(const std::string& archive) {
+  std::size_t spools = 0;
   std::error_code ignored;
   for (const std::uint32_t process : process_numbers(archive, ignored)) {
     const std::optional<SpoolPlace> place = read_place(archive, process);
     if (!place || !has_journal(place->folder)) continue;
-    out.error = copy_spool(place->folder, archive, process);
-    if (!out.error.empty()) return out;
+    if (auto copied = copy_spool(place->folder, archive, process); !copied)
+      return copied.failure();
     remove_place(archive, process);
     remove_placed(*place);
-    ++out.spools;
+    ++spools;
   }
-  return out;
+  return spools;
 }
 
 }  // namespace refrain::spool

@@ -2,13 +2,14 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, before `refrain recover`, where the setting spool_dir has put the spools
 // elsewhere (spool_place.h). Thread-safety: none needed; one process a node.
-// Errors: as texts, empty for success. What was copied is complete; a spool is removed from the node after that.
+// Errors: what was copied is complete; a spool is removed from the node after that.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "spool/spool_folder.h"
 
 namespace refrain::spool {
@@ -23,12 +24,7 @@ std::string places_text(const std::vector<DistantSpool>& distant);
 // notes. The number that were found.
 std::size_t find_moved_spools(const std::string& archive, const std::string& folder);
 
-struct Collected {
-  std::size_t spools = 0;
-  std::string error;
-};
-
-// Moves all spools that can be seen from here into the archive's folder.
-Collected collect_spools(const std::string& archive);
+// Moves all spools that can be seen from here into the archive's folder: how many these were.
+base::Result<std::size_t> collect_spools(const std::string& archive);
 
 }  // namespace refrain::spool

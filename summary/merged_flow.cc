@@ -213,25 +213,7 @@ Cluster cluster_of(const json& from, std::size_t nodes) {
   return cluster;
 }
 
-}  // namespace
-
-std::string to_text(const MergedFlow& flow) {
-  json clusters = json::array();
-  for (const Cluster& cluster : flow.clusters)
-    clusters.push_back({{"ranks", ranks_to_json(cluster.ranks)},
-                        {"edges", flow_edges_to_json(cluster.edges)},
-                        {"nodes_elsewhere", cluster.nodes_elsewhere},
-                        {"edges_elsewhere", cluster.edges_elsewhere}});
-  const json out = {{"format", kGraphFormat},
-                    {"version", kGraphVersion},
-                    {"components", flow.components},
-                    {"nodes", flow_nodes_to_json(flow.nodes)},
-                    {"clusters", std::move(clusters)}};
-  // Names are bytes of the program's; what is no UTF-8 is replaced.
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-MergedFlow merged_flow_from_text(const std::string& text) {
+MergedFlow parsed_flow(const std::string& text) {
   const json from = json::parse(text, nullptr, false);
   if (from.is_discarded() || !from.is_object() || !from.contains("format") ||
       from["format"] != kGraphFormat)
@@ -250,30 +232,53 @@ MergedFlow merged_flow_from_text(const std::string& text) {
   return flow;
 }
 
+}  // namespace
+
+std::string to_text(const MergedFlow& flow) {
+  json clusters = json::array();
+  for (const Cluster& cluster : flow.clusters)
+    clusters.push_back({{"ranks", ranks_to_json(cluster.ranks)},
+                        {"edges", flow_edges_to_json(cluster.edges)},
+                        {"nodes_elsewhere", cluster.nodes_elsewhere},
+                        {"edges_elsewhere", cluster.edges_elsewhere}});
+  const json out = {{"format", kGraphFormat},
+                    {"version", kGraphVersion},
+                    {"components", flow.components},
+                    {"nodes", flow_nodes_to_json(flow.nodes)},
+                    {"clusters", std::move(clusters)}};
+  // Names are bytes of the program's; what is no UTF-8 is replaced.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+base::Result<MergedFlow> merged_flow_from_text(const std::string& text) {
+  return base::json_values::result_of([&] { return parsed_flow(text); });
+}
+
 std::string merged_flow_path(const std::string& archive) {
   return archive + "/summary/graph.json";
 }
 
-std::string write_merged_flow(const std::string& archive, const MergedFlow& flow) {
+base::Result<> write_merged_flow(const std::string& archive, const MergedFlow& flow) {
   const std::string path = merged_flow_path(archive);
   std::error_code error;
   std::filesystem::create_directories(archive + "/summary", error);
-  if (error) return archive + "/summary: " + error.message();
+  if (error) return base::Failure{archive + "/summary: " + error.message()};
   std::ofstream file(path, std::ios::binary);
   file << to_text(flow);
   file.close();
-  return file ? std::string() : path + " cannot be written";
+  if (!file) return base::Failure{path + " cannot be written"};
+  return {};
 }
 
-std::optional<MergedFlow> read_merged_flow(const std::string& archive) {
+base::Result<std::optional<MergedFlow>> read_merged_flow(const std::string& archive) {
   const std::string path = merged_flow_path(archive);
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
-  try {
-    return merged_flow_from_text(base::file_text(path));
-  } catch (const std::runtime_error& problem) {
-    throw std::runtime_error(path + " " + problem.what());
-  }
+  if (!std::filesystem::exists(path, error)) return std::optional<MergedFlow>();
+  const auto text = base::file_text(path);
+  if (!text) return base::Failure{path + " " + text.error()};
+  auto flow = merged_flow_from_text(*text);
+  if (!flow) return base::Failure{path + " " + flow.error()};
+  return std::optional<MergedFlow>(*std::move(flow));
 }
 
 }  // namespace refrain::summary

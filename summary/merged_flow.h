@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "summary/flow_graph.h"
 #include "summary/rank_set.h"
 
@@ -65,15 +66,13 @@ std::string label(const FlowLink& link);
 
 // As the file has it.
 std::string to_text(const MergedFlow& flow);
-// Throws std::runtime_error: what is wrong with the text, in one line.
-MergedFlow merged_flow_from_text(const std::string& text);
+base::Result<MergedFlow> merged_flow_from_text(const std::string& text);
 
 // Where it lies in an archive's folder.
 std::string merged_flow_path(const std::string& archive);
-// Makes the file; what went wrong, or nothing.
-std::string write_merged_flow(const std::string& archive, const MergedFlow& flow);
-// None if there is no such file. Throws std::runtime_error with the file's name if it cannot be
-// read.
-std::optional<MergedFlow> read_merged_flow(const std::string& archive);
+// Makes the file.
+base::Result<> write_merged_flow(const std::string& archive, const MergedFlow& flow);
+// None if there is no such file.
+base::Result<std::optional<MergedFlow>> read_merged_flow(const std::string& archive);
 
 }  // namespace refrain::summary

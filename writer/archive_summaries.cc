@@ -1,7 +1,6 @@
 #include "writer/archive_summaries.h"
 
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "code_profile/samples/write_samples.h"
@@ -49,11 +48,11 @@ void add_samples(const std::string& folder, const std::string& archive, ProcessM
 
 }  // namespace
 
-WrittenSummaries write_summaries(const std::string& folder, const WriteOptions& options,
-                                 std::uint32_t all, const ProcessModels& models,
-                                 const regions::RegionTable& regions,
-                                 const std::vector<std::vector<LocationOutcome>>& outcomes,
-                                 std::uint64_t first_location) {
+base::Result<WrittenSummaries> write_summaries(
+    const std::string& folder, const WriteOptions& options, std::uint32_t all,
+    const ProcessModels& models, const regions::RegionTable& regions,
+    const std::vector<std::vector<LocationOutcome>>& outcomes,
+    std::uint64_t first_location) {
   WrittenSummaries written;
   const std::uint64_t row_bytes = rows_budget(options.budget_bytes, all, models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
@@ -64,8 +63,8 @@ WrittenSummaries write_summaries(const std::string& folder, const WriteOptions& 
     add_samples(folder, options.archive, *models[i], written);
     if (summary.locations.empty() && summary.locations_without.empty()) continue;
     if (!summary.locations.empty()) written.flows.push_back(flow_of(summary));
-    if (std::string error = summary::write_summary(folder, summary); !error.empty())
-      throw std::runtime_error(error);
+    if (const auto put = summary::write_summary(folder, summary); !put)
+      return put.failure();
   }
   return written;
 }

@@ -1,7 +1,7 @@
 // What an archive has beside the events: the summary of each process, and its samples.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, behind the writing of the events; part of archive_writer.h.
-// Thread-safety: none. Errors: std::runtime_error where a summary cannot be written, for it is part
+// Thread-safety: none. Errors: a summary that cannot be written, for it is part
 // of the archive; samples that cannot are a complaint. Cost: linear in the call trees and samples.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "regions/region_table.h"
 #include "summary/merged_flow.h"
 #include "writer/archive/write_result.h"
@@ -27,10 +28,10 @@ struct WrittenSummaries {
 
 // Of the processes of `models`, of `all` in the job, into `folder`. `first_location`: of theirs,
 // counted through all processes. `outcomes`: of the locations of each.
-WrittenSummaries write_summaries(const std::string& folder, const WriteOptions& options,
-                                 std::uint32_t all, const ProcessModels& models,
-                                 const regions::RegionTable& regions,
-                                 const std::vector<std::vector<LocationOutcome>>& outcomes,
-                                 std::uint64_t first_location);
+base::Result<WrittenSummaries> write_summaries(
+    const std::string& folder, const WriteOptions& options, std::uint32_t all,
+    const ProcessModels& models, const regions::RegionTable& regions,
+    const std::vector<std::vector<LocationOutcome>>& outcomes,
+    std::uint64_t first_location);
 
 }  // namespace refrain::writer

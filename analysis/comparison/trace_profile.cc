@@ -31,8 +31,11 @@ class ProfileReader {
     std::string error = skipped_pass(plan, samples);
     if (!error.empty()) return error;
     std::vector<summary::RunSummary> summaries;
-    if (is_refrain_ && options_.use_summary)
-      summaries = summary::read_summaries(base::archive_folder(path_));
+    if (is_refrain_ && options_.use_summary) {
+      auto read = summary::read_summaries(base::archive_folder(path_));
+      if (!read) return read.error();
+      summaries = *std::move(read);
+    }
     ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries));
     error = skipped_pass(plan, sink);
     profile = sink.take();

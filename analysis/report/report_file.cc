@@ -10,11 +10,11 @@ std::string write_report(const std::string& path, std::string_view page,
   if (at == std::string_view::npos) return "the page has no place for the data";
   base::NewFile file(path);
   const auto existing = replace ? base::Existing::kReplace : base::Existing::kKeep;
-  if (std::string wrong = file.open(existing); !wrong.empty()) return wrong;
+  if (const auto opened = file.open(existing); !opened) return opened.error();
   file.write(page.substr(0, at));
   blocks.write([&](const std::string& text) { file.write(text); });
   file.write(page.substr(at + kDataLine.size()));
-  return file.put_in_place();
+  return file.put_in_place().error();
 }
 
 }  // namespace refrain::report

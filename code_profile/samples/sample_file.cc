@@ -178,7 +178,9 @@ std::vector<PlacedSamples> read_sample_files(const std::string& archive) {
     std::string path = folder;
     path.append("/").append(name);
     try {
-      all.push_back(samples_from_text(base::file_text(path)));
+      const auto text_of_file = base::file_text(path);
+      if (!text_of_file) fail(text_of_file.error());
+      all.push_back(samples_from_text(*text_of_file));
     } catch (const std::exception& problem) {
       fail(path + " " + problem.what());
     }

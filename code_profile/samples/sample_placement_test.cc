@@ -61,11 +61,10 @@ std::uint32_t line_of(const std::string& loop) {
 
 PlacedSamples placed(const spool::SampleBuilder& samples,
                      const std::vector<std::string>& modules) {
-  spool::SampleTree tree;
   const std::string file = samples.file();
-  REQUIRE(spool::read_samples(std::as_bytes(std::span<const char>(file)), "file", tree)
-              .empty());
-  return place_samples(tree, modules);
+  const auto tree = spool::read_samples(std::as_bytes(std::span<const char>(file)), "file");
+  REQUIRE(tree);
+  return place_samples(*tree, modules);
 }
 
 // The one stack that has samples: from main on, "main", "inner" of a loop by its name in the source.

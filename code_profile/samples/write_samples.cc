@@ -17,10 +17,9 @@ std::optional<std::string> write_samples(const std::string& spool_process_folder
   const std::string path = spool_process_folder + "/" + kSpooledSamples;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
-  spool::SampleTree tree;
-  if (std::string problem = spool::read_samples(path, tree); !problem.empty())
-    return problem;
-  PlacedSamples samples = place_samples(tree, module_texts);
+  const auto tree = spool::read_samples(path);
+  if (!tree) return tree.error();
+  PlacedSamples samples = place_samples(*tree, module_texts);
   samples.process = process;
   samples.command = command;
   return write_sample_file(archive_folder, samples);

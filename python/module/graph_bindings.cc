@@ -73,7 +73,9 @@ py::object event_flow(const std::string& archive) {
   const auto flow = [&] {
     const py::gil_scoped_release release;
     try {
-      return summary::read_merged_flow(folder.empty() ? "." : folder.string());
+      auto read = summary::read_merged_flow(folder.empty() ? "." : folder.string());
+      if (!read) throw std::runtime_error(read.error());
+      return *std::move(read);
     } catch (const std::exception& problem) {
       throw Error(problem.what());
     }

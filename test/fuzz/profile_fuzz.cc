@@ -77,14 +77,11 @@ void check_messages(const tools::ProfiledRun& run) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  summary::RunSummary summary;
-  try {
-    summary = summary::summary_from_text(text);
-  } catch (const std::exception& problem) {
-    fuzz::require(fuzz::one_line(problem.what()), "an error is one line", problem.what());
-    return 0;
-  }
-  fuzz::require(summary::summary_from_text(summary::to_text(summary)) == summary,
+  const auto read = summary::summary_from_text(text);
+  fuzz::require(fuzz::one_line(read.error()), "an error is one line", read.error());
+  if (!read) return 0;
+  const summary::RunSummary& summary = *read;
+  fuzz::require(*summary::summary_from_text(summary::to_text(summary)) == summary,
                 "what is written is what was read");
   tools::ProfiledRun run;
   run.profile = analysis::merge_summaries({summary, summary});

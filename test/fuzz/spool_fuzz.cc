@@ -52,10 +52,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.archive = archive.string();
   options.threads = 1;
   options.recovered = (shape & 4) != 0;
-  const writer::WriteResult result = writer::write_archive(options);
-  fuzz::require(fuzz::one_line(result.error), "an error is one line", result.error);
-  fuzz::require(result.ok == result.error.empty(), "what fails says why", result.error);
-  fuzz::require(result.ok == std::filesystem::exists(archive / "traces.otf2"),
+  const auto result = writer::write_archive(options);
+  fuzz::require(fuzz::one_line(result.error()), "an error is one line", result.error());
+  fuzz::require(result.ok() == result.error().empty(), "what fails says why",
+                result.error());
+  fuzz::require(result.ok() == std::filesystem::exists(archive / "traces.otf2"),
                 "there is an archive if it says so");
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     fuzz::require(entry.path() == archive, "nothing is written outside of the archive",

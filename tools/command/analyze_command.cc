@@ -120,8 +120,9 @@ std::string AnalyzeCommand::wrong_use() const {
       !std::filesystem::exists(folder / "traces.otf2", error))
     return "'" + archive_ + "' is a recording without an archive: 'refrain recover " +
            archive_ + "' makes the archive";
-  return base::cannot_place(cube_file_,
-                            overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
+  return base::may_place(cube_file_,
+                         overwrite_ ? base::Existing::kReplace : base::Existing::kKeep)
+      .error();
 }
 
 waits::WaitAnalysis AnalyzeCommand::analyze(Job* job,

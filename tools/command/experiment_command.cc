@@ -140,10 +140,10 @@ int ExperimentCommand::run() {
     for (const std::string& file : files_)
       if (fs::equivalent(file, output_, error))
         return fail("'" + output_ + "' is one of the files that are read");
-    if (std::string wrong = base::cannot_place(
+    if (const auto may = base::may_place(
             output_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
-        !wrong.empty())
-      return fail(wrong);
+        !may)
+      return fail(may.error());
   }
   std::vector<Experiment> read;
   std::vector<std::string> notes;

@@ -100,9 +100,8 @@ int GraphCommand::run() {
                 archive_ + "' makes the archive");
   const base::Existing existing =
       overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
-  if (std::string wrong = base::cannot_place(output_, existing);
-      output_ != "-" && !wrong.empty())
-    return fail(wrong);
+  if (const auto may = base::may_place(output_, existing); output_ != "-" && !may)
+    return fail(may.error());
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
@@ -156,7 +155,9 @@ std::string GraphCommand::draw_events(Drawing& drawing) const {
   if (!std::filesystem::is_directory(folder, error))
     folder = std::filesystem::path(folder).parent_path().string();
   try {
-    const auto flow = summary::read_merged_flow(folder);
+    const auto read = summary::read_merged_flow(folder);
+    if (!read) return read.error();
+    const auto& flow = *read;
     if (!flow || flow->nodes.empty())
       return "'" + archive_ +
              "' has no event flow graph: it is made of MPI programs, unless with "

@@ -137,9 +137,8 @@ int LoopsCommand::run() {
     return fail("--json prints the profile, --to the graph: choose one");
   const base::Existing existing =
       overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
-  if (std::string wrong = base::cannot_place(output_, existing);
-      output_ != "-" && !wrong.empty())
-    return fail(wrong);
+  if (const auto may = base::may_place(output_, existing); output_ != "-" && !may)
+    return fail(may.error());
   const bool archive = !exact_ && words_.size() == 1 && is_archive(words_.front());
   if (!ranks_.empty() && !archive) return fail("--ranks is for archives");
   if (exact_) return run_exact();

@@ -111,10 +111,10 @@ std::string ProfileCommand::text_of(const ProfiledRun& run) const {
 
 int ProfileCommand::run() {
   std::error_code error;
-  if (std::string wrong = base::cannot_place(
+  if (const auto may = base::may_place(
           cube_file_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
-      !wrong.empty())
-    return fail(wrong);
+      !may)
+    return fail(may.error());
   const std::filesystem::path folder(archive_);
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))

@@ -63,8 +63,9 @@ std::string ReportCommand::check() const {
       return "'" + archive + "' is a recording without an archive: 'refrain recover " +
              archive + "' makes the archive";
   }
-  return base::cannot_place(output_,
-                            overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
+  return base::may_place(output_,
+                         overwrite_ ? base::Existing::kReplace : base::Existing::kKeep)
+      .error();
 }
 
 int ReportCommand::run() {

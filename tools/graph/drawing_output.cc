@@ -31,7 +31,7 @@ std::string write_text(const std::string& text, const std::string& output,
     std::fwrite(text.data(), 1, text.size(), stdout);
     return std::fflush(stdout) == 0 ? std::string() : "stdout cannot be written";
   }
-  return base::write_new_file(output, text, existing);
+  return base::write_new_file(output, text, existing).error();
 }
 
 }  // namespace refrain::tools

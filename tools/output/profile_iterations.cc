@@ -168,9 +168,10 @@ ProfiledIterations read_iterations(const std::string& archive, std::size_t most_
     return run;
   }
   try {
-    run.profile = analysis::iteration_profile(
-        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead),
-        most_parts);
+    const auto summaries =
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
+    run.error = summaries.error();
+    if (summaries) run.profile = analysis::iteration_profile(*summaries, most_parts);
   } catch (const std::exception& problem) {
     run.error = problem.what();
   }

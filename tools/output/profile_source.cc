@@ -56,12 +56,11 @@ ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
     run.error = "'" + archive + "' does not exist";
     return run;
   }
-  try {
-    if (!from_events)
-      run.summaries = summary::read_summaries(base::archive_folder(archive));
-  } catch (const std::exception& problem) {
-    run.error = problem.what();
-    return run;
+  if (!from_events) {
+    auto summaries = summary::read_summaries(base::archive_folder(archive));
+    run.error = summaries.error();
+    if (!summaries) return run;
+    run.summaries = *std::move(summaries);
   }
   run.error = read_facts(run);
   // A summary may be all that there is.

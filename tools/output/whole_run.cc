@@ -25,9 +25,9 @@ std::string experiment_of_waits(const std::string& archive,
                                 const waits::WaitAnalysis& analysis,
                                 cube::Experiment& out) {
   try {
-    out = waits::experiment_of(analysis,
-                               summary::read_summaries(base::archive_folder(archive),
-                                                       summary::Iterations::kLeave));
+    const auto summaries = summary::read_summaries(base::archive_folder(archive));
+    if (!summaries) return archive + ": " + summaries.error();
+    out = waits::experiment_of(analysis, *summaries);
   } catch (const std::exception& problem) {
     return archive + ": " + problem.what();
   }
@@ -37,9 +37,10 @@ std::string experiment_of_waits(const std::string& archive,
 std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written) {
   try {
     const auto summaries = summary::read_summaries(base::archive_folder(archive));
-    if (!summaries.empty())
+    if (!summaries) return archive + ": " + summaries.error();
+    if (!summaries->empty())
       written.estimates =
-          waits::estimate_waits(written, waits::calls_of(written, summaries));
+          waits::estimate_waits(written, waits::calls_of(written, *summaries));
   } catch (const std::exception& problem) {
     return archive + ": " + problem.what();
   }

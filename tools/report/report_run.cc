@@ -166,9 +166,11 @@ class RunReporter {
 
   void put_rows() {
     if (profiled_.from_events) return;
-    const analysis::IterationProfile iterations = analysis::iteration_profile(
-        summary::read_summaries(base::archive_folder(archive_), summary::Iterations::kRead),
-        1);
+    const auto summaries =
+        summary::read_summaries(base::archive_folder(archive_), summary::Iterations::kRead);
+    if (!summaries) throw std::runtime_error(summaries.error());
+    const analysis::IterationProfile iterations =
+        analysis::iteration_profile(*summaries, 1);
     const RunProfile& profile = profiled_.profile;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
     for (std::uint32_t i = 0; i < profile.locations.size(); ++i)
@@ -216,7 +218,8 @@ class RunReporter {
   void put_graphs() {
     report::add_control_flow(blocks_, key_, profiled_.profile, profiled_.totals);
     const auto flow = summary::read_merged_flow(base::archive_folder(archive_));
-    if (flow) report::add_event_flow(blocks_, key_, *flow, profiled_.totals.time_ns);
+    if (!flow) throw std::runtime_error(flow.error());
+    if (*flow) report::add_event_flow(blocks_, key_, **flow, profiled_.totals.time_ns);
   }
 
   void put_loops() {

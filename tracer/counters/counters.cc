@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -142,15 +143,16 @@ void on_thread(ThreadRecorder& recorder, bool begins) {
 
 // --- Set-up -----------------------------------------------------------------------------
 
-// Whether the event can be counted along with those before it. Empty, or why not.
-std::string try_event(const Papi& papi, const std::vector<Counter>& before,
-                      Counter& counter) {
+// Whether the event can be counted along with those before it.
+base::Result<> try_event(const Papi& papi, const std::vector<Counter>& before,
+                         Counter& counter) {
+  const auto refused = [&](int code) { return base::Failure{papi.strerror(code)}; };
   int result = papi.event_name_to_code(counter.name.c_str(), &counter.code);
-  if (result != Papi::kOk) return papi.strerror(result);
+  if (result != Papi::kOk) return refused(result);
   counter.component = papi.get_event_component(counter.code);
   int set = Papi::kNull;
   result = papi.create_eventset(&set);
-  if (result != Papi::kOk) return papi.strerror(result);
+  if (result != Papi::kOk) return refused(result);
   for (const Counter& other : before)
     if (other.of_papi && other.component == counter.component)
       papi.add_event(set, other.code);
@@ -160,7 +162,8 @@ std::string try_event(const Papi& papi, const std::vector<Counter>& before,
   if (result == Papi::kOk) papi.stop(set, values);
   papi.cleanup_eventset(set);
   papi.destroy_eventset(&set);
-  return result == Papi::kOk ? std::string() : papi.strerror(result);
+  if (result != Papi::kOk) return refused(result);
+  return {};
 }
 
 class Chooser {
@@ -209,14 +212,11 @@ class Chooser {
   }
 
   void take_papi(Counter counter) {
-    if (!loaded_) {
-      loaded_ = true;
-      trouble_ = setup_.papi.load();
-    }
+    if (!loaded_) loaded_ = setup_.papi.load();
     counter.of_papi = true;
-    std::string why =
-        trouble_.empty() ? try_event(setup_.papi, setup_.counters, counter) : trouble_;
-    if (!why.empty()) return miss(counter.name, why);
+    const auto counted =
+        *loaded_ ? try_event(setup_.papi, setup_.counters, counter) : *loaded_;
+    if (!counted) return miss(counter.name, counted.error());
     if (std::find(setup_.components.begin(), setup_.components.end(), counter.component) ==
         setup_.components.end())
       setup_.components.push_back(counter.component);
@@ -228,8 +228,7 @@ class Chooser {
   }
 
   Setup& setup_;
-  bool loaded_ = false;
-  std::string trouble_;
+  std::optional<base::Result<>> loaded_;  // of PAPI; none: not tried yet
   std::string missing_;
 };
 

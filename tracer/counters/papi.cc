@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <cstring>
+#include <string>
 
 namespace refrain::counters {
 namespace {
@@ -19,7 +20,7 @@ unsigned long thread_id() { return static_cast<unsigned long>(pthread_self()); }
 
 }  // namespace
 
-std::string Papi::load() {
+base::Result<> Papi::load() {
   void* library = nullptr;
   // Global: components of PAPI find what the program links (software-defined events) so.
   for (const char* name : {"libpapi.so", "libpapi.so.7.1", "libpapi.so.7.0",
@@ -27,7 +28,7 @@ std::string Papi::load() {
     library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     if (library != nullptr) break;
   }
-  if (library == nullptr) return "PAPI was not found (libpapi.so)";
+  if (library == nullptr) return base::Failure{"PAPI was not found (libpapi.so)"};
   const bool all = find(library, "PAPI_is_initialized", is_initialized) &&
                    find(library, "PAPI_library_init", library_init) &&
                    find(library, "PAPI_thread_init", thread_init) &&
@@ -42,17 +43,18 @@ std::string Papi::load() {
                    find(library, "PAPI_cleanup_eventset", cleanup_eventset) &&
                    find(library, "PAPI_destroy_eventset", destroy_eventset) &&
                    find(library, "PAPI_strerror", strerror);
-  if (!all) return "this version of PAPI cannot be used";
+  if (!all) return base::Failure{"this version of PAPI cannot be used"};
   constexpr int kThreads = 4;  // PAPI_THREAD_LEVEL_INITED
   const int level = is_initialized();
   if (level == 0) {
     // It answers with its own version if that is another one.
     int version = library_init(7 << 24);
     if (version > 0 && version != 7 << 24) version = library_init(version);
-    if (version <= 0) return std::string("PAPI cannot start: ") + strerror(version);
+    if (version <= 0)
+      return base::Failure{std::string("PAPI cannot start: ") + strerror(version)};
   }
   if (level != kThreads && thread_init(thread_id) != kOk)
-    return "PAPI has no support for threads";
+    return base::Failure{"PAPI has no support for threads"};
   return {};
 }
 

@@ -6,7 +6,7 @@
 // Thread-safety: load() once; the functions as PAPI has them.
 #pragma once
 
-#include <string>
+#include "base/result.h"
 
 namespace refrain::counters {
 
@@ -30,8 +30,8 @@ struct Papi {
   int (*destroy_eventset)(int* set) = nullptr;
   char* (*strerror)(int error) = nullptr;
 
-  // Finds the library, in the program or on its path, and starts it. Empty, or why not.
-  std::string load();
+  // Finds the library, in the program or on its path, and starts it.
+  base::Result<> load();
 };
 
 }  // namespace refrain::counters

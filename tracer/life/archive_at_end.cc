@@ -59,33 +59,33 @@ void write_archive_at_end(const Session& session, exchange::Exchange& exchange) 
     exchange::fail_round(exchange);  // the others wait for this process
     throw;
   }
-  writer::WriteResult result = writer::write_archive_together(options, exchange);
+  auto result = writer::write_archive_together(options, exchange);
   // A filter that is wrong is so for process 0, too.
-  const bool wrong_filter = result.error.starts_with("filter: ");
-  if (!result.ok && exchange.size() > 1 && !wrong_filter) {
-    warn("the processes could not write the archive together (" + result.error +
+  const bool wrong_filter = result.error().starts_with("filter: ");
+  if (!result && exchange.size() > 1 && !wrong_filter) {
+    warn("the processes could not write the archive together (" + result.error() +
          "); process 0 writes it alone");
     result = writer::write_archive(options);
   }
-  if (!result.ok && !options.filter.empty()) {
+  if (!result && !options.filter.empty()) {
     // A filter that cannot be understood must not cost the trace.
-    warn(result.error + "; nothing is filtered");
+    warn(result.error() + "; nothing is filtered");
     options.filter.clear();
     result = writer::write_archive(options);
   }
-  if (!result.ok) {
-    warn("the archive could not be written (" + result.error +
+  if (!result) {
+    warn("the archive could not be written (" + result.error() +
          "); the recording is kept: try 'refrain recover " + session.folder().archive() +
          "'");
     return;
   }
-  for (const std::string& line : writer::loss_lines(result)) warn(line);
+  for (const std::string& line : writer::loss_lines(*result)) warn(line);
   const convert::FormatsResult formats =
       convert::write_formats(session.folder().archive(), settings.format);
   for (const std::string& line : formats.warnings) warn(line);
   const std::string report = settings.report ? make_report(session.folder().archive()) : "";
   if (settings.quiet) return;
-  for (const std::string& line : writer::summary_lines(result, session.folder().archive()))
+  for (const std::string& line : writer::summary_lines(*result, session.folder().archive()))
     say(line);
   if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
   if (!report.empty()) say("report: " + report);
@@ -95,10 +95,11 @@ void take_part_in_archive(exchange::Exchange& exchange) {
   const recorder::NoLowDescriptors no_low_descriptors;
   const recorder::MoreDescriptors more_descriptors;
   const recorder::NoSizeSignal no_signal;
-  const writer::WriteResult result = writer::write_archive_together({}, exchange);
-  if (!result.ok && !result.others_failed)
+  bool others_failed = false;
+  const auto result = writer::write_archive_together({}, exchange, &others_failed);
+  if (!result && !others_failed)
     warn("process " + std::to_string(exchange.rank()) +
-         " could not write its part of the archive (" + result.error + ")");
+         " could not write its part of the archive (" + result.error() + ")");
 }
 
 }  // namespace refrain::runtime

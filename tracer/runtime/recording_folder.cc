@@ -165,7 +165,7 @@ ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
                           std::uint32_t process) {
   const recorder::NoSizeSignal no_signal;
   ArchiveFolder out;
-  out.error = spool::write_place(archive, process, {spool::own_host(), from.spool});
+  out.error = spool::write_place(archive, process, {spool::own_host(), from.spool}).error();
   if (!out.error.empty()) return out;
   spool::name_archive(from.archive, archive);
   out.archive = archive;

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "writer/interpret/device_streams.h"
@@ -105,7 +104,6 @@ struct LocationOutcome {
   std::array<std::uint64_t, kEventKinds> by_kind{};  // events_written by record kind
   std::vector<std::uint64_t> stream_events;          // records in the archive, by device
   MpiCounts mpi;
-  std::string error;
 };
 
 }  // namespace refrain::writer
