@@ -1,9 +1,9 @@
 #include "regions/region_class.h"
 
+#include <otf2/otf2.h>
+
 #include <iterator>
 
-#include "base/mpi_roles.h"
-#include "regions/region_roles.h"
 #include "spool/mpi_format.h"
 #include "spool/ompt_values.h"
 
@@ -101,19 +101,14 @@ const Class& row_of(RegionClass cls) noexcept {
 
 }  // namespace
 
-OTF2_Paradigm paradigm_of(RegionClass cls) noexcept {
+std::uint8_t paradigm_of(RegionClass cls) noexcept {
   if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
   if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
   if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
 
-OTF2_RegionRole role_of(const RegionDef& region) noexcept {
-  return region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
-                                         : role_of(region.cls);
-}
-
-OTF2_RegionRole role_of(RegionClass cls) noexcept { return row_of(cls).role; }
+std::uint8_t role_of(RegionClass cls) noexcept { return row_of(cls).role; }
 
 const char* class_name(RegionClass cls) noexcept { return row_of(cls).name; }
 

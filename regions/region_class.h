@@ -30,6 +30,10 @@ struct RegionKey {
 // regions have their own names.
 const char* class_name(RegionClass cls) noexcept;
 
+// What it is for readers of the field: OTF2_RegionRole, OTF2_Paradigm.
+std::uint8_t role_of(RegionClass cls) noexcept;
+std::uint8_t paradigm_of(RegionClass cls) noexcept;
+
 RegionClass work_class(std::uint8_t sub) noexcept;
 RegionClass sync_class(std::uint8_t sub) noexcept;
 RegionClass wait_class(std::uint8_t sub) noexcept;

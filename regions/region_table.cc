@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "addresses/short_name.h"
+#include "base/mpi_roles.h"
 
 namespace refrain::regions {
 namespace {
@@ -135,6 +136,11 @@ std::string function_name(const addresses::Place& symbol, std::uint64_t address)
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
+}
+
+std::uint8_t role_of(const RegionDef& region) noexcept {
+  return region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
+                                         : role_of(region.cls);
 }
 
 std::string body_event_name(const spool::LoopBodyEvent& event,

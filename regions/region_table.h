@@ -129,6 +129,8 @@ RegionDef define_function(const addresses::Place& symbol, std::uint64_t address)
 // Whether the filter leaves the region out.
 bool is_left_out(const filters::RegionFilter& filter, const RegionDef& region);
 
+// OTF2_RegionRole: of a call of MPI by its name, else that of its class. Cost: as base::role_of_mpi().
+std::uint8_t role_of(const RegionDef& region) noexcept;
 // Where a symbol is, as users write it: "cg.c:120", or "main+0x12".
 std::string place_of(const addresses::Place& symbol);
 

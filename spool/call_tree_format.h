@@ -2,7 +2,7 @@
 // spool file (format.h), in memory of fixed size.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/call_tree.h) and 5 (read by
-// call_tree_reader.h, also after the process was killed).
+// summary_areas.h, also after the process was killed).
 //
 //     0                 kCallTreeHeaderBytes                              end of the area
 //     +-----------------+-----------------------+-------------------------+

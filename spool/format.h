@@ -194,7 +194,7 @@ enum TextKey : std::uint8_t {
            // hexadecimal; the calls up to then
   kTextNumbers =
       18,  // "s|r comm peer tag number to|-", decimal: what was sent to, received
-           // from peer with this tag: see message_numbers.h
+           // from peer with this tag: see mpi_journal.h
   kTextTaken =
       19,  // procedures of MPI that the program does not call by Refrain's wrappers,
            // with blanks between: messages and collectives are not all known

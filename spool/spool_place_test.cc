@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "spool/collected_spools.h"
-#include "spool/left_spools.h"
 #include "spool/spool_folder.h"
 #include "test/support/files.h"
 #include "writer/testing/spool_builder.h"

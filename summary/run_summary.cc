@@ -9,9 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "base/file_text.h"
 #include "base/folder.h"
-#include "summary/flow_json.h"
 #include "summary/summary_json.h"
 
 namespace refrain::summary {

@@ -14,12 +14,10 @@
 #include "analysis/profile/run_profile.h"
 #include "base/folder.h"
 #include "base/processor.h"
-#include "spool/recording_process.h"
 #include "spool/spool_folder.h"
 #include "watch/live_summary.h"
 #include "watch/running_jobs.h"
 #include "writer/loops/loop_numbers.h"
-#include "writer/loops/loop_tree.h"
 
 namespace refrain::watch {
 namespace {

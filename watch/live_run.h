@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "spool/journal.h"
-#include "spool/loop_table_reader.h"
 #include "spool/spool_reader.h"
+#include "spool/summary_areas.h"
 #include "summary/run_summary.h"
 #include "watch/live_state.h"
 

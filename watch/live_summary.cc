@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "regions/call_keys.h"
-#include "regions/region_roles.h"
+#include "regions/region_table.h"
 
 namespace refrain::watch {
 namespace {

@@ -1,7 +1,7 @@
 // The summary of a process while it runs: the call trees of its locations with the kinds of their regions, but
 // without names of the source, which would take long to look up.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6; writer/archive/process_summary.h is the one at the end.
+// Place in the flow: ARCHITECTURE.md, stage 6; writer/archive_summaries.h is the one at the end.
 // Thread-safety: the files may be written meanwhile: sums are at most one event apart.
 // Cost: linear in the nodes of all locations. Units: ticks.
 #pragma once

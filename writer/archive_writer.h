@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5: at the end of a traced program, or later by
 // `refrain recover`.
-// In the archive (see also definitions.h, archive_markers.h, properties.h):
+// In the archive (see also definitions.h, archive_events.h, properties.h):
 //   - each thread is a location; its regions are those of the constructs it executed,
 //     parallel regions with ThreadFork/Join and ThreadTeamBegin/End around them;
 //   - each loop is a region flagged PHASE and DYNAMIC, each iteration an Enter (attribute

@@ -6,7 +6,7 @@
 
 #include "writer/testing/archive_text.h"
 #include "writer/testing/forked_job.h"
-#include "writer/testing/job_builder.h"
+#include "writer/testing/spool_builder.h"
 
 namespace refrain::writer::together_test {
 namespace {

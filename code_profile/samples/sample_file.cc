@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/file_text.h"
 #include "base/folder.h"
 #include "base/json_values.h"
 

@@ -12,7 +12,7 @@
 #include "analysis/profile/event_summary.h"
 #include "summary/run_summary.h"
 #include "writer/archive_writer.h"
-#include "writer/testing/job_builder.h"
+#include "writer/testing/spool_builder.h"
 
 namespace refrain {
 namespace {

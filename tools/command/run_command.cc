@@ -23,8 +23,6 @@
 #include "base/launcher.h"
 #include "base/processor.h"
 #include "filters/settings.h"
-#include "spool/left_spools.h"
-#include "spool/recording_process.h"
 #include "spool/spool_folder.h"
 #include "tools/command/run_watch.h"
 #include "tools/command/subcommand.h"

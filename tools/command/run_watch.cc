@@ -16,7 +16,7 @@
 #include <ctime>
 
 #include "base/watch_socket.h"
-#include "spool/left_spools.h"
+#include "spool/spool_folder.h"
 
 namespace refrain::tools {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "analysis/profile/region_time_class.h"
 #include "regions/call_keys.h"
-#include "regions/region_roles.h"
+#include "regions/region_class.h"
 #include "summary/time_class.h"
 
 namespace refrain::recorder::record_time_class_test {

@@ -12,7 +12,6 @@
 
 #include "base/file_modes.h"
 #include "base/folder.h"
-#include "spool/recording_process.h"
 #include "spool/spool_folder.h"
 #include "spool/spool_place.h"
 #include "tracer/recorder/no_size_signal.h"

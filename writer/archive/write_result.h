@@ -10,7 +10,7 @@
 
 #include "spool/format.h"
 #include "writer/agree/write_options.h"
-#include "writer/interpret/location_input.h"
+#include "writer/interpret/location_writer.h"
 #include "writer/model/loop_summaries.h"
 
 namespace refrain::writer {

@@ -3,7 +3,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, before the ranks' cut (rank_cuts.h). While the
 // program ran, more was recorded than fits (filters/rolling_limit.h).
-// Sizes are estimates (archive_cost.h). What not all ranks have is left out later, which
+// Sizes are estimates (limit_replay.h). What not all ranks have is left out later, which
 // makes the archive smaller.
 // Thread-safety: one thread calls. Ownership: the models must live longer.
 // Cost: a pass over the records, and about ten over the iterations.

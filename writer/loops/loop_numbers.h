@@ -20,7 +20,6 @@
 #include "exchange/bytes.h"
 #include "regions/region_table.h"
 #include "writer/loops/loop_places.h"
-#include "writer/loops/loop_tree.h"
 
 namespace refrain::writer {
 
