@@ -1,9 +1,8 @@
-// Reads the call tree of a location from its area in the spool file (call_tree_format.h): while the
-// program runs, at its end, or after it was killed.
+// Reads the areas of spool files that are for the summary: while the program runs, at its end, or after it was killed.
+// Of a location the call tree, the event flow graph and the rows of iterations; of the journal the table of loops.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: none, a copy. Errors: none; what does
-// not fit together is left out, and `damaged` says so. Cost: linear in nodes and edges.
-// Units: ticks.
+// not fit together is left out, and `damaged` says so. Cost: linear in what there is. Units: ticks, bytes.
 #pragma once
 
 #include <array>
@@ -19,6 +18,8 @@
 #include "spool/loop_table_format.h"
 
 namespace refrain::spool {
+
+// --- The call tree (call_tree_format.h) ---
 
 struct CallTree {
   struct Node {
@@ -56,12 +57,7 @@ struct CallTree {
 
 CallTree read_call_tree(std::span<const std::byte> area);
 
-// --- Reads the event flow graph of a location from its area in the spool file (flow_graph_format.h):
-// while the program runs, at its end, or after it was killed.
-//
-// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: none, a copy. Errors: none; what does
-// not fit together is left out, and `damaged` says so. Cost: linear in nodes and edges.
-// Units: ticks, bytes.
+// --- The event flow graph (flow_graph_format.h) ---
 
 struct FlowGraph {
   std::uint32_t components = 0;  // FlowComponent
@@ -76,12 +72,7 @@ struct FlowGraph {
 
 FlowGraph read_flow_graph(std::span<const std::byte> area);
 
-// --- Reads what a location spent its time for, iteration by iteration, from its area in the spool file
-// (iteration_rows_format.h): while the program runs, at its end, or after it was killed.
-//
-// Place in the flow: ARCHITECTURE.md, stage 5. Thread-safety: none, a copy. Errors: none; what does
-// not fit together is left out, and `damaged` says so. Cost: linear in rows.
-// Units: ticks.
+// --- Rows of iterations (iteration_rows_format.h) ---
 
 struct IterationRows {
   struct Row {
@@ -103,12 +94,7 @@ struct IterationRows {
 IterationRows read_iteration_rows(std::span<const std::byte> area, const CallTree& tree,
                                   std::uint64_t team_end, std::uint64_t end);
 
-// --- Reads the table of a process' loops (loop_table_format.h): while the program runs, at its end, or after it
-// was killed.
-//
-// Place in the flow: ARCHITECTURE.md, stage 5; for runs without events, and for `refrain watch`.
-// Thread-safety: none, a copy. Errors: none; what does not fit together is left out.
-// Cost: a copy of 64 KiB at most. Units: ticks.
+// --- The table of loops (loop_table_format.h): for runs without events, and for `refrain watch` ---
 
 struct LoopTable {
   struct Loop {

@@ -317,7 +317,7 @@ class ArchiveJob {
       if (i == 0 && first_) facts.structure = structure_line(model);
       if (i == 0) facts.spool_bytes = spool_.disk_bytes;
       if (i == 0) facts.complaints = own_complaints();
-      const auto& complaints = model.symbols().complaints();
+      const auto& complaints = model.resolver().complaints();
       facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
       job.processes.push_back(std::move(facts));
     }

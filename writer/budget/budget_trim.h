@@ -24,9 +24,9 @@ class BudgetTrim {
   BudgetTrim(const ProcessModel& process, const filters::Settings& settings);
 
   // Bytes of the process' part of the archive.
-  std::uint64_t bytes(std::uint64_t limit) const;
+  std::uint64_t bytes(std::uint64_t iteration_limit) const;
   // What is left out besides what was not recorded.
-  std::vector<Gap> gaps(std::uint64_t limit) const;
+  std::vector<Gap> gaps(std::uint64_t iteration_limit) const;
   std::uint64_t most_iterations() const noexcept { return replay_.most_iterations(); }
   // Of the summary's rows of iterations, which are not in bytes().
   std::uint64_t rows() const noexcept { return cost_.rows(); }

@@ -36,11 +36,12 @@ class ResumedIntervals final : public filters::IntervalSink {
 // Passes over the iterations once, as the gate did.
 class LimitReplay::Pass {
  public:
-  Pass(const LimitReplay& replay, std::uint64_t limit)
+  Pass(const LimitReplay& replay, std::uint64_t iteration_limit)
       : replay_(replay),
         journal_(replay.process_.journal()),
         communication_(journal_.mpi.known),
-        policy_({.limit = limit, .nested = filters::nested_of(replay.settings_.nested)},
+        policy_({.limit = iteration_limit,
+                 .nested = filters::nested_of(replay.settings_.nested)},
                 sink_),
         slow_(slow_settings(replay.settings_)) {}
 
@@ -224,8 +225,8 @@ std::uint64_t LimitReplay::way_of_leaving(const spool::LoopVisit& visit) const {
   return way;
 }
 
-ReplayedLimit LimitReplay::with(std::uint64_t limit) const {
-  return Pass(*this, limit).run();
+ReplayedLimit LimitReplay::with(std::uint64_t iteration_limit) const {
+  return Pass(*this, iteration_limit).run();
 }
 
 namespace {

@@ -78,7 +78,7 @@ class LimitReplay {
   LimitReplay(const ProcessModel& process, const ArchiveCost& cost,
               const filters::Settings& settings);
 
-  ReplayedLimit with(std::uint64_t limit) const;
+  ReplayedLimit with(std::uint64_t iteration_limit) const;
   // Iterations of the loop that has most of them.
   std::uint64_t most_iterations() const noexcept { return most_; }
 

@@ -30,8 +30,8 @@ bool is_runtime(std::string_view module) {
 class PlaceFinder {
  public:
   PlaceFinder(const spool::Journal& journal, const std::vector<LoopNode>& tree,
-              addresses::Resolver& symbols)
-      : journal_(journal), tree_(tree), sites_(symbols) {}
+              addresses::Resolver& resolver)
+      : journal_(journal), tree_(tree), sites_(resolver) {}
 
   std::map<std::uint32_t, LoopPlace> find() {
     options_.resize(tree_.size());
@@ -268,8 +268,8 @@ std::string LoopPlace::text() const {
 
 std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
                                                const std::vector<LoopNode>& tree,
-                                               addresses::Resolver& symbols) {
-  return PlaceFinder(journal, tree, symbols).find();
+                                               addresses::Resolver& resolver) {
+  return PlaceFinder(journal, tree, resolver).find();
 }
 
 namespace {

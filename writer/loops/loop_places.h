@@ -62,6 +62,6 @@ struct LoopPlace {
 // By the loops' numbers in the journal; unknown ones are left out.
 std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
                                                const std::vector<LoopNode>& tree,
-                                               addresses::Resolver& symbols);
+                                               addresses::Resolver& resolver);
 
 }  // namespace refrain::writer

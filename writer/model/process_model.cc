@@ -232,7 +232,7 @@ void ProcessModel::leave_out() {
 
 JobLoops ProcessModel::loops() {
   tree_ = loop_tree(journal_);
-  loops_ = job_loops(journal_, tree_, *symbols_);
+  loops_ = job_loops(journal_, tree_, *resolver_);
   return loops_;
 }
 
@@ -244,7 +244,7 @@ void ProcessModel::name_loops(const JobLoops& all, regions::RegionTable& regions
 }
 
 void ProcessModel::define_regions(regions::RegionTable& regions) {
-  symbols_ = std::make_unique<addresses::Resolver>(journal_.modules);
+  resolver_ = std::make_unique<addresses::Resolver>(journal_.modules);
   std::vector<std::uint64_t> keys{
       regions::RegionKey{regions::RegionClass::kParallel, 0}.packed()};
   if (context_.end_ticks != 0)
@@ -278,7 +278,7 @@ void ProcessModel::define_regions(regions::RegionTable& regions) {
           regions::RegionClass::kParallel)
         keys.push_back(regions::RegionKey{cls, keys[i] & spool::kAddressMask}.packed());
   }
-  regions_ = regions.add_process(std::move(keys), inner, journal_, *symbols_);
+  regions_ = regions.add_process(std::move(keys), inner, journal_, *resolver_);
 }
 
 namespace {

@@ -88,7 +88,7 @@ class ProcessModel {
   const GapPlan& gaps() const noexcept { return gaps_; }
   const TeamTable& teams() const noexcept { return teams_; }
   const regions::ProcessRegions& regions() const noexcept { return regions_; }
-  addresses::Resolver& symbols() const noexcept { return *symbols_; }
+  addresses::Resolver& resolver() const noexcept { return *resolver_; }
   const spool::RecordSequence& records(std::size_t location) const {
     return records_[location];
   }
@@ -146,7 +146,7 @@ class ProcessModel {
   TeamTable teams_;
   LockTable locks_;
   regions::ProcessRegions regions_;
-  std::unique_ptr<addresses::Resolver> symbols_;
+  std::unique_ptr<addresses::Resolver> resolver_;
   std::vector<LoopNode> tree_;
   JobLoops loops_;
   LoopLabels labels_;
