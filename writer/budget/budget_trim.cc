@@ -7,7 +7,7 @@
 
 #include "exchange/tree.h"
 #include "filters/rolling_limit.h"
-#include "writer/model/gap_plan.h"
+#include "writer/model/cut_edges.h"
 
 namespace refrain::writer {
 namespace {
