@@ -6,7 +6,7 @@
 // How: instructions are decoded from the function's begin along all ways: branches, jump tables (code/jump_table.h), and
 // from calls to the handlers of their exceptions. A jump out of the function is a tail call; where the
 // compiler has moved a part of it away (NAME.cold), that part belongs to it. After a call that
-// does not return (code/no_return.h; a function of the program none of whose ways ends with a return)
+// does not return (code/block_graph.cc; a function of the program none of whose ways ends with a return)
 // nothing follows. Where the target of a jump through a register is not known, and there are
 // instructions that nothing leads to, it is taken to go there: `guessed`.
 // Thread-safety: none; one user at a time. Ownership: plain values.

@@ -20,11 +20,39 @@
 #include <string_view>
 #include <vector>
 
-#include "code/unwind_table.h"
-
 struct Elf;
 
 namespace refrain::code {
+
+// What the tables for exceptions say of a program's functions: where each begins and ends,
+// and where exceptions are caught.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, under code/elf_image.h. A stripped program still
+// has these tables.
+// Thread-safety: pure. Ownership: plain values.
+// Errors: a damaged table ends where the damage begins.
+// Cost: linear.
+// Source: Linux Standard Base, "Exception Frames"; Itanium C++ ABI, "Exception Handling Tables".
+struct UnwindEntry {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t handlers = 0;  // address of its table of handlers; 0: none
+};
+
+// `bytes` of .eh_frame, which is at `address`.
+std::vector<UnwindEntry> read_unwind_table(std::span<const std::uint8_t> bytes,
+                                           std::uint64_t address);
+
+struct HandlerEntry {
+  std::uint64_t begin = 0;  // of the calls
+  std::uint64_t end = 0;
+  std::uint64_t handler = 0;
+};
+
+// `bytes` from the begin of a table of handlers (.gcc_except_table), which is at `address`, on;
+// `function`: the begin of the entry that refers to it.
+std::vector<HandlerEntry> read_handlers(std::span<const std::uint8_t> bytes,
+                                        std::uint64_t address, std::uint64_t function);
 
 struct FunctionRange {
   std::uint64_t begin = 0;

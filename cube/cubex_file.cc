@@ -51,12 +51,12 @@ class TarWriter {
     write(kZeros.data(), left_);
   }
 
-  std::string close() {
+  base::Result<> close() {
     left_ = kBlockBytes;
     end();
     end();
-    if (too_large_) return "the values of a metric take 8 GiB or more";
-    return file_.put_in_place().error();
+    if (too_large_) return base::Failure{"the values of a metric take 8 GiB or more"};
+    return file_.put_in_place();
   }
 
  private:
@@ -132,9 +132,9 @@ std::vector<std::uint32_t> rows_of(const Experiment& experiment, bool inclusive)
   return rows;
 }
 
-std::string write_cubex(const Experiment& experiment, const std::string& file) {
+base::Result<> write_cubex(const Experiment& experiment, const std::string& file) {
   TarWriter tar(file);
-  if (std::string wrong = tar.open(); !wrong.empty()) return wrong;
+  if (std::string wrong = tar.open(); !wrong.empty()) return base::Failure{wrong};
   write_anchor(tar, experiment);
   for (std::uint32_t i = 0; i < experiment.values.size(); ++i)
     write_metric(tar, experiment, i);

@@ -9,19 +9,19 @@
 
 namespace refrain::cube {
 
-std::string write_cube(const std::string& archive, const std::string& file) {
+base::Result<> write_cube(const std::string& archive, const std::string& file) {
   try {
     const auto processes = summary::read_summaries(archive);
-    if (!processes) return processes.error();
-    if (processes->empty()) return archive + " has no summary";
+    if (!processes) return processes.failure();
+    if (processes->empty()) return base::Failure{archive + " has no summary"};
     return write_cube(*processes, file);
   } catch (const std::exception& problem) {
-    return problem.what();
+    return base::Failure{problem.what()};
   }
 }
 
-std::string write_cube(std::span<const summary::RunSummary> processes,
-                       const std::string& file) {
+base::Result<> write_cube(std::span<const summary::RunSummary> processes,
+                          const std::string& file) {
   return write_cubex(experiment_of(processes), file);
 }
 

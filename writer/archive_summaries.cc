@@ -282,11 +282,11 @@ std::string command_of(const spool::Journal& journal) {
 
 void add_samples(const std::string& folder, const std::string& archive, ProcessModel& model,
                  WrittenSummaries& written) {
-  const std::optional<std::string> problem = code_profile::write_samples(
+  const auto sampled = code_profile::write_samples(
       spool::process_path(archive, model.spool().process), model.journal().modules,
       command_of(model.journal()), folder, model.context().process);
-  written.sampled |= problem.has_value();
-  if (problem && !problem->empty()) written.complaints.push_back(*problem);
+  written.sampled |= !sampled || *sampled;
+  if (!sampled) written.complaints.push_back(sampled.error());
 }
 
 }  // namespace

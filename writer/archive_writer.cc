@@ -210,7 +210,8 @@ class ArchiveJob {
     if (path.empty()) return;
     std::ifstream file(path);
     options_.filter.assign(std::istreambuf_iterator<char>(file), {});
-    const std::string problem = file ? filter_.parse(options_.filter) : "cannot be read";
+    const std::string problem =
+        file ? filter_.parse(options_.filter).error() : "cannot be read";
     if (problem.empty()) return;
     options_.filter.clear();
     result_.complaints.push_back("the run's filter file '" + path + "': " + problem +
@@ -219,8 +220,8 @@ class ArchiveJob {
   }
 
   Result<> parse_filter() {
-    const std::string error = filter_.parse(options_.filter);
-    if (!error.empty()) return Failure{"filter: " + error};
+    if (const auto done = filter_.parse(options_.filter); !done)
+      return Failure{"filter: " + done.error()};
     return {};
   }
 
@@ -412,9 +413,9 @@ class ArchiveJob {
   // Of the summaries of all processes. The archive is complete without it.
   void write_profile() {
     if (!std::filesystem::exists(std::filesystem::path(work_folder_) / "summary")) return;
-    const std::string error =
+    const auto done =
         cube::write_cube(work_folder_, work_folder_ + "/" + cube::kProfileName);
-    if (!error.empty()) result_.complaints.push_back(error);
+    if (!done) result_.complaints.push_back(done.error());
   }
 
   // Each process removes its own part, then the first one the rest. The archive exists:

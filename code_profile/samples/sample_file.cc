@@ -153,19 +153,19 @@ std::string sample_file_path(const std::string& archive, std::uint32_t process) 
   return archive + "/samples/" + kPrefix + std::to_string(process) + kSuffix;
 }
 
-std::string write_sample_file(const std::string& archive, const PlacedSamples& samples) {
+base::Result<> write_sample_file(const std::string& archive, const PlacedSamples& samples) {
   const std::string path = sample_file_path(archive, samples.process);
   const std::string unfinished = path + ".part";
   std::error_code error;
   std::filesystem::create_directories(archive + "/samples", error);
-  if (error) return archive + "/samples: " + error.message();
+  if (error) return base::Failure{archive + "/samples: " + error.message()};
   std::ofstream file(unfinished, std::ios::binary);
   file << to_text(samples);
   file.close();
   if (file) std::filesystem::rename(unfinished, path, error);
   if (file && !error) return {};
   std::filesystem::remove(unfinished, error);
-  return path + " cannot be written";
+  return base::Failure{path + " cannot be written"};
 }
 
 std::vector<PlacedSamples> read_sample_files(const std::string& archive) {

@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::code_profile {
 
@@ -15,10 +16,9 @@ namespace refrain::code_profile {
 inline constexpr const char* kSpooledSamples = "samples";
 
 // What went wrong, or an empty text; nothing if there are no samples. `module_texts`: as in the journal.
-std::optional<std::string> write_samples(const std::string& spool_process_folder,
-                                         const std::vector<std::string>& module_texts,
-                                         const std::string& command,
-                                         const std::string& archive_folder,
-                                         std::uint32_t process);
+base::Result<bool> write_samples(const std::string& spool_process_folder,
+                                 const std::vector<std::string>& module_texts,
+                                 const std::string& command,
+                                 const std::string& archive_folder, std::uint32_t process);
 
 }  // namespace refrain::code_profile

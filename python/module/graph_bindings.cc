@@ -29,11 +29,11 @@ std::int64_t number_of(const ControlFlow::Place& place) {
 
 py::dict control_flow(const std::string& archive, bool from_events) {
   const auto [run, flow] = reading([&] {
-    tools::ProfiledRun read = tools::read_profiled_run(archive, from_events, {});
-    require(read.error);
+    auto read = tools::read_profiled_run(archive, from_events, {});
+    require(read);
     ControlFlow made = analysis::control_flow(
-        read.profile, std::vector<bool>(read.profile.locations.size(), true));
-    return std::pair(std::move(read), std::move(made));
+        read->profile, std::vector<bool>(read->profile.locations.size(), true));
+    return std::pair(*std::move(read), std::move(made));
   });
   std::vector<std::int64_t> level, from, to;
   std::vector<std::uint64_t> count;

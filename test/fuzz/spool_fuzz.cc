@@ -44,9 +44,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   // As `refrain watch` reads it while it is written.
   watch::LiveRun live;
-  const std::string problem = live.open(archive.string());
-  fuzz::require(fuzz::one_line(problem), "an error is one line", problem);
-  if (problem.empty())
+  const auto done = live.open(archive.string());
+  fuzz::require(fuzz::one_line(done.error()), "an error is one line", done.error());
+  if (done.ok())
     fuzz::require(live.look().ranks.size() <= processes, "a rank for each process at most");
   writer::WriteOptions options;
   options.archive = archive.string();

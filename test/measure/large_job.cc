@@ -130,9 +130,9 @@ summary::IterationRows rows_of(const Shape& shape, const summary::RunSummary& pr
 
 std::string add_summaries(const Shape& shape, const std::string& archive,
                           const std::string& loop) {
-  analysis::EventSummary events = analysis::summarize_events(archive);
-  if (!events.error.empty()) return events.error;
-  for (summary::RunSummary& process : events.processes) {
+  auto events = analysis::summarize_events(archive);
+  if (!events) return events.error();
+  for (summary::RunSummary& process : events->processes) {
     process.loops = {{1, loop}};
     for (summary::RunSummary::Location& location : process.locations)
       location.iterations = rows_of(shape, process, location);

@@ -146,7 +146,8 @@ int RecoverCommand::run() {
   if (!quiet_) {
     std::vector<std::string> lines = writer::summary_lines(*result, archive_);
     // None where only another format was asked for.
-    const std::string totals = totals_text(analysis::read_run_totals(archive_));
+    const auto read = analysis::read_run_totals(archive_);
+    const std::string totals = read ? totals_text(*read) : std::string();
     if (!totals.empty()) lines.insert(lines.end() - 1, "whole run: " + totals);
     for (const std::string& line : lines) fmt::print("{}\n", line);
   }
