@@ -31,7 +31,7 @@ class ProfileReader {
     std::vector<summary::RunSummary> summaries;
     if (is_refrain_ && options_.use_summary) {
       auto read = summary::read_summaries(base::archive_folder(path_));
-      if (!read) return read.error();
+      if (!read) return read.failure();
       summaries = *std::move(read);
     }
     ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries));

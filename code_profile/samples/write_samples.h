@@ -15,7 +15,7 @@ namespace refrain::code_profile {
 // The name of the file in the process' spool folder.
 inline constexpr const char* kSpooledSamples = "samples";
 
-// What went wrong, or an empty text; nothing if there are no samples. `module_texts`: as in the journal.
+// Whether there are samples. `module_texts`: as in the journal.
 base::Result<bool> write_samples(const std::string& spool_process_folder,
                                  const std::vector<std::string>& module_texts,
                                  const std::string& command,

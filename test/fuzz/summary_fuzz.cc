@@ -24,11 +24,11 @@ waits::WaitAnalysis nothing_written(const summary::RunSummary& summary) {
                                .file = summary.regions[i].file,
                                .line = summary.regions[i].line,
                                .metric = metric});
-    written.paths.push_back({0, static_cast<std::uint32_t>(i), {}});
+    written.paths.push_back({PathId{}, RegionId(i), {}});
   }
   written.processes.emplace_back();
   for (const auto& location : summary.locations)
-    written.locations.push_back({{}, summary.process, location.number});
+    written.locations.push_back({{}, ProcessId(summary.process), location.number});
   written.values.assign(written.tree.metrics.size(),
                         std::vector<waits::WaitAnalysis::Row>(written.paths.size()));
   written.products = written.squares = written.values;

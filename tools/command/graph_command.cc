@@ -151,7 +151,7 @@ base::Result<Drawing> GraphCommand::draw_events() const {
     folder = std::filesystem::path(folder).parent_path().string();
   try {
     const auto read = summary::read_merged_flow(folder);
-    if (!read) return read.error();
+    if (!read) return read.failure();
     const auto& flow = *read;
     if (!flow || flow->nodes.empty())
       return base::Failure{

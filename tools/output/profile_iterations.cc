@@ -169,8 +169,8 @@ base::Result<ProfiledIterations> read_iterations(const std::string& archive,
   try {
     const auto summaries =
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
-    run.error = summaries.error();
-    if (summaries) run.profile = analysis::iteration_profile(*summaries, most_parts);
+    if (!summaries) return summaries.failure();
+    run.profile = analysis::iteration_profile(*summaries, most_parts);
   } catch (const std::exception& problem) {
     return base::Failure{problem.what()};
   }

@@ -146,7 +146,8 @@ filters::Settings settings_of(const spool::Journal& journal) {
     if (equals == std::string::npos) continue;
     for (const filters::SettingInfo& info : filters::setting_table())
       if (line.compare(0, equals, info.name) == 0)
-        set_value(settings, info, line.substr(equals + 1));
+        // What the run took is kept; a damaged journal leaves the default.
+        (void)set_value(settings, info, line.substr(equals + 1));
   }
   return settings;
 }
