@@ -5,9 +5,8 @@
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Ownership: plain values.
 // Units: as the names say; times in nanoseconds of the archive's clock.
-// Errors: info.error is one line if the archive cannot be read or is not Refrain's; then
-// nothing else is valid. Contradictory definitions are read as far as possible.
-// Does not throw, prints nothing.
+// Fails where the archive cannot be read or is not Refrain's. Contradictory definitions are read as far as possible.
+// Prints nothing.
 // Cost: reads the definitions, the summaries, and the events of each process' primary location.
 #pragma once
 
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "analysis/run_totals.h"
+#include "base/result.h"
 
 namespace refrain::analysis {
 
@@ -99,7 +99,6 @@ struct PhaseInfo {
 };
 
 struct ArchiveInfo {
-  std::string error;
   std::string version;
   std::string command;
   std::string machine;
@@ -119,7 +118,7 @@ struct ArchiveInfo {
   std::vector<PhaseInfo> phases;                  // a loop directly before those inside it
   std::string structure;                          // how they lie in each other, one line
   MpiInfo mpi;
-  RunTotals totals;  // its error does not make the rest invalid
+  base::Result<RunTotals> totals = RunTotals();  // may fail where all else is known
 
   std::size_t threads() const {  // of the program
     return static_cast<std::size_t>(
@@ -128,6 +127,6 @@ struct ArchiveInfo {
 };
 
 // `path`: the archive's folder, or its traces.otf2.
-ArchiveInfo read_archive_info(const std::string& path) noexcept;
+base::Result<ArchiveInfo> read_archive_info(const std::string& path);
 
 }  // namespace refrain::analysis

@@ -31,8 +31,7 @@ void write_sample(const test::TemporaryFolder& folder) {
 TEST_CASE("ArchiveInfo: a whole archive - all information is there without the spool") {
   const test::TemporaryFolder folder;
   write_sample(folder);
-  const ArchiveInfo info = read_archive_info(folder.path().string());
-  CHECK(info.error == "");
+  const ArchiveInfo info = *read_archive_info(folder.path().string());
   CHECK(info.version == "0.0.test");
   CHECK(info.command == "program --fast");
   CHECK(info.machine == "host");
@@ -65,9 +64,8 @@ TEST_CASE("ArchiveInfo: a whole archive - all information is there without the s
 TEST_CASE("ArchiveInfo: the anchor file - gives the same as its folder") {
   const test::TemporaryFolder folder;
   write_sample(folder);
-  const ArchiveInfo info = read_archive_info((folder / "traces.otf2").string());
-  CHECK(info.error == "");
-  CHECK(info.archive_bytes == read_archive_info(folder.path().string()).archive_bytes);
+  const ArchiveInfo info = *read_archive_info((folder / "traces.otf2").string());
+  CHECK(info.archive_bytes == read_archive_info(folder.path().string())->archive_bytes);
 }
 
 void write_foreign(const fs::path& folder) {
@@ -83,19 +81,19 @@ void write_foreign(const fs::path& folder) {
 
 TEST_CASE("ArchiveInfo: not Refrain's archive - an error of one line") {
   const test::TemporaryFolder folder;
-  CHECK_THAT(read_archive_info((folder / "none").string()).error,
+  CHECK_THAT(read_archive_info((folder / "none").string()).error(),
              Catch::EndsWith("none: no archive there"));
-  CHECK_THAT(read_archive_info(folder.path().string()).error,
+  CHECK_THAT(read_archive_info(folder.path().string()).error(),
              Catch::EndsWith("no archive there"));
   std::ofstream(folder / "traces.otf2") << "something else";
   {
     const test::LibraryMayLeak archive_that_cannot_be_opened;
-    CHECK_THAT(read_archive_info(folder.path().string()).error,
+    CHECK_THAT(read_archive_info(folder.path().string()).error(),
                Catch::EndsWith("not an OTF2 archive"));
   }
   fs::remove(folder / "traces.otf2");
   write_foreign(folder.path());
-  CHECK_THAT(read_archive_info(folder.path().string()).error,
+  CHECK_THAT(read_archive_info(folder.path().string()).error(),
              Catch::EndsWith("not an archive of Refrain"));
 }
 
@@ -104,7 +102,7 @@ TEST_CASE("ArchiveInfo: missing parts - an error, no crash") {
   write_sample(folder);
   SECTION("definitions") { fs::remove(folder / "traces.def"); }
   SECTION("events") { fs::remove_all(folder / "traces"); }
-  CHECK_THAT(read_archive_info(folder.path().string()).error,
+  CHECK_THAT(read_archive_info(folder.path().string()).error(),
              Catch::Contains("cannot be read"));
 }
 
@@ -123,8 +121,7 @@ TEST_CASE("ArchiveInfo: a job - messages, those left out, figures of each rank")
     }
   }
   writer::write_and_check(ranks, folder);
-  const ArchiveInfo info = read_archive_info(folder.path().string());
-  CHECK(info.error == "");
+  const ArchiveInfo info = *read_archive_info(folder.path().string());
   CHECK(info.processes == 2);
   CHECK(info.mpi.used);
   CHECK(info.mpi.messages == 3);

@@ -93,29 +93,24 @@ RunTotals totals_of(const std::vector<std::optional<ProcessTotals>>& all,
 
 }  // namespace
 
-RunTotals read_run_totals(const std::string& folder,
-                          const reader::TraceDefinitions& definitions) {
+base::Result<RunTotals> read_run_totals(const std::string& folder,
+                                        const reader::TraceDefinitions& definitions) {
   try {
-    return totals_of(process_totals(summary::read_summaries(folder), definitions),
-                     definitions);
+    const auto summaries = summary::read_summaries(folder);
+    if (!summaries) throw std::runtime_error(summaries.error());
+    return totals_of(process_totals(*summaries, definitions), definitions);
   } catch (const std::exception& problem) {
-    RunTotals failed;
-    failed.error = problem.what();
-    if (!failed.error.starts_with(folder)) failed.error = folder + ": " + failed.error;
-    return failed;
+    const std::string why = problem.what();
+    return base::Failure{why.starts_with(folder) ? why : folder + ": " + why};
   }
 }
 
-RunTotals read_run_totals(const std::string& path) {
+base::Result<RunTotals> read_run_totals(const std::string& path) {
   reader::ArchiveStream stream;
-  std::string error = stream.open_anchor(path);
-  if (error.empty())
-    error = stream.read_definitions(reader::DefinitionChoice::kWithoutGroups);
-  if (error.empty())
-    return read_run_totals(base::archive_folder(path), stream.definitions());
-  RunTotals failed;
-  failed.error = std::move(error);
-  return failed;
+  base::Result<> done = stream.open_anchor(path);
+  if (done) done = stream.read_definitions(reader::DefinitionChoice::kWithoutGroups);
+  if (!done) return done.failure();
+  return read_run_totals(base::archive_folder(path), stream.definitions());
 }
 
 }  // namespace refrain::analysis

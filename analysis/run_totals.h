@@ -3,7 +3,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 6; `refrain info` and `refrain recover` print it.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
-// Units: nanoseconds, bytes. Errors: one line in the result; none is an archive without summaries.
+// Units: nanoseconds, bytes. An archive without summaries is no failure.
 // Cost: reads the definitions and all summaries.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/trace_definitions.h"
 
 namespace refrain::analysis {
@@ -39,7 +40,6 @@ struct RunTotals {
     double calls_without_region = 0;  // of these, by regions that found no place
     Traffic traffic;
   };
-  std::string error;
   std::uint64_t summaries = 0;  // processes that have one
   std::vector<Process> processes;
   std::vector<Region> regions;  // most exclusive time first
@@ -52,9 +52,9 @@ struct RunTotals {
 };
 
 // `folder`: of the archive with these definitions.
-RunTotals read_run_totals(const std::string& folder,
-                          const reader::TraceDefinitions& definitions);
+base::Result<RunTotals> read_run_totals(const std::string& folder,
+                                        const reader::TraceDefinitions& definitions);
 // The archive's folder, or its traces.otf2.
-RunTotals read_run_totals(const std::string& path);
+base::Result<RunTotals> read_run_totals(const std::string& path);
 
 }  // namespace refrain::analysis

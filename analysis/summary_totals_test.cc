@@ -19,7 +19,7 @@ struct Archive {
 
   Archive() {
     summary.ticks_per_second = 2e9;
-    definitions.processes.emplace_back().locations = {0, 1};
+    definitions.processes.emplace_back().locations = {LocationId{0}, LocationId{1}};
     for (std::uint64_t ref : {5, 6}) {
       definitions.locations.emplace_back().ref = ref;
       summary.locations.emplace_back().reference = ref;

@@ -37,13 +37,13 @@ std::uint64_t archive_bytes(const std::string& folder) {
   return bytes;
 }
 
-std::string remove_archive(const std::string& folder) {
+Result<> remove_archive(const std::string& folder) {
   // Without the anchor there is no archive for any reader.
   for (auto name = kArchiveFiles.rbegin(); name != kArchiveFiles.rend(); ++name) {
     const fs::path path = fs::path(folder) / *name;
     std::error_code error;
     remove_tree(path.string(), error);
-    if (error) return path.string() + " cannot be removed: " + error.message();
+    if (error) return Failure{path.string() + " cannot be removed: " + error.message()};
   }
   return {};
 }

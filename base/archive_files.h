@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
+
 namespace refrain::base {
 
 // In the order of publication: the one that readers look for comes last.
@@ -21,7 +23,7 @@ std::string archive_folder(const std::string& path);
 bool holds_archive(const std::string& folder);
 // Bytes of these on disk.
 std::uint64_t archive_bytes(const std::string& folder);
-// Removes these, the anchor first; keeps everything else in the folder. An error as text, empty for success.
-std::string remove_archive(const std::string& folder);
+// Removes these, the anchor first; keeps everything else in the folder.
+Result<> remove_archive(const std::string& folder);
 
 }  // namespace refrain::base

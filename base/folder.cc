@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 namespace refrain::base {
@@ -56,6 +58,14 @@ void remove_tree(const std::string& path, std::error_code& error) noexcept {
   struct stat left {};
   if (lstat(path.c_str(), &left) != 0 && errno == ENOENT) return;
   error = {t_first_error != 0 ? t_first_error : ENOTEMPTY, std::generic_category()};
+}
+
+Result<std::string> file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad() || !text) return Failure{"cannot be read"};
+  return text.str();
 }
 
 }  // namespace refrain::base

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/result.h"
+
 namespace refrain::base {
 
 // Names in a folder, in order, without "." and "..". Throws std::bad_alloc.
@@ -20,5 +22,12 @@ inline void remove_tree(const std::string& path) noexcept {
   std::error_code ignored;
   remove_tree(path, ignored);
 }
+
+// --- The whole of a file as text.
+//
+// Thread-safety: pure, but for the disk. Errors: "cannot be read", without the
+// file's name.
+
+Result<std::string> file_text(const std::string& path);
 
 }  // namespace refrain::base

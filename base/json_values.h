@@ -1,7 +1,7 @@
 // Values of JSON files that an archive has of Refrain, of which nothing is believed.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure.
-// Errors: std::runtime_error, what is wrong in one line.
+// Errors: std::runtime_error, what is wrong in one line; who reads a file makes a result of it by result_of().
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,26 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/result.h"
 
 namespace refrain::base::json_values {
 
 using nlohmann::json;
 
 [[noreturn]] inline void fail(const std::string& what) { throw std::runtime_error(what); }
+
+// What `read` gives, or why it threw.
+template <typename Read>
+Result<std::invoke_result_t<Read>> result_of(Read read) {
+  try {
+    return read();
+  } catch (const std::runtime_error& problem) {
+    return Failure{problem.what()};
+  }
+}
 
 inline const json& member(const json& object, const char* name) {
   if (!object.is_object() || !object.contains(name))

@@ -13,8 +13,8 @@
 namespace refrain::base {
 namespace {
 
-std::string exists(const std::string& path) {
-  return "'" + path + "' exists; --overwrite replaces it";
+Failure exists(const std::string& path) {
+  return {"'" + path + "' exists; --overwrite replaces it"};
 }
 
 bool is_stream(const std::string& path) {
@@ -25,13 +25,14 @@ bool is_stream(const std::string& path) {
 
 }  // namespace
 
-std::string cannot_place(const std::string& path, Existing existing, Streams streams) {
+Result<> may_place(const std::string& path, Existing existing, Streams streams) {
   struct stat there {};
   if (lstat(path.c_str(), &there) != 0) return {};
   if (streams == Streams::kWritten && is_stream(path)) return {};
   if (!S_ISREG(there.st_mode))
-    return "'" + path + "' is no regular file; it is not replaced";
-  return existing == Existing::kKeep ? exists(path) : std::string();
+    return Failure{"'" + path + "' is no regular file; it is not replaced"};
+  if (existing == Existing::kKeep) return exists(path);
+  return {};
 }
 
 NewFile::NewFile(std::string path, mode_t mode, Streams streams)
@@ -42,13 +43,13 @@ NewFile::~NewFile() {
   if (made_) unlink(aside_.c_str());
 }
 
-std::string NewFile::open(Existing existing) {
+Result<> NewFile::open(Existing existing) {
   existing_ = existing;
-  if (std::string wrong = cannot_place(path_, existing, streams_); !wrong.empty())
-    return wrong;
+  if (auto may = may_place(path_, existing, streams_); !may) return may;
   if (streams_ == Streams::kWritten && is_stream(path_)) {
     file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    return file_ >= 0 ? std::string() : failure(errno);
+    if (file_ < 0) return cannot_write(errno);
+    return {};
   }
   static std::atomic<unsigned> count{0};
   // What a process with the same number has left is in the way of nobody.
@@ -60,7 +61,8 @@ std::string NewFile::open(Existing existing) {
     made_ = file_ >= 0;
     if (!made_ && errno != EEXIST) break;
   }
-  return made_ ? std::string() : failure(errno);
+  if (!made_) return cannot_write(errno);
+  return {};
 }
 
 void NewFile::write(std::string_view text) {
@@ -90,31 +92,31 @@ void NewFile::close_file() noexcept {
   file_ = -1;
 }
 
-std::string NewFile::put_in_place() {
+Result<> NewFile::put_in_place() {
   write_out(buffer_);
   buffer_.clear();
   close_file();
-  if (error_ != 0) return failure(error_);
+  if (error_ != 0) return cannot_write(error_);
   if (!made_) return {};  // a stream
-  if (std::string wrong = cannot_place(path_, existing_); !wrong.empty()) return wrong;
+  if (auto may = may_place(path_, existing_); !may) return may;
   if (existing_ == Existing::kKeep) {
     if (link(aside_.c_str(), path_.c_str()) == 0) return {};
     if (errno == EEXIST) return exists(path_);
     // A file system without hard links.
   }
-  if (std::rename(aside_.c_str(), path_.c_str()) != 0) return failure(errno);
+  if (std::rename(aside_.c_str(), path_.c_str()) != 0) return cannot_write(errno);
   made_ = false;
   return {};
 }
 
-std::string NewFile::failure(int why) const {
-  return "cannot write '" + path_ + "': " + std::strerror(why);
+Failure NewFile::cannot_write(int why) const {
+  return {"cannot write '" + path_ + "': " + std::strerror(why)};
 }
 
-std::string write_new_file(const std::string& path, std::string_view text,
-                           Existing existing, mode_t mode) {
+Result<> write_new_file(const std::string& path, std::string_view text, Existing existing,
+                        mode_t mode) {
   NewFile file(path, mode);
-  if (std::string wrong = file.open(existing); !wrong.empty()) return wrong;
+  if (auto opened = file.open(existing); !opened) return opened;
   file.write(text);
   return file.put_in_place();
 }

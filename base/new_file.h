@@ -2,13 +2,15 @@
 // whole, or not at all; a device, a pipe, a folder or a link in its place is not touched, and the link not followed.
 //
 // Thread-safety: one thread. Ownership: of the file until put_in_place(); the destructor removes it.
-// Errors: as one line, empty for success. Cost: writes are buffered.
+// Cost: writes are buffered.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace refrain::base {
 
@@ -25,15 +27,15 @@ class NewFile {
   ~NewFile();
 
   // Makes it, beside its place.
-  std::string open(Existing existing = Existing::kReplace);
+  Result<> open(Existing existing = Existing::kReplace);
   // The first error is kept, and reported by put_in_place().
   void write(std::string_view text);
   bool failed() const noexcept { return error_ != 0; }
   // With kKeep: not if there is a file by now.
-  std::string put_in_place();
+  Result<> put_in_place();
 
  private:
-  std::string failure(int why) const;
+  Failure cannot_write(int why) const;
   void write_out(std::string_view text) noexcept;
   void close_file() noexcept;
 
@@ -48,12 +50,12 @@ class NewFile {
   bool made_ = false;
 };
 
-// Empty if something may be written to `path`: nothing is there, or a regular file that may be replaced. Else one line.
-std::string cannot_place(const std::string& path, Existing existing,
-                         Streams streams = Streams::kRefused);
+// Whether something may be written to `path`: nothing is there, or a regular file that may be replaced.
+Result<> may_place(const std::string& path, Existing existing,
+                   Streams streams = Streams::kRefused);
 
 // All of a file at once.
-std::string write_new_file(const std::string& path, std::string_view text,
-                           Existing existing = Existing::kReplace, mode_t mode = 0666);
+Result<> write_new_file(const std::string& path, std::string_view text,
+                        Existing existing = Existing::kReplace, mode_t mode = 0666);
 
 }  // namespace refrain::base

@@ -35,7 +35,8 @@ class [[nodiscard]] Result {
 
   Value& operator*() & { return value(); }
   const Value& operator*() const& { return const_cast<Result*>(this)->value(); }
-  Value&& operator*() && { return std::move(value()); }
+  // Not a reference: what a loop goes over must live as long as the loop.
+  Value operator*() && { return std::move(value()); }
   Value* operator->() { return &value(); }
   const Value* operator->() const { return &**this; }
 

@@ -1,6 +1,6 @@
 // Finds the unit and the functions of an address in the debug information of a program.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5, under addresses and code/source_scopes.h.
+// Place in the flow: ARCHITECTURE.md, stage 5, under addresses and code/loop_lines.h.
 // Thread-safety: none; one user at a time. Ownership: the modules of libdwfl must live
 // longer.
 // Errors: what has no debug information is not found.

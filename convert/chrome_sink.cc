@@ -33,9 +33,9 @@ std::string json_string(std::string_view text) {
                                    nlohmann::json::error_handler_t::replace);
 }
 
-std::string ChromeSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> ChromeSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
-  if (!file_.open(path_)) return file_.error();
+  if (!file_.open(path_)) return base::Failure{file_.error()};
   for (const reader::LocationInfo& location : definitions.locations)
     locations_.emplace_back().ids =
         fmt::format("\"pid\":{},\"tid\":{},", location.process, location.thread);
@@ -55,7 +55,8 @@ std::string ChromeSink::begin(const reader::TraceDefinitions& definitions) {
                   "\"machine\":{}}},\"traceEvents\":[\n",
                   json_string(definitions.creator), json_string(definitions.machine)));
   names();
-  return file_.error();
+  if (!file_.error().empty()) return base::Failure{file_.error()};
+  return {};
 }
 
 // Other events begin with a comma; the first name comes before all of them.
@@ -271,7 +272,7 @@ void ChromeSink::marker(const reader::MarkerInfo& marker) {
              ",\"args\":{\"text\":" + json_string(marker.text) + "}}");
 }
 
-std::string ChromeSink::finish(std::uint64_t end_ns) {
+base::Result<> ChromeSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {
     Location& location = locations_[i];
@@ -282,7 +283,7 @@ std::string ChromeSink::finish(std::uint64_t end_ns) {
     while (!location.iterations.empty()) end_iteration(i, location, end_ns);
     reader::TraceEvent on;
     on.ns = end_ns;
-    on.location = i;
+    on.location = LocationId(i);
     on_off(on, location, true);
   }
   for (const reader::MarkerInfo& each : definitions_->markers) marker(each);

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "convert/text_file.h"
 #include "reader/message_matcher.h"
 #include "reader/trace_sink.h"
@@ -29,10 +30,10 @@ namespace refrain::convert {
 class ChromeSink final : public reader::TraceSink {
  public:
   explicit ChromeSink(std::string path) : path_(std::move(path)) {}
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return file_.error(); }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
   std::vector<std::string> notes() const override { return notes_; }
 
  private:

@@ -21,19 +21,20 @@ std::vector<std::string> files_of(Format format, const std::string& output) {
           fs::path(prv).replace_extension(".row")};
 }
 
-std::string check_output(const ConvertOptions& options, const std::string& output) {
+base::Result<> check_output(const ConvertOptions& options, const std::string& output) {
   if (output == "-")
     return options.format == Format::kParaver
-               ? "a Paraver trace is three files: it cannot be written to stdout"
-               : "";
+               ? base::Failure{"a Paraver trace is three files: it cannot be written to "
+                               "stdout"}
+               : base::Result<>();
   if (options.format == Format::kParaver && fs::path(output).extension() != ".prv")
-    return "'" + output + "': the name of a Paraver trace ends with .prv";
+    return base::Failure{"'" + output + "': the name of a Paraver trace ends with .prv"};
   std::error_code error;
   for (const std::string& file : files_of(options.format, output)) {
-    if (fs::is_directory(file, error)) return "'" + file + "' is a folder";
+    if (fs::is_directory(file, error)) return base::Failure{"'" + file + "' is a folder"};
     if (!options.overwrite && fs::is_regular_file(file, error) &&
         fs::file_size(file, error) != 0)
-      return "'" + file + "' exists; --overwrite replaces it";
+      return base::Failure{"'" + file + "' exists; --overwrite replaces it"};
   }
   return {};
 }
@@ -44,22 +45,21 @@ std::unique_ptr<reader::TraceSink> make_sink(Format format, const std::string& o
   return std::make_unique<CsvSink>(output);
 }
 
-void convert(const ConvertOptions& options, ConvertResult& result) {
+base::Result<ConvertResult> convert(const ConvertOptions& options) {
   const std::string output = options.output.empty()
                                  ? default_output(options.archive, options.format)
                                  : options.output;
   reader::ArchiveStream stream;
-  result.error = stream.open(options.archive);
-  if (result.error.empty() && stream.definitions().summary_only())
-    result.error =
-        "'" + options.archive + "' has no events: it was recorded with --summary-only";
-  if (result.error.empty()) result.error = check_output(options, output);
-  if (!result.error.empty()) return;
+  if (const auto done = stream.open(options.archive); !done) return done.failure();
+  if (stream.definitions().summary_only())
+    return base::Failure{"'" + options.archive +
+                         "' has no events: it was recorded with --summary-only"};
+  if (const auto done = check_output(options, output); !done) return done.failure();
   const std::unique_ptr<reader::TraceSink> sink = make_sink(options.format, output);
-  result.error = stream.run(*sink, options.progress);
-  result.events = stream.events();
-  result.notes = sink->notes();
-  if (result.error.empty()) result.files = files_of(options.format, output);
+  if (const auto done = stream.run(*sink, options.progress); !done) return done.failure();
+  return ConvertResult{.notes = sink->notes(),
+                       .files = files_of(options.format, output),
+                       .events = stream.events()};
 }
 
 }  // namespace
@@ -79,17 +79,12 @@ std::string default_output(const std::string& archive, Format format) {
   return anchor.replace_extension(kExtensions[static_cast<unsigned>(format)]);
 }
 
-ConvertResult convert_archive(const ConvertOptions& options) noexcept {
-  ConvertResult result;
+base::Result<ConvertResult> convert_archive(const ConvertOptions& options) {
   try {
-    try {
-      convert(options, result);
-    } catch (const std::exception& problem) {
-      result.error = options.archive + ": cannot be converted: " + problem.what();
-    }
-  } catch (...) {
+    return convert(options);
+  } catch (const std::exception& problem) {
+    return base::Failure{options.archive + ": cannot be converted: " + problem.what()};
   }
-  return result;
 }
 
 }  // namespace refrain::convert

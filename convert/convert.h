@@ -4,7 +4,7 @@
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
 // Ownership: files are written under temporary names and renamed when complete, those of
 // Paraver with the .prv last. After an error nothing of them is left.
-// Errors: in the result; nothing is thrown or printed.
+// Nothing is printed.
 // Cost: one pass over the archive; see archive_stream.h and the sinks.
 #pragma once
 
@@ -12,6 +12,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::convert {
 
@@ -26,7 +28,6 @@ struct ConvertOptions {
 };
 
 struct ConvertResult {
-  std::string error;               // one line, empty: success
   std::vector<std::string> notes;  // what the other format cannot express
   std::vector<std::string> files;
   std::uint64_t events = 0;
@@ -38,6 +39,6 @@ bool parse_format(const std::string& name, Format& format);
 // traces.csv, traces.json or traces.prv next to the archive's traces.otf2.
 std::string default_output(const std::string& archive, Format format);
 
-ConvertResult convert_archive(const ConvertOptions& options) noexcept;
+base::Result<ConvertResult> convert_archive(const ConvertOptions& options);
 
 }  // namespace refrain::convert

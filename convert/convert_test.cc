@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-ConvertResult convert(const fs::path& archive, Format format) {
+base::Result<ConvertResult> convert(const fs::path& archive, Format format) {
   ConvertOptions options;
   options.archive = archive;
   options.format = format;
@@ -29,8 +29,7 @@ ConvertResult convert(const fs::path& archive, Format format) {
 }
 
 Lines rows_of(const fs::path& archive, const std::string& part) {
-  const ConvertResult result = convert(archive, Format::kCsv);
-  CHECK(result.error == "");
+  CHECK(convert(archive, Format::kCsv).ok());
   std::istringstream text(test::read_file(archive / "traces.csv"));
   Lines rows;
   for (std::string line; std::getline(text, line);) {
@@ -89,14 +88,13 @@ TEST_CASE("Convert: wrong definitions - numbers of events are not trusted") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path(), {.said_events = ~std::uint64_t{0} / 2});
   CHECK(rows_of(folder.path(), "Enter,\"main").size() == 2);
-  CHECK(convert(folder.path(), Format::kParaver).error == "");
+  CHECK(convert(folder.path(), Format::kParaver).ok());
 }
 
 TEST_CASE("Convert: paraver - an archive of another tool") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path());
-  const ConvertResult result = convert(folder.path(), Format::kParaver);
-  CHECK(result.error == "");
+  const ConvertResult result = *convert(folder.path(), Format::kParaver);
   REQUIRE(result.notes.size() == 1);
   CHECK_THAT(result.notes[0],
              Catch::StartsWith("1 sends and 0 receives have no other end"));
@@ -139,7 +137,7 @@ TEST_CASE("Convert: paraver - an archive of another tool") {
 TEST_CASE("Convert: paraver - states from begin to end of every thread") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path());
-  REQUIRE(convert(folder.path(), Format::kParaver).error == "");
+  REQUIRE(convert(folder.path(), Format::kParaver).ok());
   const test::ParaverTrace trace = test::read_paraver(folder / "traces.prv");
   Lines states;
   for (const auto& state : trace.states)
@@ -156,7 +154,7 @@ TEST_CASE("Convert: paraver - iterations, periods, and where nothing was written
   for (const std::uint32_t location : {0, 1}) run.trimmed(location, 8);
   run.builder().resumed(0, 8, 1700);
   writer::write_and_check(run.builder(), folder);
-  REQUIRE(convert(folder.path(), Format::kParaver).error == "");
+  REQUIRE(convert(folder.path(), Format::kParaver).ok());
   const test::ParaverTrace trace = test::read_paraver(folder / "traces.prv");
   CHECK(test::text(test::check_paraver(trace)) == "");
   const auto events = test::events_of(trace, 1, 1);
@@ -185,7 +183,7 @@ TEST_CASE("Convert: paraver - iterations, periods, and where nothing was written
 TEST_CASE("Convert: chrome - valid JSON for any names") {
   const test::TemporaryFolder folder;
   reader::write_foreign_archive(folder.path());
-  REQUIRE(convert(folder.path(), Format::kChrome).error == "");
+  REQUIRE(convert(folder.path(), Format::kChrome).ok());
   const auto json = nlohmann::json::parse(test::read_file(folder / "traces.json"));
   std::map<std::string, int> phases;
   for (const auto& event : json.at("traceEvents")) ++phases[event.at("ph")];
@@ -211,16 +209,16 @@ TEST_CASE("Convert: refusal - nothing left of an incomplete output") {
   const auto before = files();
   fs::remove(folder / "traces" / "42.evt");
   for (const Format format : {Format::kCsv, Format::kChrome, Format::kParaver}) {
-    CHECK_THAT(convert(folder.path(), format).error, Catch::Contains("location 42"));
+    CHECK_THAT(convert(folder.path(), format).error(), Catch::Contains("location 42"));
     CHECK(files() == before);
   }
   ConvertOptions options;
   options.archive = folder.path();
   options.output = "/dev/full";
-  CHECK_THAT(convert_archive(options).error, Catch::Contains("42"));
+  CHECK_THAT(convert_archive(options).error(), Catch::Contains("42"));
   reader::write_foreign_archive(folder / "whole", {.more_enters = 5000});
   options.archive = folder / "whole";
-  CHECK_THAT(convert_archive(options).error, Catch::Contains("No space left"));
+  CHECK_THAT(convert_archive(options).error(), Catch::Contains("No space left"));
 }
 
 TEST_CASE("Convert: damaged files - an error or a conversion, never a crash") {
@@ -239,7 +237,7 @@ TEST_CASE("Convert: damaged files - an error or a conversion, never a crash") {
     std::ofstream(folder / name, std::ios::binary) << damaged;
     const test::LibraryMayLeak archive_that_cannot_be_opened;
     const Format format = static_cast<Format>(random() % 3);
-    refused += !convert(folder.path(), format).error.empty();
+    refused += !convert(folder.path(), format).ok();
     std::ofstream(folder / name, std::ios::binary) << whole;
   }
   CHECK(refused > 0);

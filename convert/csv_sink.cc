@@ -95,9 +95,9 @@ std::string csv_field(const std::string& text) {
   return quoted + '"';
 }
 
-std::string CsvSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> CsvSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
-  if (!file_.open(path_)) return file_.error();
+  if (!file_.open(path_)) return base::Failure{file_.error()};
   for (const reader::LocationInfo& location : definitions.locations) {
     const reader::ProcessInfo& process = definitions.processes[location.process];
     places_.push_back(fmt::format(
@@ -113,7 +113,8 @@ std::string CsvSink::begin(const reader::TraceDefinitions& definitions) {
   file_.text(
       "time_ns,process,thread,event,name,file,line,communicator,peer,tag,bytes,received,"
       "request,value,attributes\r\n");
-  return file_.error();
+  if (!file_.error().empty()) return base::Failure{file_.error()};
+  return {};
 }
 
 void CsvSink::event(const reader::TraceEvent& event) {
@@ -262,7 +263,7 @@ void CsvSink::marker(const reader::MarkerInfo& marker) {
   file_.text(",\r\n");
 }
 
-std::string CsvSink::finish(std::uint64_t) {
+base::Result<> CsvSink::finish(std::uint64_t) {
   markers_until(~std::uint64_t{0});
   return file_.finish();
 }

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "convert/text_file.h"
 #include "reader/trace_sink.h"
 
@@ -31,10 +32,10 @@ namespace refrain::convert {
 class CsvSink final : public reader::TraceSink {
  public:
   explicit CsvSink(std::string path) : path_(std::move(path)) {}
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return file_.error(); }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
  private:
   void markers_until(std::uint64_t ns);

@@ -21,18 +21,20 @@ void write(const std::string& archive, const std::string& format, FormatsResult&
     if (name == "otf2" || !parse_format(name, options.format)) continue;
     options.archive = archive;
     options.overwrite = true;
-    const ConvertResult made = convert_archive(options);
-    complete = complete && made.error.empty();
-    if (!made.error.empty())
+    const auto made = convert_archive(options);
+    if (!made) {
+      complete = false;
       result.warnings.push_back(
           fmt::format("no {0} trace ({1}); try 'refrain convert {2} --to {0}'", name,
-                      made.error, archive));
-    result.warnings.insert(result.warnings.end(), made.notes.begin(), made.notes.end());
-    result.files.insert(result.files.end(), made.files.begin(), made.files.end());
+                      made.error(), archive));
+      continue;
+    }
+    result.warnings.insert(result.warnings.end(), made->notes.begin(), made->notes.end());
+    result.files.insert(result.files.end(), made->files.begin(), made->files.end());
   }
   if (keep || !complete || result.files.empty()) return;
-  if (std::string error = base::remove_archive(archive); !error.empty())
-    result.warnings.push_back(error);
+  if (const auto removed = base::remove_archive(archive); !removed)
+    result.warnings.push_back(removed.error());
 }
 
 }  // namespace

@@ -43,11 +43,13 @@ std::uint64_t whole(const reader::ExtraValue& value) {
 ParaverSink::ParaverSink(std::string path)
     : path_(std::move(path)), records_(folder_of(path_)) {}
 
-std::string ParaverSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> ParaverSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
-  if (!prv_.open(path_)) return prv_.error();
-  if (!pcf_.open(fs::path(path_).replace_extension(".pcf"))) return pcf_.error();
-  if (!row_.open(fs::path(path_).replace_extension(".row"))) return row_.error();
+  if (!prv_.open(path_)) return base::Failure{prv_.error()};
+  if (!pcf_.open(fs::path(path_).replace_extension(".pcf")))
+    return base::Failure{pcf_.error()};
+  if (!row_.open(fs::path(path_).replace_extension(".row")))
+    return base::Failure{row_.error()};
   regions_ = paraver_regions(definitions);
   objects_ = paraver_objects(definitions);
   metric_types_ = paraver_metric_types(definitions);
@@ -273,7 +275,7 @@ void ParaverSink::collective(const reader::TraceEvent& event, const Location& lo
   records_.event(event.location, ns, kTypeBytesSent, event.bytes);
   records_.event(event.location, ns, kTypeBytesReceived, event.received);
   if (event.peer == OTF2_COLLECTIVE_ROOT_SELF ||
-      definitions_->process_of(event.ref, event.peer, process) == process)
+      definitions_->process_of(event.ref, event.peer, ProcessId(process)) == process)
     records_.event(event.location, ns, kTypeRoot, 1);
   if (event.ref != reader::kNone)
     records_.event(event.location, ns, kTypeComm,
@@ -337,13 +339,13 @@ std::string ParaverSink::header(std::uint64_t end_ns) const {
       for (std::uint32_t process = 0; process < d.processes.size(); ++process, ++count)
         comms += fmt::format("c:1:{}:1:{}\n", paraver_comm(d, i, process), process + 1);
     if (comm.self || comm.group == reader::kNone) continue;
-    std::vector<std::uint32_t> members = d.groups[comm.group];
+    std::vector<ProcessId> members = d.groups[comm.group];
     if (comm.remote != reader::kNone)
       members.insert(members.end(), d.groups[comm.remote].begin(),
                      d.groups[comm.remote].end());
-    std::erase(members, reader::kNone);
+    std::erase(members, ProcessId{reader::kNone});
     comms += fmt::format("c:1:{}:{}", i + 1, members.size());
-    for (const std::uint32_t member : members) comms += fmt::format(":{}", member + 1);
+    for (const ProcessId member : members) comms += fmt::format(":{}", member + 1);
     comms += '\n';
     ++count;
   }
@@ -351,7 +353,7 @@ std::string ParaverSink::header(std::uint64_t end_ns) const {
   return text + '\n' + comms;
 }
 
-std::string ParaverSink::finish(std::uint64_t end_ns) {
+base::Result<> ParaverSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   end_ns = std::max(end_ns, records_.last_ns());
   std::vector<std::string> objects;
@@ -379,9 +381,9 @@ std::string ParaverSink::finish(std::uint64_t end_ns) {
   records_.write(prv_, objects, share_);
   write_pcf(pcf_, *definitions_, regions_, metric_types_);
   write_row(row_, *definitions_, objects_);
-  if (std::string error = records_.error(); !error.empty()) return error;
-  if (std::string error = pcf_.finish(); !error.empty()) return error;
-  if (std::string error = row_.finish(); !error.empty()) return error;
+  if (std::string error = records_.error(); !error.empty()) return base::Failure{error};
+  if (const auto done = pcf_.finish(); !done) return done;
+  if (const auto done = row_.finish(); !done) return done;
   return prv_.finish();
 }
 

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "convert/paraver_labels.h"
 #include "convert/paraver_records.h"
 #include "convert/paraver_regions.h"
@@ -35,14 +36,14 @@ class ParaverSink final : public reader::TraceSink {
  public:
   // `path` ends with .prv.
   explicit ParaverSink(std::string path);
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return records_.error(); }
   bool tells_share(const Share& share) override {
     share_ = share;
     return true;
   }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
   std::vector<std::string> notes() const override { return notes_; }
 
  private:

@@ -13,7 +13,7 @@ TextFile::~TextFile() = default;
 bool TextFile::open(const std::string& path) {
   if (path == "-") return true;
   file_ = std::make_unique<base::NewFile>(path, 0666, base::Streams::kWritten);
-  error_ = file_->open();
+  error_ = file_->open().error();
   return error_.empty();
 }
 
@@ -46,11 +46,12 @@ void TextFile::write(const char* data, std::size_t bytes) {
   }
 }
 
-std::string TextFile::finish() {
+base::Result<> TextFile::finish() {
   flush();
-  if (error_.empty() && file_ != nullptr) error_ = file_->put_in_place();
+  if (error_.empty() && file_ != nullptr) error_ = file_->put_in_place().error();
   file_ = nullptr;
-  return error_;
+  if (!error_.empty()) return base::Failure{error_};
+  return {};
 }
 
 }  // namespace refrain::convert

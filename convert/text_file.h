@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/new_file.h"
+#include "base/result.h"
 
 namespace refrain::convert {
 
@@ -47,8 +48,8 @@ class TextFile {
                                      buffer_.data());
   }
   void flush();
-  // Afterwards everything is on disk, at its place; empty: success.
-  std::string finish();
+  // Afterwards everything is on disk, at its place.
+  base::Result<> finish();
   const std::string& error() const noexcept { return error_; }
 
  private:

@@ -223,9 +223,8 @@ TEST_CASE("Reader of cubex files: what was written comes back") {
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const Experiment from = drawn(seed, seed % 2 == 0);
     const std::string file = folder / "a.cubex";
-    REQUIRE(write_cubex(from, file).empty());
-    const ReadExperiment read = read_cubex(file);
-    REQUIRE(read.error.empty());
+    REQUIRE(write_cubex(from, file).ok());
+    const ReadExperiment read = *read_cubex(file);
     CHECK(read.notes.empty());
     CHECK(read.experiment.paths.size() == from.paths.size());
     CHECK(read.experiment.locations.size() == from.locations.size());
@@ -237,7 +236,7 @@ TEST_CASE("Reader of cubex files: damaged ones are refused in one line, or read"
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path());
   const std::string file = folder / "a.cubex";
-  REQUIRE(write_cubex(drawn(2, true), file).empty());
+  REQUIRE(write_cubex(drawn(2, true), file).ok());
   std::string whole;
   {
     std::ifstream in(file, std::ios::binary);
@@ -251,16 +250,13 @@ TEST_CASE("Reader of cubex files: damaged ones are refused in one line, or read"
     for (int i = 0; i < 3 && !text.empty(); ++i)
       text[random() % text.size()] = static_cast<char>(random());
     std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
-    const ReadExperiment read = read_cubex(file);
-    CHECK(read.error.find('\n') == std::string::npos);
-    refused += read.error.empty() ? 0 : 1;
-    if (read.error.empty())
-      combine(Operation::kMean, std::vector<Experiment>{read.experiment});
-    else
-      CHECK(read.experiment.paths.empty());
+    const auto read = read_cubex(file);
+    CHECK(read.error().find('\n') == std::string::npos);
+    refused += read ? 0 : 1;
+    if (read) combine(Operation::kMean, std::vector<Experiment>{read->experiment});
   }
   CHECK(refused > 50);
-  CHECK(read_cubex(folder / "none.cubex").error.ends_with("no such file"));
+  CHECK(read_cubex(folder / "none.cubex").error().ends_with("no such file"));
 }
 
 }  // namespace refrain::cube::algebra_test

@@ -18,7 +18,7 @@ class TarWriter {
  public:
   explicit TarWriter(const std::string& path) : file_(path) {}
 
-  std::string open() { return file_.open(); }
+  std::string open() { return file_.open().error(); }
 
   // As many bytes follow. Not a multiple of a block's.
   void begin(const std::string& name, std::uint64_t bytes) {
@@ -51,11 +51,11 @@ class TarWriter {
     write(kZeros.data(), left_);
   }
 
-  std::string close() {
+  base::Result<> close() {
     left_ = kBlockBytes;
     end();
     end();
-    if (too_large_) return "the values of a metric take 8 GiB or more";
+    if (too_large_) return base::Failure{"the values of a metric take 8 GiB or more"};
     return file_.put_in_place();
   }
 
@@ -132,9 +132,9 @@ std::vector<std::uint32_t> rows_of(const Experiment& experiment, bool inclusive)
   return rows;
 }
 
-std::string write_cubex(const Experiment& experiment, const std::string& file) {
+base::Result<> write_cubex(const Experiment& experiment, const std::string& file) {
   TarWriter tar(file);
-  if (std::string wrong = tar.open(); !wrong.empty()) return wrong;
+  if (std::string wrong = tar.open(); !wrong.empty()) return base::Failure{wrong};
   write_anchor(tar, experiment);
   for (std::uint32_t i = 0; i < experiment.values.size(); ++i)
     write_metric(tar, experiment, i);

@@ -22,12 +22,13 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cube/experiment.h"
 
 namespace refrain::cube {
 
-// Makes the file or replaces it (base/new_file.h); what went wrong, or nothing.
-std::string write_cubex(const Experiment& experiment, const std::string& file);
+// Makes the file or replaces it (base/new_file.h).
+base::Result<> write_cubex(const Experiment& experiment, const std::string& file);
 
 // For each row of an exclusive or inclusive metric its call path.
 std::vector<std::uint32_t> rows_of(const Experiment& experiment, bool inclusive);

@@ -1,17 +1,69 @@
 #include "cube/cubex_reader.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <array>
 #include <bit>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <pugixml.hpp>
+#include <string>
+#include <system_error>
 
+#include "base/result.h"
 #include "cube/cubex_file.h"
 #include "cube/metric_data.h"
-#include "cube/tar_members.h"
 
 namespace refrain::cube {
 namespace {
+
+// The members of a tar file in memory.
+//
+// Thread-safety: any thread.
+
+// By name.
+base::Result<> read_tar(const std::string& file,
+                        std::map<std::string, std::string>& members);
+
+base::Result<> read_tar(const std::string& file,
+                        std::map<std::string, std::string>& members) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error))
+    return base::Failure{file + ": no such file"};
+  const std::unique_ptr<archive, decltype(&archive_read_free)> tar(archive_read_new(),
+                                                                   &archive_read_free);
+  if (tar == nullptr) return base::Failure{file + ": no memory"};
+  archive_read_support_format_tar(tar.get());
+  const std::string refused = file + ": not a file of Cube (.cubex)";
+  if (archive_read_open_filename(tar.get(), file.c_str(), 1 << 16) != ARCHIVE_OK)
+    return base::Failure{refused};
+  archive_entry* entry = nullptr;
+  for (;;) {
+    const int status = archive_read_next_header(tar.get(), &entry);
+    if (status == ARCHIVE_EOF) break;
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) {
+      // What CubeLib reads may have a block more behind a member than tar knows.
+      return base::Failure{members.contains("anchor.xml") ? file + ": damaged" : refused};
+    }
+    const char* name = archive_entry_pathname(entry);
+    if (name == nullptr) return base::Failure{refused};
+    std::string& text = members[name];
+    text.clear();
+    std::array<char, 1 << 14> buffer;
+    for (;;) {
+      const auto bytes = archive_read_data(tar.get(), buffer.data(), buffer.size());
+      if (bytes < 0) return base::Failure{file + ": damaged"};
+      if (bytes == 0) break;
+      text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    }
+  }
+  if (!members.contains("anchor.xml")) return base::Failure{refused};
+  return {};
+}
 
 constexpr std::size_t kMostDepth = 4096;  // of elements in each other
 
@@ -56,35 +108,33 @@ class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
 
-  ReadExperiment take() {
-    out_.error = read();
-    if (!out_.error.empty()) out_.experiment = {};
+  base::Result<ReadExperiment> take() {
+    if (const auto done = read(); !done) return done.failure();
     return std::move(out_);
   }
 
  private:
-  std::string read() {
-    std::string error = read_tar(file_, members_);
-    if (!error.empty()) return error;
+  base::Result<> read() {
+    if (const auto done = read_tar(file_, members_); !done) return done;
     pugi::xml_document document;
     const std::string& anchor = members_["anchor.xml"];
     if (!document.load_buffer(anchor.data(), anchor.size()))
-      return file_ + ": its anchor.xml is damaged";
+      return base::Failure{file_ + ": its anchor.xml is damaged"};
     const pugi::xml_node cube = document.child("cube");
-    if (!cube) return file_ + ": not a file of Cube (.cubex)";
+    if (!cube) return base::Failure{file_ + ": not a file of Cube (.cubex)"};
     for (const pugi::xml_node& attribute : cube.children("attr"))
       if (std::string(attribute.attribute("key").value()) == "Creator")
         experiment_.creator = attribute.attribute("value").value();
-    error = read_metrics(cube.child("metrics"), kNone, 0);
-    if (error.empty()) error = read_program(cube.child("program"));
-    if (error.empty()) error = read_system(cube.child("system"), 0);
-    if (error.empty()) error = read_values();
-    return error.empty() ? error : file_ + ": " + error;
+    base::Result<> done = read_metrics(cube.child("metrics"), kNone, 0);
+    if (done) done = read_program(cube.child("program"));
+    if (done) done = read_system(cube.child("system"), 0);
+    if (done) done = read_values();
+    return done ? done : base::Failure{file_ + ": " + done.error()};
   }
 
-  std::string read_metrics(const pugi::xml_node& parent_node, std::uint32_t parent,
-                           std::size_t depth) {
-    if (depth > kMostDepth) return "its metrics lie too deep in each other";
+  base::Result<> read_metrics(const pugi::xml_node& parent_node, std::uint32_t parent,
+                              std::size_t depth) {
+    if (depth > kMostDepth) return base::Failure{"its metrics lie too deep in each other"};
     for (const pugi::xml_node& node : parent_node.children("metric")) {
       const std::string form = node.attribute("type").value();
       const std::string name = text_of(node, "uniq_name");
@@ -106,13 +156,13 @@ class Reader {
                                        .parent = parent});
         stored_.push_back({node.attribute("id").as_uint(kNone), kind->number});
       }
-      std::string error = read_metrics(node, number, depth + 1);
-      if (!error.empty()) return error;
+      const auto done = read_metrics(node, number, depth + 1);
+      if (!done) return done;
     }
     return {};
   }
 
-  std::string read_program(const pugi::xml_node& program) {
+  base::Result<> read_program(const pugi::xml_node& program) {
     for (const pugi::xml_node& node : program.children("region")) {
       const int line = node.attribute("begin").as_int(-1);
       regions_[node.attribute("id").as_uint(kNone)] =
@@ -128,22 +178,23 @@ class Reader {
     return read_paths(program, kNone, 0);
   }
 
-  std::string read_paths(const pugi::xml_node& parent_node, std::uint32_t parent,
-                         std::size_t depth) {
-    if (depth > kMostDepth) return "its call paths are too long";
+  base::Result<> read_paths(const pugi::xml_node& parent_node, std::uint32_t parent,
+                            std::size_t depth) {
+    if (depth > kMostDepth) return base::Failure{"its call paths are too long"};
     for (const pugi::xml_node& node : parent_node.children("cnode")) {
       const auto region = regions_.find(node.attribute("calleeId").as_uint(kNone));
-      if (region == regions_.end()) return "a call path has no region";
+      if (region == regions_.end()) return base::Failure{"a call path has no region"};
       const auto number = static_cast<std::uint32_t>(experiment_.paths.size());
       experiment_.paths.push_back({parent, region->second});
-      std::string error = read_paths(node, number, depth + 1);
-      if (!error.empty()) return error;
+      const auto done = read_paths(node, number, depth + 1);
+      if (!done) return done;
     }
     return {};
   }
 
-  std::string read_system(const pugi::xml_node& parent_node, std::size_t depth) {
-    if (depth > kMostDepth) return "its machine's parts lie too deep in each other";
+  base::Result<> read_system(const pugi::xml_node& parent_node, std::size_t depth) {
+    if (depth > kMostDepth)
+      return base::Failure{"its machine's parts lie too deep in each other"};
     for (const pugi::xml_node& node : parent_node.children("systemtreenode")) {
       if (experiment_.machine.empty()) experiment_.machine = text_of(node, "name");
       std::uint32_t number = kNone;
@@ -164,15 +215,15 @@ class Reader {
               static_cast<std::uint32_t>(experiment_.locations.size() - 1);
         }
       }
-      std::string error = read_system(node, depth + 1);
-      if (!error.empty()) return error;
+      const auto done = read_system(node, depth + 1);
+      if (!done) return done;
     }
     return {};
   }
 
-  std::string read_values() {
+  base::Result<> read_values() {
     if (places_.size() != experiment_.locations.size())
-      return "two locations have the same number";
+      return base::Failure{"two locations have the same number"};
     std::vector<std::uint32_t> order;  // in the file
     for (const auto& [id, location] : places_) order.push_back(location);
     experiment_.values.resize(experiment_.metrics.size());
@@ -185,12 +236,12 @@ class Reader {
       if (index == members_.end() || data == members_.end()) continue;
       const auto& paths = experiment_.metrics[metric].inclusive ? inclusive : exclusive;
       std::vector<MetricRow> rows;
-      const std::string error =
-          read_metric(index->second, data->second, stored_[metric].number,
-                      static_cast<std::uint32_t>(paths.size()),
-                      static_cast<std::uint32_t>(order.size()), rows);
-      if (!error.empty())
-        return "metric '" + experiment_.metrics[metric].name + "': " + error;
+      const auto done = read_metric(index->second, data->second, stored_[metric].number,
+                                    static_cast<std::uint32_t>(paths.size()),
+                                    static_cast<std::uint32_t>(order.size()), rows);
+      if (!done)
+        return base::Failure{"metric '" + experiment_.metrics[metric].name +
+                             "': " + done.error()};
       for (const MetricRow& row : rows)
         for (std::size_t i = 0; i < order.size(); ++i)
           set(metric, paths[row.row], order[i], row.values[i]);
@@ -235,6 +286,8 @@ class Reader {
 
 }  // namespace
 
-ReadExperiment read_cubex(const std::string& file) { return Reader(file).take(); }
+base::Result<ReadExperiment> read_cubex(const std::string& file) {
+  return Reader(file).take();
+}
 
 }  // namespace refrain::cube

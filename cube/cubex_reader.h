@@ -6,23 +6,23 @@
 // dense or sparse, as they are or compressed (zlib). Left out, with a note: metrics whose values are not single
 // numbers (TAU_ATOMIC, HISTOGRAM, ...), and those that Cube computes from others (derived ones). Of the machine the nodes
 // that have processes are kept. The file is not trusted.
-// Errors: one line. Cost: memory for the values, 8 bytes each.
+// Cost: memory for the values, 8 bytes each.
 // Source: the files and what CubeLib 4.8 reads (dimensions/metric, service/cubelayout).
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cube/experiment.h"
 
 namespace refrain::cube {
 
 struct ReadExperiment {
-  std::string error;
   Experiment experiment;
   std::vector<std::string> notes;  // what was left out, a line each
 };
 
-ReadExperiment read_cubex(const std::string& file);
+base::Result<ReadExperiment> read_cubex(const std::string& file);
 
 }  // namespace refrain::cube

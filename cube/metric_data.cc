@@ -187,28 +187,29 @@ class Rows {
 
 }  // namespace
 
-std::string read_metric(std::string_view index_text, std::string_view data, Number number,
-                        std::uint32_t rows, std::uint32_t locations,
-                        std::vector<MetricRow>& out) {
+base::Result<> read_metric(std::string_view index_text, std::string_view data,
+                           Number number, std::uint32_t rows, std::uint32_t locations,
+                           std::vector<MetricRow>& out) {
   if (locations == 0) return {};
   const std::optional<Index> index = read_index(index_text, rows);
-  if (!index) return "its index is damaged";
+  if (!index) return base::Failure{"its index is damaged"};
   Rows values(data, index->swap, bytes_of(number) * locations);
-  if (values.wrong()) return "its values are damaged";
+  if (values.wrong()) return base::Failure{"its values are damaged"};
   const std::uint64_t count =
       !index->dense
           ? index->rows.size()
           : (values.packed() ? rows : std::min<std::uint64_t>(rows, values.plain_rows()));
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto row = values.row(i);
-    if (!row) return "its values are damaged";
+    if (!row) return base::Failure{"its values are damaged"};
     if (row->empty()) continue;
     Bytes bytes(*row, index->swap);
     MetricRow& read = out.emplace_back();
     read.row = index->dense ? static_cast<std::uint32_t>(i) : index->rows[i];
     read.values.resize(locations);
     for (double& value : read.values)
-      if (!take_number(bytes, number, value)) return "its values are damaged";
+      if (!take_number(bytes, number, value))
+        return base::Failure{"its values are damaged"};
   }
   return {};
 }

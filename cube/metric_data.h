@@ -1,12 +1,14 @@
 // The values of one metric in a file of Cube: N.index and N.data.
 //
-// Place in the flow: private to cubex_reader.h. Thread-safety: pure. Errors: one line; nothing in them is trusted.
+// Place in the flow: private to cubex_reader.h. Thread-safety: pure. Nothing in them is trusted.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::cube {
 
@@ -28,8 +30,8 @@ struct MetricRow {
 };
 
 // `rows`, `locations`: how many there can be.
-std::string read_metric(std::string_view index, std::string_view data, Number number,
-                        std::uint32_t rows, std::uint32_t locations,
-                        std::vector<MetricRow>& out);
+base::Result<> read_metric(std::string_view index, std::string_view data, Number number,
+                           std::uint32_t rows, std::uint32_t locations,
+                           std::vector<MetricRow>& out);
 
 }  // namespace refrain::cube

@@ -34,7 +34,7 @@ TEST_CASE("Values of a metric: plain and sparse, in either byte order") {
     std::string data = "CUBEX.DATA";
     for (const double value : {1.5, 2.5, -3.0, 4.0}) data += bytes(value, swap);
     std::vector<MetricRow> rows;
-    CHECK(read_metric(index(swap, {4, 1}), data, Number::kDouble, 6, 2, rows).empty());
+    CHECK(read_metric(index(swap, {4, 1}), data, Number::kDouble, 6, 2, rows).ok());
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].row == 4);
     CHECK(rows[0].values == std::vector<double>{1.5, 2.5});
@@ -47,11 +47,11 @@ TEST_CASE("Values of a metric: dense ones, of each width") {
   std::string data = "CUBEX.DATA";
   for (const std::uint16_t value : {7, 8, 9, 65535}) data += bytes(value, true);
   std::vector<MetricRow> rows;
-  CHECK(read_metric(index(true, {}, true), data, Number::kUnsigned16, 2, 2, rows).empty());
+  CHECK(read_metric(index(true, {}, true), data, Number::kUnsigned16, 2, 2, rows).ok());
   REQUIRE(rows.size() == 2);
   CHECK(rows[1].values == std::vector<double>{9, 65535});
   rows.clear();
-  CHECK(read_metric(index(true, {}, true), data, Number::kSigned16, 2, 2, rows).empty());
+  CHECK(read_metric(index(true, {}, true), data, Number::kSigned16, 2, 2, rows).ok());
   CHECK(rows[1].values == std::vector<double>{9, -1});
 }
 
@@ -68,17 +68,16 @@ TEST_CASE("Values of a metric: compressed row by row, a missing one is empty") {
            packed;
   };
   std::vector<MetricRow> rows;
-  CHECK(read_metric(index(false, {3, 5}), file(0, size), Number::kDouble, 6, 2, rows)
-            .empty());
+  CHECK(read_metric(index(false, {3, 5}), file(0, size), Number::kDouble, 6, 2, rows).ok());
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].row == 5);
   CHECK(rows[0].values == std::vector<double>{2.0, 6.0});
   // Beyond the end.
-  CHECK_FALSE(read_metric(index(false, {3, 5}), file(8, size), Number::kDouble, 6, 2, rows)
-                  .empty());
+  CHECK_FALSE(
+      read_metric(index(false, {3, 5}), file(8, size), Number::kDouble, 6, 2, rows).ok());
   CHECK_FALSE(read_metric(index(false, {3, 5}), file(0, ~std::uint64_t{0}), Number::kDouble,
                           6, 2, rows)
-                  .empty());
+                  .ok());
 }
 
 TEST_CASE("Values of a metric: an index or values that do not fit are refused") {
@@ -87,18 +86,17 @@ TEST_CASE("Values of a metric: an index or values that do not fit are refused") 
   // As CubeLib writes a metric without values.
   CHECK(read_metric(index(false, {1}).substr(0, 18), "CUBEX.DATA", Number::kDouble, 6, 1,
                     rows)
-            .empty());
-  CHECK_FALSE(read_metric("", data, Number::kDouble, 6, 1, rows).empty());
-  CHECK_FALSE(read_metric(index(false, {6}), data, Number::kDouble, 6, 1, rows).empty());
-  CHECK_FALSE(read_metric(index(false, {1, 2}), data, Number::kDouble, 6, 1, rows).empty());
+            .ok());
+  CHECK_FALSE(read_metric("", data, Number::kDouble, 6, 1, rows).ok());
+  CHECK_FALSE(read_metric(index(false, {6}), data, Number::kDouble, 6, 1, rows).ok());
+  CHECK_FALSE(read_metric(index(false, {1, 2}), data, Number::kDouble, 6, 1, rows).ok());
   CHECK_FALSE(
-      read_metric(index(false, {1}).substr(0, 20), data, Number::kDouble, 6, 1, rows)
-          .empty());
-  CHECK_FALSE(read_metric(index(false, {1}), "CUBE", Number::kDouble, 6, 1, rows).empty());
+      read_metric(index(false, {1}).substr(0, 20), data, Number::kDouble, 6, 1, rows).ok());
+  CHECK_FALSE(read_metric(index(false, {1}), "CUBE", Number::kDouble, 6, 1, rows).ok());
   CHECK_FALSE(read_metric(index(false, {1}),
                           "ZCUBEX.DATA" + bytes(~std::uint64_t{0}, false), Number::kDouble,
                           6, 1, rows)
-                  .empty());
+                  .ok());
 }
 
 }  // namespace refrain::cube::metric_data_test

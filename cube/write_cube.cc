@@ -9,18 +9,19 @@
 
 namespace refrain::cube {
 
-std::string write_cube(const std::string& archive, const std::string& file) {
+base::Result<> write_cube(const std::string& archive, const std::string& file) {
   try {
-    const std::vector<summary::RunSummary> processes = summary::read_summaries(archive);
-    if (processes.empty()) return archive + " has no summary";
-    return write_cube(processes, file);
+    const auto processes = summary::read_summaries(archive);
+    if (!processes) return processes.failure();
+    if (processes->empty()) return base::Failure{archive + " has no summary"};
+    return write_cube(*processes, file);
   } catch (const std::exception& problem) {
-    return problem.what();
+    return base::Failure{problem.what()};
   }
 }
 
-std::string write_cube(std::span<const summary::RunSummary> processes,
-                       const std::string& file) {
+base::Result<> write_cube(std::span<const summary::RunSummary> processes,
+                          const std::string& file) {
   return write_cubex(experiment_of(processes), file);
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/result.h"
 #include "summary/run_summary.h"
 
 namespace refrain::cube {
@@ -15,10 +16,10 @@ namespace refrain::cube {
 // The file's name in the archive's folder, which is also Score-P's.
 inline constexpr const char* kProfileName = "profile.cubex";
 
-// Makes the file of ARCHIVE/summary; what went wrong, or nothing. An archive without summary is an error.
-std::string write_cube(const std::string& archive, const std::string& file);
+// Makes the file of ARCHIVE/summary; an archive without summary is an error.
+base::Result<> write_cube(const std::string& archive, const std::string& file);
 // The same of summaries that were read before, or made of an archive's events.
-std::string write_cube(std::span<const summary::RunSummary> processes,
-                       const std::string& file);
+base::Result<> write_cube(std::span<const summary::RunSummary> processes,
+                          const std::string& file);
 
 }  // namespace refrain::cube

@@ -96,14 +96,15 @@ class FilterParser {
  public:
   FilterParser(std::string_view text, RegionFilter& filter) : text_(text), out_(filter) {}
 
-  std::string parse() {
+  base::Result<> parse() {
     while (next_word()) {
-      const std::string problem = take_word();
-      if (!problem.empty()) return at_line(word_line_, problem);
+      const auto done = take_word();
+      if (!done) return base::Failure{at_line(word_line_, done.error())};
     }
     if (section_ != Section::kNone)
-      return at_line(section_line_, "this block is not closed by SCOREP_" +
-                                        std::string(section_name()) + "_NAMES_END");
+      return base::Failure{at_line(section_line_, "this block is not closed by SCOREP_" +
+                                                      std::string(section_name()) +
+                                                      "_NAMES_END")};
     return rule_without_pattern();
   }
 
@@ -155,27 +156,29 @@ class FilterParser {
     }
   }
 
-  std::string take_word() {
+  base::Result<> take_word() {
     if (word_ == "SCOREP_FILE_NAMES_BEGIN") return begin(Section::kFiles);
     if (word_ == "SCOREP_REGION_NAMES_BEGIN") return begin(Section::kRegions);
     if (word_ == "SCOREP_FILE_NAMES_END") return end(Section::kFiles);
     if (word_ == "SCOREP_REGION_NAMES_END") return end(Section::kRegions);
     if (section_ == Section::kNone)
-      return quoted(word_) +
-             " stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
-             "SCOREP_FILE_NAMES_BEGIN";
+      return base::Failure{quoted(word_) +
+                           " stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
+                           "SCOREP_FILE_NAMES_BEGIN"};
     if (word_ == "EXCLUDE" || word_ == "INCLUDE") {
-      std::string problem = rule_without_pattern();
-      if (!problem.empty()) return problem;
+      const auto done = rule_without_pattern();
+      if (!done) return done;
       rule_ = word_ == "EXCLUDE" ? 'E' : 'I';
       patterns_ = 0;
       mangled_ = false;
       return {};
     }
     if (rule_ == 0)
-      return "pattern " + quoted(word_) + " without EXCLUDE or INCLUDE before it";
+      return base::Failure{"pattern " + quoted(word_) +
+                           " without EXCLUDE or INCLUDE before it"};
     if (word_ == "MANGLED") {
-      if (section_ == Section::kFiles) return "MANGLED has no meaning for file names";
+      if (section_ == Section::kFiles)
+        return base::Failure{"MANGLED has no meaning for file names"};
       mangled_ = true;
       return {};
     }
@@ -185,28 +188,28 @@ class FilterParser {
     return {};
   }
 
-  std::string begin(Section section) {
+  base::Result<> begin(Section section) {
     if (section_ != Section::kNone)
-      return std::string("a block begins inside the block of line ") +
-             std::to_string(section_line_);
+      return base::Failure{std::string("a block begins inside the block of line ") +
+                           std::to_string(section_line_)};
     section_ = section;
     section_line_ = word_line_;
     rule_ = 0;
     return {};
   }
 
-  std::string end(Section section) {
-    if (section_ != section) return quoted(word_) + " closes no open block";
-    std::string problem = rule_without_pattern();
+  base::Result<> end(Section section) {
+    if (section_ != section) return base::Failure{quoted(word_) + " closes no open block"};
+    const auto done = rule_without_pattern();
     section_ = Section::kNone;
     rule_ = 0;
-    return problem;
+    return done;
   }
 
-  std::string rule_without_pattern() const {
+  base::Result<> rule_without_pattern() const {
     if (rule_ == 0 || patterns_ != 0) return {};
-    return std::string(rule_ == 'E' ? "EXCLUDE" : "INCLUDE") +
-           " before this has no pattern";
+    return base::Failure{std::string(rule_ == 'E' ? "EXCLUDE" : "INCLUDE") +
+                         " before this has no pattern"};
   }
 
   std::string_view text_;
@@ -222,11 +225,11 @@ class FilterParser {
   bool mangled_ = false;
 };
 
-std::string RegionFilter::parse(std::string_view text) {
+base::Result<> RegionFilter::parse(std::string_view text) {
   *this = RegionFilter();
-  std::string problem = FilterParser(text, *this).parse();
-  if (!problem.empty()) *this = RegionFilter();
-  return problem;
+  const auto done = FilterParser(text, *this).parse();
+  if (!done) *this = RegionFilter();
+  return done;
 }
 
 bool RegionFilter::excludes(std::string_view region_name, std::string_view mangled_name,

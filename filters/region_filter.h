@@ -30,6 +30,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace refrain::filters {
 
 // Whether all of `text` matches; see above for the pattern.
@@ -39,7 +41,7 @@ class RegionFilter {
  public:
   // Replaces what was there. Empty result: fine; else "line 3: ...", and the filter then
   // excludes nothing.
-  std::string parse(std::string_view text);
+  base::Result<> parse(std::string_view text);
 
   bool excludes(std::string_view region_name, std::string_view mangled_name,
                 std::string_view file) const noexcept;

@@ -7,17 +7,17 @@ namespace {
 
 RegionFilter parsed(std::string_view text) {
   RegionFilter filter;
-  const std::string problem = filter.parse(text);
-  INFO(problem);
-  REQUIRE(problem.empty());
+  const auto done = filter.parse(text);
+  INFO(done.error());
+  REQUIRE(done.ok());
   return filter;
 }
 
 std::string problem_of(std::string_view text) {
   RegionFilter filter;
-  const std::string problem = filter.parse(text);
+  const auto done = filter.parse(text);
   CHECK(filter.empty());
-  return problem;
+  return done.error();
 }
 
 TEST_CASE("Glob: patterns - wildcards, sets and escapes") {
@@ -111,7 +111,7 @@ TEST_CASE("RegionFilter: errors - each names its line") {
 TEST_CASE("RegionFilter: begin of a name - whether it may be one that is excluded") {
   const auto may = [](const char* rules, const char* begin) {
     RegionFilter filter;
-    REQUIRE(filter.parse(rules) == "");
+    REQUIRE(filter.parse(rules).ok());
     return filter.may_exclude(begin);
   };
   const auto regions = [&](const std::string& rules, const char* begin) {

@@ -77,31 +77,34 @@ std::string complaint(const SettingInfo& info, std::string_view text) {
          info.range + ")";
 }
 
-std::string set_number(Settings& settings, const SettingInfo& info, std::string_view text) {
+base::Result<> set_number(Settings& settings, const SettingInfo& info,
+                          std::string_view text) {
   const auto parsed = number_and_unit(text);
-  if (!parsed) return complaint(info, text);
+  if (!parsed) return base::Failure{complaint(info, text)};
   const auto scale = scale_of(info.type, parsed->second);
-  if (!scale) return complaint(info, text);
+  if (!scale) return base::Failure{complaint(info, text)};
   const double value = parsed->first * *scale;
   const bool is_zero = info.or_zero && value == 0;
   if (!is_zero && (value < info.minimum || value > info.maximum))
-    return complaint(info, text);
+    return base::Failure{complaint(info, text)};
   if (info.type == kSeconds || info.type == kNumber) {
     value_of<double>(settings, info) = value;
     return {};
   }
-  if (info.type == kCount && value != std::floor(value)) return complaint(info, text);
+  if (info.type == kCount && value != std::floor(value))
+    return base::Failure{complaint(info, text)};
   value_of<std::uint64_t>(settings, info) = static_cast<std::uint64_t>(value);
   return {};
 }
 
-std::string set_bool(Settings& settings, const SettingInfo& info, std::string_view text) {
+base::Result<> set_bool(Settings& settings, const SettingInfo& info,
+                        std::string_view text) {
   const std::string word = lower(text);
   for (const char* yes : {"yes", "true", "on", "1"})
-    if (word == yes) return value_of<bool>(settings, info) = true, std::string();
+    if (word == yes) return value_of<bool>(settings, info) = true, base::Result<>();
   for (const char* no : {"no", "false", "off", "0"})
-    if (word == no) return value_of<bool>(settings, info) = false, std::string();
-  return complaint(info, text);
+    if (word == no) return value_of<bool>(settings, info) = false, base::Result<>();
+  return base::Failure{complaint(info, text)};
 }
 
 // The last choice of a setting that is counted, "choice=N": N. 0: it is something else.
@@ -121,7 +124,8 @@ std::uint64_t count_of(const SettingInfo& info, std::string_view text) {
   return count <= kMost ? count : 0;
 }
 
-std::string set_choice(Settings& settings, const SettingInfo& info, std::string_view text) {
+base::Result<> set_choice(Settings& settings, const SettingInfo& info,
+                          std::string_view text) {
   if (!text.empty() && text == info.old_choice.name) text = info.old_choice.now;
   std::string_view rest = info.choices;
   const bool counted = count_of(info, text) != 0;
@@ -133,7 +137,7 @@ std::string set_choice(Settings& settings, const SettingInfo& info, std::string_
     }
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
   }
-  return complaint(info, text);
+  return base::Failure{complaint(info, text)};
 }
 
 // The word up to the next separator, which is taken off with it.
@@ -143,7 +147,8 @@ std::string_view take_word(std::string_view& rest, char separator) {
   return word;
 }
 
-std::string set_list(Settings& settings, const SettingInfo& info, std::string_view text) {
+base::Result<> set_list(Settings& settings, const SettingInfo& info,
+                        std::string_view text) {
   const std::string_view choices = info.choices;
   const std::string_view alone = choices.substr(choices.rfind('|') + 1);
   std::string_view rest = text;
@@ -154,7 +159,7 @@ std::string set_list(Settings& settings, const SettingInfo& info, std::string_vi
     for (std::string_view known = choices; !known.empty() && !good;)
       good = take_word(known, '|') == word && (word != alone || text == alone);
   }
-  if (!good) return complaint(info, text);
+  if (!good) return base::Failure{complaint(info, text)};
   value_of<std::string>(settings, info) = text;
   return {};
 }
@@ -202,7 +207,8 @@ const char* type_name(SettingType type) {
   return "";
 }
 
-std::string set_value(Settings& settings, const SettingInfo& info, std::string_view text) {
+base::Result<> set_value(Settings& settings, const SettingInfo& info,
+                         std::string_view text) {
   switch (info.type) {
     case kBool:
       return set_bool(settings, info, text);
@@ -238,21 +244,25 @@ std::string value_text(const Settings& settings, const SettingInfo& info) {
   }
 }
 
-std::string check_together(const Settings& settings) {
+base::Result<> check_together(const Settings& settings) {
   if (settings.max_period_events > settings.window_events)
-    return "REFRAIN_MAX_PERIOD: " + std::to_string(settings.max_period_events) +
-           " is more than REFRAIN_WINDOW, " + std::to_string(settings.window_events);
+    return base::Failure{
+        "REFRAIN_MAX_PERIOD: " + std::to_string(settings.max_period_events) +
+        " is more than REFRAIN_WINDOW, " + std::to_string(settings.window_events)};
   if (settings.until_s > 0 && settings.until_s <= settings.from_s)
-    return "REFRAIN_UNTIL: the time window ends before it begins";
+    return base::Failure{"REFRAIN_UNTIL: the time window ends before it begins"};
   if (settings.summary_only && settings.summary_bytes == 0)
-    return "REFRAIN_SUMMARY_ONLY: without a summary (REFRAIN_SUMMARY_MEMORY is 0) nothing "
-           "would be recorded";
+    return base::Failure{
+        "REFRAIN_SUMMARY_ONLY: without a summary (REFRAIN_SUMMARY_MEMORY is 0) nothing "
+        "would be recorded"};
   if (settings.report && settings.format == "paraver")
-    return "REFRAIN_REPORT: a report is made from the archive, which REFRAIN_FORMAT=paraver "
-           "leaves out; use otf2,paraver";
+    return base::Failure{
+        "REFRAIN_REPORT: a report is made from the archive, which REFRAIN_FORMAT=paraver "
+        "leaves out; use otf2,paraver"};
   if (settings.summary_only && settings.format != "otf2")
-    return "REFRAIN_SUMMARY_ONLY: without events there is no trace for Paraver "
-           "(REFRAIN_FORMAT)";
+    return base::Failure{
+        "REFRAIN_SUMMARY_ONLY: without events there is no trace for Paraver "
+        "(REFRAIN_FORMAT)"};
   return {};
 }
 
@@ -266,8 +276,8 @@ std::vector<std::string> read_settings(Settings& settings,
     if (text == nullptr || *text == 0) continue;
     window_given |= std::string_view(info.name) == "window";
     period_given |= std::string_view(info.name) == "max_period";
-    if (std::string wrong = set_value(settings, info, text); !wrong.empty())
-      complaints.push_back(std::move(wrong));
+    if (const auto done = set_value(settings, info, text); !done)
+      complaints.push_back(done.error());
   }
   // If only one of the pair is set, the other is fitted to it.
   if (window_given && !period_given)
@@ -275,8 +285,8 @@ std::vector<std::string> read_settings(Settings& settings,
         std::min(settings.max_period_events, settings.window_events);
   if (period_given && !window_given)
     settings.window_events = std::max(settings.max_period_events, settings.window_events);
-  if (std::string wrong = check_together(settings); !wrong.empty()) {
-    complaints.push_back(std::move(wrong));
+  if (const auto done = check_together(settings); !done) {
+    complaints.push_back(done.error());
     settings.max_period_events =
         std::min(settings.max_period_events, settings.window_events);
     if (settings.until_s <= settings.from_s) settings.until_s = 0;

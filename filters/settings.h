@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
+
 namespace refrain::filters {
 
 struct Settings {
@@ -116,7 +118,8 @@ const char* type_name(SettingType type);
 
 // Sets one value from text ("10", "1ms", "64M", "auto", "yes"). Empty result: done; else
 // one line that says what is wrong, and `settings` is as it was.
-std::string set_value(Settings& settings, const SettingInfo& info, std::string_view text);
+base::Result<> set_value(Settings& settings, const SettingInfo& info,
+                         std::string_view text);
 
 // Whether a list has this word.
 bool has_word(std::string_view list, std::string_view word);
@@ -128,7 +131,7 @@ std::uint64_t representatives(const Settings& settings);
 std::string value_text(const Settings& settings, const SettingInfo& info);
 
 // Conflicts between settings; empty if there are none.
-std::string check_together(const Settings& settings);
+base::Result<> check_together(const Settings& settings);
 
 // Reads every setting through `lookup` (returns nullptr for unset ones) and returns
 // the complaints, one line each; a wrong value leaves the default in force.

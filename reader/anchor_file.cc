@@ -16,7 +16,7 @@ constexpr std::size_t kMostBytes = 1 << 20;
 
 }  // namespace
 
-std::string anchor_complaint(const std::string& anchor_file) {
+base::Result<> check_anchor_file(const std::string& anchor_file) {
   std::string bytes(kMostBytes, '\0');
   std::ifstream file(anchor_file, std::ios::binary);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -29,15 +29,15 @@ std::string anchor_complaint(const std::string& anchor_file) {
   std::size_t at = kMachineAt;
   for (int i = 0; i < kTexts; ++i) {
     const std::size_t end = all.find('\0', at);
-    if (end == std::string_view::npos) return "damaged anchor file";
+    if (end == std::string_view::npos) return base::Failure{"damaged anchor file"};
     at = end + 1;
   }
   std::uint32_t properties = 0;
-  if (all.size() - at < sizeof properties) return "damaged anchor file";
+  if (all.size() - at < sizeof properties) return base::Failure{"damaged anchor file"};
   for (std::size_t i = 0; i < sizeof properties; ++i)
     properties |= std::uint32_t{static_cast<unsigned char>(all[at + i])} << 8 * i;
   // Each is a name and a value, both ending with a zero.
-  if (properties > (all.size() - at) / 2) return "damaged anchor file";
+  if (properties > (all.size() - at) / 2) return base::Failure{"damaged anchor file"};
   return {};
 }
 

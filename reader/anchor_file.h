@@ -8,9 +8,11 @@
 
 #include <string>
 
+#include "base/result.h"
+
 namespace refrain::reader {
 
-// What is wrong with it, without the file's name; empty if nothing was found.
-std::string anchor_complaint(const std::string& anchor_file);
+// A failure does not name the file.
+base::Result<> check_anchor_file(const std::string& anchor_file);
 
 }  // namespace refrain::reader

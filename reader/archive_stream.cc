@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -124,8 +123,8 @@ struct ArchiveStream::State {
   OTF2_Reader* reader = nullptr;
   TraceDefinitions definitions;
   std::deque<LocationStream> locations;
-  std::vector<std::uint32_t> chosen;  // of these
-  std::vector<std::uint32_t> heap;    // of those that have events; the earliest in front
+  std::vector<LocationId> chosen;   // of these
+  std::vector<std::uint32_t> heap;  // of those that have events; the earliest in front
   std::uint64_t batch = kMostBatch;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
@@ -163,22 +162,22 @@ struct ArchiveStream::State {
       definitions.creator = taken(text);
   }
 
-  std::string named(const char* what, std::uint32_t location, const char* failed) const {
+  std::string named(const char* what, LocationId location, const char* failed) const {
     return wrong(what + std::to_string(definitions.locations[location].ref) + failed);
   }
 
-  std::string select(const std::vector<std::uint32_t>& chosen) {
-    for (const std::uint32_t location : chosen)
+  base::Result<> select(const std::vector<LocationId>& chosen) {
+    for (const LocationId location : chosen)
       if (OTF2_Reader_SelectLocation(reader, definitions.locations[location].ref) !=
           OTF2_SUCCESS)
-        return named("location ", location, " cannot be read");
+        return base::Failure{named("location ", location, " cannot be read")};
     return {};
   }
 
   // Clock offsets and the location's own numbers: libotf2 applies what it has read.
-  std::string read_local_definitions(const std::vector<std::uint32_t>& chosen) {
+  base::Result<> read_local_definitions(const std::vector<LocationId>& chosen) {
     if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return {};  // there are none
-    for (const std::uint32_t location : chosen) {
+    for (const LocationId location : chosen) {
       OTF2_DefReader* local =
           OTF2_Reader_GetDefReader(reader, definitions.locations[location].ref);
       if (local == nullptr) continue;
@@ -187,19 +186,19 @@ struct ArchiveStream::State {
           OTF2_Reader_ReadAllLocalDefinitions(reader, local, &count);
       OTF2_Reader_CloseDefReader(reader, local);
       if (code != OTF2_SUCCESS)
-        return wrong("the definitions of a location cannot be read");
+        return base::Failure{wrong("the definitions of a location cannot be read")};
     }
     OTF2_Reader_CloseDefFiles(reader);
     return {};
   }
 
   // Before the events of these locations.
-  std::string begin_events(const std::vector<std::uint32_t>& chosen, bool local) {
-    if (std::string error = select(chosen); !error.empty()) return error;
+  base::Result<> begin_events(const std::vector<LocationId>& chosen, bool local) {
+    if (const auto done = select(chosen); !done) return done;
     if (local)
-      if (std::string error = read_local_definitions(chosen); !error.empty()) return error;
+      if (const auto done = read_local_definitions(chosen); !done) return done;
     if (OTF2_Reader_OpenEvtFiles(reader) != OTF2_SUCCESS)
-      return wrong("the events cannot be read");
+      return base::Failure{wrong("the events cannot be read")};
     return {};
   }
 
@@ -207,7 +206,7 @@ struct ArchiveStream::State {
   bool open_location(std::uint32_t index, const EventCallbacks& callbacks,
                      LocationStream& location) {
     location.batch.definitions = &definitions;
-    location.batch.location = index;
+    location.batch.location = LocationId(index);
     location.batch.entries.reserve(batch);
     location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[index].ref);
     // A location that left no file has no events.
@@ -216,15 +215,16 @@ struct ArchiveStream::State {
                                             &location.batch) == OTF2_SUCCESS;
   }
 
-  std::string open_locations() {
+  base::Result<> open_locations() {
     const std::size_t count = chosen.size();
     if (count != 0) batch = std::clamp(kBatchEvents / count, kLeastBatch, kMostBatch);
     const EventCallbacks callbacks = make_event_callbacks(EventChoice::kAll);
-    if (callbacks == nullptr) return wrong("out of memory");
-    for (const std::uint32_t location : chosen)
+    if (callbacks == nullptr) return base::Failure{wrong("out of memory")};
+    for (const LocationId location : chosen)
       if (!open_location(location, callbacks, locations.emplace_back()))
-        return named("the events of location ", location,
-                     " cannot be opened; each location needs an open file (ulimit -n)");
+        return base::Failure{
+            named("the events of location ", location,
+                  " cannot be opened; each location needs an open file (ulimit -n)")};
     return {};
   }
 
@@ -282,10 +282,11 @@ struct ArchiveStream::State {
     ++done;
   }
 
-  std::string fill_all() {
+  base::Result<> fill_all() {
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
       if (!refill(locations[i]))
-        return named("the events of location ", chosen[i], " cannot be read");
+        return base::Failure{
+            named("the events of location ", chosen[i], " cannot be read")};
       if (!locations[i].empty()) heap.push_back(i);
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
@@ -297,13 +298,14 @@ struct ArchiveStream::State {
   }
 
   // Until so many events have been handed over.
-  std::string merge(std::uint64_t until, const Progress& progress) {
+  base::Result<> merge(std::uint64_t until, const Progress& progress) {
     while (!heap.empty() && done < until) {
       const std::uint32_t front = heap[0];
       LocationStream& location = locations[front];
       hand_over(location, *sink);
       if (location.empty() && !refill(location))
-        return named("the events of location ", chosen[front], " cannot be read");
+        return base::Failure{
+            named("the events of location ", chosen[front], " cannot be read")};
       if (location.empty()) {
         heap[0] = heap.back();
         heap.pop_back();
@@ -312,7 +314,7 @@ struct ArchiveStream::State {
       sift_down();
       if (done < next_report) continue;
       next_report += kProgressEvery;
-      if (std::string error = sink->error(); !error.empty()) return error;
+      if (std::string error = sink->error(); !error.empty()) return base::Failure{error};
       if (progress) progress(std::min(done, total) / parts, total);
     }
     return {};
@@ -343,35 +345,37 @@ ArchiveStream::~ArchiveStream() = default;
 const TraceDefinitions& ArchiveStream::definitions() const { return state_->definitions; }
 std::uint64_t ArchiveStream::events() const noexcept { return state_->done; }
 
-std::string ArchiveStream::open(const std::string& path) {
-  std::string error = open_anchor(path);
-  return error.empty() ? read_definitions(DefinitionChoice::kAll) : error;
+base::Result<> ArchiveStream::open(const std::string& path) {
+  const auto done = open_anchor(path);
+  return done ? read_definitions(DefinitionChoice::kAll) : done;
 }
 
-std::string ArchiveStream::open_anchor(const std::string& path) {
+base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
   s.path = path;
   std::error_code error;
   std::filesystem::path anchor(path);
   if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
-  if (!std::filesystem::exists(anchor, error)) return path + ": no archive there";
-  if (const std::string wrong = anchor_complaint(anchor.string()); !wrong.empty())
-    return s.wrong(wrong);
+  if (!std::filesystem::exists(anchor, error))
+    return base::Failure{path + ": no archive there"};
+  if (const auto done = check_anchor_file(anchor.string()); !done)
+    return base::Failure{s.wrong(done.error())};
   s.reader = OTF2_Reader_Open(anchor.c_str());
-  if (s.reader == nullptr && s.wrong_contents()) return path + ": not an OTF2 archive";
-  if (s.reader == nullptr) return s.wrong("not an OTF2 archive");
+  if (s.reader == nullptr && s.wrong_contents())
+    return base::Failure{path + ": not an OTF2 archive"};
+  if (s.reader == nullptr) return base::Failure{s.wrong("not an OTF2 archive")};
   if (OTF2_Reader_SetSerialCollectiveCallbacks(s.reader) != OTF2_SUCCESS)
-    return s.wrong("the archive cannot be read");
+    return base::Failure{s.wrong("the archive cannot be read")};
   s.read_anchor();
   return {};
 }
 
-std::string ArchiveStream::read_definitions(DefinitionChoice which) {
+base::Result<> ArchiveStream::read_definitions(DefinitionChoice which) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
   if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
-    return s.wrong("the definitions cannot be read");
+    return base::Failure{s.wrong("the definitions cannot be read")};
   mark_loops(s.definitions);
   for (const LocationInfo& location : s.definitions.locations)
     if (location.events <= std::numeric_limits<std::uint64_t>::max() - s.total)
@@ -379,23 +383,23 @@ std::string ArchiveStream::read_definitions(DefinitionChoice which) {
   return {};
 }
 
-std::string ArchiveStream::start(TraceSink& sink, const Progress& progress) {
+base::Result<> ArchiveStream::start(TraceSink& sink, const Progress& progress) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
-  std::vector<std::uint32_t> all(s.definitions.locations.size());
-  std::iota(all.begin(), all.end(), 0U);
-  if (std::string error = open_events(all); !error.empty()) return error;
+  std::vector<LocationId> all;
+  for (LocationId i; i < s.definitions.locations.size(); ++i) all.push_back(i);
+  if (const auto done = open_events(all); !done) return done;
   read_markers(s.reader, s.definitions);
   return begin_sink(s.definitions.base_ticks, sink, progress);
 }
 
-std::string ArchiveStream::open_events(const std::vector<std::uint32_t>& locations) {
+base::Result<> ArchiveStream::open_events(const std::vector<LocationId>& locations) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
   s.chosen = locations;
   std::ranges::sort(s.chosen);  // as they come where all are read
-  if (std::string error = s.begin_events(s.chosen, true); !error.empty()) return error;
-  if (std::string error = s.open_locations(); !error.empty()) return error;
+  if (const auto done = s.begin_events(s.chosen, true); !done) return done;
+  if (const auto done = s.open_locations(); !done) return done;
   return s.fill_all();
 }
 
@@ -403,17 +407,15 @@ std::uint64_t ArchiveStream::base_ticks() const noexcept {
   return state_->definitions.base_ticks;
 }
 
-std::string ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& sink,
-                                      const Progress& progress) {
-  if (std::string error = begin_sink(base_ticks, sink, progress); !error.empty())
-    return error;
-  if (std::string error = advance(~std::uint64_t{0}, progress); !error.empty())
-    return error;
+base::Result<> ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& sink,
+                                         const Progress& progress) {
+  if (const auto done = begin_sink(base_ticks, sink, progress); !done) return done;
+  if (const auto done = advance(~std::uint64_t{0}, progress); !done) return done;
   return finish();
 }
 
-std::string ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& sink,
-                                      const Progress& progress) {
+base::Result<> ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& sink,
+                                         const Progress& progress) {
   State& s = *state_;
   s.definitions.base_ticks = base_ticks;
   const auto share = [&s, progress](double done) {
@@ -425,7 +427,7 @@ std::string ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& sink,
   return sink.begin(s.definitions);
 }
 
-std::string ArchiveStream::advance(std::uint64_t events, const Progress& progress) {
+base::Result<> ArchiveStream::advance(std::uint64_t events, const Progress& progress) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
   return s.merge(events > ~s.done ? ~std::uint64_t{0} : s.done + events, progress);
@@ -433,32 +435,31 @@ std::string ArchiveStream::advance(std::uint64_t events, const Progress& progres
 
 bool ArchiveStream::at_end() const noexcept { return state_->heap.empty(); }
 
-std::string ArchiveStream::finish() {
+base::Result<> ArchiveStream::finish() {
   State& s = *state_;
   return s.sink->finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
 }
 
-std::string ArchiveStream::run(TraceSink& sink, const Progress& progress) {
-  if (std::string error = start(sink, progress); !error.empty()) return error;
-  if (std::string error = advance(~std::uint64_t{0}, progress); !error.empty())
-    return error;
+base::Result<> ArchiveStream::run(TraceSink& sink, const Progress& progress) {
+  if (const auto done = start(sink, progress); !done) return done;
+  if (const auto done = advance(~std::uint64_t{0}, progress); !done) return done;
   return finish();
 }
 
-std::string ArchiveStream::run_in_turn(const std::vector<std::uint32_t>& locations,
-                                       EventChoice which, TraceSink& sink) {
+base::Result<> ArchiveStream::run_in_turn(const std::vector<LocationId>& locations,
+                                          EventChoice which, TraceSink& sink) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
   // Refrain's locations have no numbers of their own, and libotf2 takes megabytes for each.
   const bool local = !s.definitions.is_refrain();
-  if (std::string error = s.begin_events(locations, local); !error.empty()) return error;
+  if (const auto done = s.begin_events(locations, local); !done) return done;
   const EventCallbacks callbacks = make_event_callbacks(which);
-  if (callbacks == nullptr) return s.wrong("out of memory");
-  if (std::string error = sink.begin(s.definitions); !error.empty()) return error;
-  for (const std::uint32_t location : locations) {
+  if (callbacks == nullptr) return base::Failure{s.wrong("out of memory")};
+  if (const auto done = sink.begin(s.definitions); !done) return done;
+  for (const LocationId location : locations) {
     if (!s.read_alone(location, callbacks, sink))
-      return s.named("the events of location ", location, " cannot be read");
-    if (std::string error = sink.error(); !error.empty()) return error;
+      return base::Failure{s.named("the events of location ", location, " cannot be read")};
+    if (std::string error = sink.error(); !error.empty()) return base::Failure{error};
   }
   return sink.finish(s.last_ns);
 }

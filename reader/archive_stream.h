@@ -5,7 +5,7 @@
 // locations, a batch of events each, and a heap of its own.
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.
-// Errors: one line. Numbers and sizes in the definitions are not trusted.
+// Numbers and sizes in the definitions are not trusted.
 // Units: of events, as trace_event.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
 // Cost: run() takes memory for a batch and libotf2's buffers for each location, whatever their
@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/trace_definitions.h"
 #include "reader/trace_sink.h"
 
@@ -35,35 +36,35 @@ class ArchiveStream {
   ArchiveStream& operator=(const ArchiveStream&) = delete;
 
   // `path`: the archive's folder, or its anchor file. Reads all definitions.
-  std::string open(const std::string& path);
+  base::Result<> open(const std::string& path);
   // The same in two steps: after the first, the anchor file's data is known (machine,
   // creator, properties).
-  std::string open_anchor(const std::string& path);
-  std::string read_definitions(DefinitionChoice which);
+  base::Result<> open_anchor(const std::string& path);
+  base::Result<> read_definitions(DefinitionChoice which);
   const TraceDefinitions& definitions() const;
   // Hands all events to the sink, from begin() to finish(). This, or start(), or run_in_turn(), once.
-  std::string run(TraceSink& sink, const Progress& progress = {});
+  base::Result<> run(TraceSink& sink, const Progress& progress = {});
   // The same in steps: start(), advance() until at_end(), finish(). After an error nothing more.
-  std::string start(TraceSink& sink, const Progress& progress = {});
-  std::string advance(std::uint64_t events, const Progress& progress = {});
+  base::Result<> start(TraceSink& sink, const Progress& progress = {});
+  base::Result<> advance(std::uint64_t events, const Progress& progress = {});
   bool at_end() const noexcept;
-  std::string finish();
+  base::Result<> finish();
   // The same in two steps, of these locations only (indices of TraceDefinitions::locations),
   // without markers: after the first it is known when they begin. The second is given when all begin.
-  std::string open_events(const std::vector<std::uint32_t>& locations);
+  base::Result<> open_events(const std::vector<LocationId>& locations);
   std::uint64_t base_ticks() const noexcept;
-  std::string run_opened(std::uint64_t base_ticks, TraceSink& sink,
-                         const Progress& progress = {});
+  base::Result<> run_opened(std::uint64_t base_ticks, TraceSink& sink,
+                            const Progress& progress = {});
   // Hands over only the events of these locations, location by location, without markers. Times are by each
   // location's own clock, without the archive's clock offsets: ticks as recorded, nanoseconds since the location's first
   // event handed over. Cost: kMarks looks at each event, but keeps only marks.
-  std::string run_in_turn(const std::vector<std::uint32_t>& locations, EventChoice which,
-                          TraceSink& sink);
+  base::Result<> run_in_turn(const std::vector<LocationId>& locations, EventChoice which,
+                             TraceSink& sink);
   std::uint64_t events() const noexcept;
 
  private:
-  std::string begin_sink(std::uint64_t base_ticks, TraceSink& sink,
-                         const Progress& progress);
+  base::Result<> begin_sink(std::uint64_t base_ticks, TraceSink& sink,
+                            const Progress& progress);
 
   struct State;
   std::unique_ptr<State> state_;

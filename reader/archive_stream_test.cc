@@ -10,10 +10,10 @@ namespace {
 
 class Collected final : public TraceSink {
  public:
-  std::string begin(const TraceDefinitions&) override { return {}; }
+  base::Result<> begin(const TraceDefinitions&) override { return {}; }
   void event(const TraceEvent& event) override { events.push_back(event); }
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end) override {
+  base::Result<> finish(std::uint64_t end) override {
     end_ns = end;
     return {};
   }
@@ -21,22 +21,22 @@ class Collected final : public TraceSink {
   std::uint64_t end_ns = 0;
 };
 
-std::uint32_t index_of(const ArchiveStream& stream, std::uint64_t ref) {
+LocationId index_of(const ArchiveStream& stream, std::uint64_t ref) {
   const auto& locations = stream.definitions().locations;
   for (std::uint32_t i = 0; i < locations.size(); ++i)
-    if (locations[i].ref == ref) return i;
-  return kNone;
+    if (locations[i].ref == ref) return LocationId(i);
+  return LocationId{kNone};
 }
 
 TEST_CASE("ArchiveStream: some locations - one after the other, each from zero on") {
   const test::TemporaryFolder folder;
   write_foreign_archive(folder / "a", {.more_enters = 2000});
   ArchiveStream stream;
-  REQUIRE(stream.open((folder / "a").string()) == "");
-  const std::uint32_t first = index_of(stream, 42);
-  const std::uint32_t second = index_of(stream, 7);
+  REQUIRE(stream.open((folder / "a").string()).ok());
+  const LocationId first = index_of(stream, 42);
+  const LocationId second = index_of(stream, 7);
   Collected sink;
-  REQUIRE(stream.run_in_turn({first, second}, EventChoice::kAll, sink) == "");
+  REQUIRE(stream.run_in_turn({first, second}, EventChoice::kAll, sink).ok());
   // Of 42: four regions, two requests, two receives. Of 7: more than a batch.
   constexpr std::size_t kOfFirst = 12;
   REQUIRE(sink.events.size() > kOfFirst + 4000);
@@ -57,9 +57,9 @@ TEST_CASE("ArchiveStream: all locations - ticks and nanoseconds of one time") {
   const test::TemporaryFolder folder;
   write_foreign_archive(folder / "a");
   ArchiveStream stream;
-  REQUIRE(stream.open((folder / "a").string()) == "");
+  REQUIRE(stream.open((folder / "a").string()).ok());
   Collected sink;
-  REQUIRE(stream.run(sink) == "");
+  REQUIRE(stream.run(sink).ok());
   for (const TraceEvent& event : sink.events)
     REQUIRE(event.ns == stream.definitions().ns(event.ticks));
 }
@@ -68,9 +68,9 @@ TEST_CASE("ArchiveStream: marks only - none in a trace of another tool") {
   const test::TemporaryFolder folder;
   write_foreign_archive(folder / "a", {.more_enters = 2000});
   ArchiveStream stream;
-  REQUIRE(stream.open((folder / "a").string()) == "");
+  REQUIRE(stream.open((folder / "a").string()).ok());
   Collected sink;
-  REQUIRE(stream.run_in_turn({index_of(stream, 7)}, EventChoice::kMarks, sink) == "");
+  REQUIRE(stream.run_in_turn({index_of(stream, 7)}, EventChoice::kMarks, sink).ok());
   CHECK(sink.events.empty());
 }
 
@@ -78,15 +78,15 @@ TEST_CASE("ArchiveStream: without groups - processes by reference, no ranks") {
   const test::TemporaryFolder folder;
   write_foreign_archive(folder / "a");
   ArchiveStream all;
-  REQUIRE(all.open((folder / "a").string()) == "");
+  REQUIRE(all.open((folder / "a").string()).ok());
   REQUIRE(all.definitions().processes.size() == 2);
   CHECK(all.definitions().processes[0].ref == 21);  // rank 0
   CHECK(all.definitions().processes[0].rank == 0);
   CHECK(all.definitions().location_groups == 3);  // with a GPU's
   ArchiveStream stream;
-  REQUIRE(stream.open_anchor((folder / "a").string()) == "");
+  REQUIRE(stream.open_anchor((folder / "a").string()).ok());
   CHECK(stream.definitions().locations.empty());
-  REQUIRE(stream.read_definitions(DefinitionChoice::kWithoutGroups) == "");
+  REQUIRE(stream.read_definitions(DefinitionChoice::kWithoutGroups).ok());
   REQUIRE(stream.definitions().processes.size() == 2);
   CHECK(stream.definitions().processes[0].ref == 20);
   CHECK(stream.definitions().processes[0].rank == kNone);

@@ -22,7 +22,7 @@ struct EventBatch {
     std::uint32_t extras = 0;  // first of them
   };
   const TraceDefinitions* definitions = nullptr;
-  std::uint32_t location = 0;
+  LocationId location{};
   std::uint64_t last_ticks = 0;
   std::vector<Entry> entries;
   std::vector<ExtraValue> extras;

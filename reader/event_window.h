@@ -22,12 +22,187 @@
 #include <unordered_map>
 #include <vector>
 
-#include "reader/instances.h"
+#include "base/result.h"
 #include "reader/message_matcher.h"
+#include "reader/trace_definitions.h"
+#include "reader/trace_event.h"
 #include "reader/trace_sink.h"
-#include "reader/window_regions.h"
 
 namespace refrain::reader {
+
+// The regions that are open at each event of a window: stacks that share what they have in common.
+//
+// Thread-safety: none. Ownership: a stack is used until it is released as
+// often as it was made or used again. Memory: a node for each Enter whose stack is in use. Cost: O(1) amortised.
+// An event of an archive: the n-th of a location.
+struct EventId {
+  LocationId location{kNone};
+  std::uint64_t number = 0;
+
+  bool known() const { return location != kNone; }
+  bool operator==(const EventId&) const = default;
+};
+
+struct OpenRegion {
+  RegionId region{kNone};  // index in TraceDefinitions::regions
+  EventId enter;
+  std::uint64_t enter_ticks = 0;
+  std::uint32_t depth = 0;  // how many regions are around it
+};
+
+class OpenRegions {
+ public:
+  // A stack by its innermost region; kNone: nothing is open.
+  using Stack = std::uint32_t;
+
+  // `around` and that region. The result is in use; so is `around`, as before.
+  Stack enter(Stack around, RegionId region, EventId enter, std::uint64_t ticks) {
+    use(around);
+    const OpenRegion open = {region, enter, ticks,
+                             around == kNone ? 0 : nodes_[around].open.depth + 1};
+    if (free_ == kNone) {
+      nodes_.push_back({open, around, 1});
+      return static_cast<Stack>(nodes_.size() - 1);
+    }
+    const Stack at = free_;
+    free_ = nodes_[at].around;
+    nodes_[at] = {open, around, 1};
+    return at;
+  }
+  Stack around(Stack stack) const { return nodes_[stack].around; }
+  const OpenRegion& innermost(Stack stack) const { return nodes_[stack].open; }
+
+  void use(Stack stack) {
+    if (stack != kNone) ++nodes_[stack].uses;
+  }
+  // Not by recursion: stacks may be deep.
+  void release(Stack stack) {
+    while (stack != kNone && --nodes_[stack].uses == 0) {
+      const Stack around = nodes_[stack].around;
+      nodes_[stack].around = free_;
+      free_ = stack;
+      stack = around;
+    }
+  }
+  std::size_t memory() const { return nodes_.size(); }  // nodes
+
+ private:
+  struct Node {
+    OpenRegion open;
+    Stack around = kNone;  // of free ones: the next
+    std::uint32_t uses = 0;
+  };
+  std::vector<Node> nodes_;
+  Stack free_ = kNone;
+};
+
+// Which events of different locations belong together: members of a collective operation, of a team, of a barrier.
+//
+// Thread-safety: none.
+// A communicator's operations are numbered on each of its processes, as MPI requires them to be called in one order. A
+// thread belongs to the team whose fork is open and has its communicator; the n-th barrier that a member enters is the
+// team's n-th. Collective operations of windows, and those that do not block, are not put together here.
+// Units: ticks of the archive. Ownership: shared with the events that belong to an instance.
+// Memory: open instances, of a communicator kMostPending at most, then the oldest ones remain incomplete.
+struct CollectiveInstance {
+  struct Member {
+    std::uint32_t rank = kNone;  // in the communicator
+    EventId enter;               // of the call
+    EventId end;                 // the event MpiCollectiveEnd
+    std::uint64_t enter_ticks = 0;
+    std::uint64_t end_ticks = 0;
+  };
+  std::uint32_t comm = kNone;  // index
+  std::uint32_t op = 0;        // OTF2_CollectiveOp, as the first member says
+  std::uint32_t root = kNone;  // rank
+  std::uint64_t number = 0;    // on its communicator
+  std::size_t size = 0;        // of the communicator
+  std::vector<Member> members;
+
+  bool complete() const { return members.size() == size; }
+  const Member* root_member() const;  // nullptr: there is none, or it is not known yet
+};
+
+struct TeamInstance {
+  EventId fork;
+  std::uint64_t fork_ticks = 0;
+  std::uint32_t comm = kNone;
+  std::vector<EventId> members;  // ThreadTeamBegin of each
+  EventId join;                  // unknown: it is open
+};
+
+struct BarrierInstance {
+  struct Member {
+    EventId enter, leave;  // leave: unknown until then
+    std::uint64_t enter_ticks = 0;
+    std::uint64_t leave_ticks = 0;
+  };
+  std::shared_ptr<const TeamInstance> team;
+  std::uint64_t number = 0;  // in the team
+  std::vector<Member> members;
+};
+
+class Collectives {
+ public:
+  static constexpr std::size_t kMostPending = 1 << 14;
+  using Instance = std::shared_ptr<const CollectiveInstance>;
+
+  explicit Collectives(const TraceDefinitions& definitions)
+      : definitions_(definitions), comms_(definitions.comms.size()) {}
+  // nullptr: the process is no member of such a communicator.
+  Instance end(const TraceEvent& event, EventId id, const OpenRegion& call);
+
+ private:
+  struct Comm {
+    bool known = false;
+    std::unordered_map<std::uint32_t, std::uint32_t> ranks;  // by process
+    std::vector<std::uint64_t> next;                         // by rank
+    std::uint64_t front = 0;                                 // its number
+    std::deque<std::shared_ptr<CollectiveInstance>> open;
+  };
+  void know(Comm& comm, const CommInfo& info);
+
+  const TraceDefinitions& definitions_;
+  std::vector<Comm> comms_;
+};
+
+class Teams {
+ public:
+  explicit Teams(const TraceDefinitions& definitions)
+      : open_(definitions.processes.size() + 1), threads_(definitions.locations.size()) {}
+
+  using Instance = std::shared_ptr<const TeamInstance>;
+  using Barrier = std::shared_ptr<const BarrierInstance>;
+
+  Instance fork(ProcessId process, EventId id, std::uint64_t ticks);
+  Instance join(ProcessId process, EventId id);
+  Instance begin(ProcessId process, EventId id, std::uint32_t comm);
+  Instance end(LocationId location);
+  Instance of(LocationId location) const;  // nullptr: none
+  Barrier enter_barrier(EventId id, std::uint64_t ticks);
+  // Of the barrier that the location has entered last.
+  Barrier leave_barrier(EventId id, std::uint64_t ticks);
+
+ private:
+  struct OpenBarrier {
+    std::shared_ptr<BarrierInstance> instance = std::make_shared<BarrierInstance>();
+    std::size_t left = 0;
+  };
+  struct Team {
+    std::shared_ptr<TeamInstance> instance = std::make_shared<TeamInstance>();
+    LocationId master{kNone};
+    std::uint64_t first = 0;  // number of the front of
+    std::deque<OpenBarrier> barriers;
+  };
+  struct Membership {
+    std::shared_ptr<Team> team;
+    std::uint64_t barriers = 0;  // that it has entered
+    std::shared_ptr<BarrierInstance> in;
+    std::size_t member = 0;  // of it
+  };
+  std::vector<std::vector<std::shared_ptr<Team>>> open_;  // by process
+  std::vector<std::vector<Membership>> threads_;          // by location
+};
 
 struct MessageEnd {
   EventId event;  // that sends, or completes the receive
@@ -88,10 +263,10 @@ class EventWindow final : public TraceSink {
   EventWindow(const EventWindow&) = delete;
   EventWindow& operator=(const EventWindow&) = delete;
 
-  std::string begin(const TraceDefinitions& definitions) override;
+  base::Result<> begin(const TraceDefinitions& definitions) override;
   void event(const TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   // How many are read that next() has not handed out.
   std::uint64_t ahead() const { return order_.size(); }
@@ -104,12 +279,12 @@ class EventWindow final : public TraceSink {
 
  private:
   struct Location {
-    std::uint32_t process = kNone;
+    ProcessId process{kNone};
     std::uint64_t first = 0;  // number of the front
     std::deque<StatefulEvent> events;
     OpenRegions::Stack stack = kNone;
-    std::vector<std::pair<std::uint32_t, EventId>> iterations;  // region, Enter
-    std::unordered_map<std::uint64_t, RequestLinks> requests;   // `after`: the latest event
+    std::vector<std::pair<RegionId, EventId>> iterations;      // region, Enter
+    std::unordered_map<std::uint64_t, RequestLinks> requests;  // `after`: the latest event
     std::unordered_map<std::uint64_t, std::shared_ptr<Message>> messages;  // by event
   };
 

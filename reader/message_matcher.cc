@@ -26,7 +26,8 @@ MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found)
 
 bool MessageMatcher::channel_of(const TraceEvent& event, bool is_send, Channel& channel) {
   const std::uint32_t self = definitions_.locations[event.location].process;
-  const std::uint32_t peer = definitions_.process_of(event.ref, event.peer, self);
+  const std::uint32_t peer =
+      definitions_.process_of(event.ref, event.peer, ProcessId(self));
   if (peer == kNone) {
     ++unknown_;
     return false;
@@ -41,14 +42,14 @@ void MessageMatcher::send(const TraceEvent& event, std::uint64_t number) {
   match(channel, true, {event.location, event.ns, kRunning, number}, event.bytes);
 }
 
-void MessageMatcher::send_call_left(std::uint32_t location, std::uint64_t ns) {
+void MessageMatcher::send_call_left(LocationId location, std::uint64_t ns) {
   for (const OpenSend& open : open_sends_[location])
     if (pool_[open.waiting].number == open.number) pool_[open.waiting].side.done_ns = ns;
   open_sends_[location].clear();
 }
 
 // Removes the request from the open ones.
-MessageMatcher::Posted* MessageMatcher::find_posted(std::uint32_t location,
+MessageMatcher::Posted* MessageMatcher::find_posted(LocationId location,
                                                     std::uint64_t request) {
   auto& requests = requests_[location];
   const auto found = requests.find(request);

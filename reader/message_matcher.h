@@ -25,7 +25,7 @@
 namespace refrain::reader {
 
 struct MessageSide {
-  std::uint32_t location = 0;
+  LocationId location{};
   std::uint64_t posted_ns = 0;
   std::uint64_t done_ns = 0;
   std::uint64_t number =
@@ -48,7 +48,7 @@ class MessageMatcher {
   // kMpiSend or kMpiIsend
   void send(const TraceEvent& event, std::uint64_t number = 0);
   // The call in which a location's latest sends were made returns.
-  void send_call_left(std::uint32_t location, std::uint64_t ns);
+  void send_call_left(LocationId location, std::uint64_t ns);
   void receive_posted(const TraceEvent& event);  // kMpiIrecvRequest
   void cancelled(const TraceEvent& event);
   // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the blocking call.
@@ -96,7 +96,7 @@ class MessageMatcher {
   };
 
   bool channel_of(const TraceEvent& event, bool is_send, Channel& channel);
-  Posted* find_posted(std::uint32_t location, std::uint64_t request);
+  Posted* find_posted(LocationId location, std::uint64_t request);
   void release(Process& process, std::size_t most);
   void match(const Channel& channel, bool is_send, const MessageSide& side,
              std::uint64_t bytes);

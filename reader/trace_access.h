@@ -1,7 +1,7 @@
 // Reads the events of an archive with their state: one after the other, and at random in a window around the latest one.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6: over archive_stream.h and event_window.h, which says what is known of an
-// event. Thread-safety: as archive_stream.h. Errors: one line; after it there are no more events.
+// event. Thread-safety: as archive_stream.h. After a failure there are no more events.
 // Cost and memory: those of both.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/archive_stream.h"
 #include "reader/event_window.h"
 
@@ -25,7 +26,7 @@ class TraceAccess {
   TraceAccess() : TraceAccess(Window{}) {}
   explicit TraceAccess(Window window) : after_(window.after), window_(window.before) {}
 
-  std::string open(const std::string& archive);
+  base::Result<> open(const std::string& archive);
   const TraceDefinitions& definitions() const { return stream_.definitions(); }
 
   // The next event in the order of time; nullptr: there is none, or error() says why.

@@ -27,17 +27,17 @@ class Made {
     for (const char* name : {"MPI_Send", "MPI_Recv", "MPI_Wait", "MPI_Barrier"})
       region(name, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI);
     region("barrier", OTF2_REGION_ROLE_BARRIER, OTF2_PARADIGM_OPENMP);
-    std::vector<std::uint32_t> world;
+    std::vector<ProcessId> world;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       ProcessInfo& process = d.processes.emplace_back();
       process.rank = rank;
       for (std::uint32_t thread = 0; thread < 2; ++thread) {
-        process.locations.push_back(static_cast<std::uint32_t>(d.locations.size()));
+        process.locations.emplace_back(d.locations.size());
         LocationInfo& location = d.locations.emplace_back();
-        location.process = rank;
+        location.process = ProcessId(rank);
         location.thread = thread;
       }
-      world.push_back(rank);
+      world.emplace_back(rank);
     }
     d.groups.push_back(world);
     CommInfo comm;
@@ -49,7 +49,7 @@ class Made {
 
   TraceEvent& add(std::uint32_t location, EventKind kind, std::uint32_t ref = 0) {
     TraceEvent& event = events.emplace_back();
-    event.location = location;
+    event.location = LocationId(location);
     event.ticks = event.ns = ++time;
     event.kind = kind;
     event.ref = ref;
@@ -71,12 +71,12 @@ class Made {
 // Hands over all events, with so many read ahead.
 template <typename Look>
 void walk(const Made& made, EventWindow& window, std::uint64_t after, Look look) {
-  window.begin(made.d);
+  REQUIRE(window.begin(made.d));
   std::size_t read = 0;
   for (;;) {
     while (read < made.events.size() && window.ahead() <= after)
       window.event(made.events[read++]);
-    if (read == made.events.size()) window.finish(0);
+    if (read == made.events.size()) REQUIRE(window.finish(0));
     const StatefulEvent* event = window.next();
     if (event == nullptr) return;
     look(*event);
@@ -221,28 +221,28 @@ TEST_CASE("TraceAccess: links - a message, its calls and its request") {
   std::size_t seen = 0;
   walk(made, window, 100, [&](const StatefulEvent& event) {
     ++seen;
-    if (event.event.ticks == 102) CHECK(event.leave == EventId{0, 2});
+    if (event.event.ticks == 102) CHECK(event.leave == EventId{LocationId{0}, 2});
     if (event.event.ticks == 103) {
       REQUIRE(event.message != nullptr);
-      CHECK(event.message->receive.event == EventId{2, 2});
-      CHECK(event.region.enter == EventId{0, 0});
+      CHECK(event.message->receive.event == EventId{LocationId{2}, 2});
+      CHECK(event.region.enter == EventId{LocationId{0}, 0});
     }
     if (event.event.ticks != 106) return;
     REQUIRE(event.message != nullptr);
     REQUIRE(event.message->complete());
-    CHECK(event.message->send.event == EventId{0, 1});
+    CHECK(event.message->send.event == EventId{LocationId{0}, 1});
     CHECK(event.message->send.enter_ticks == 102);
     CHECK(event.message->receive.enter_ticks == 105);
     CHECK(event.message->receive.begun_ticks == 101);
-    CHECK(event.request.begun == EventId{2, 0});
-    CHECK(event.request.before == EventId{2, 0});
+    CHECK(event.request.begun == EventId{LocationId{2}, 0});
+    CHECK(event.request.before == EventId{LocationId{2}, 0});
     const StatefulEvent* begun = window.find(event.request.begun);
     REQUIRE(begun != nullptr);
     CHECK(begun->request.after == event.id());
     const StatefulEvent* send = window.find(event.message->send.event);
     REQUIRE(send != nullptr);
     CHECK(send->event.ticks == 103);
-    const StatefulEvent* later = window.find({2, event.number + 1});
+    const StatefulEvent* later = window.find({LocationId{2}, event.number + 1});
     REQUIRE(later != nullptr);
     CHECK(later->event.ticks == 107);
     CHECK(later->region.enter == event.region.enter);
@@ -294,7 +294,7 @@ TEST_CASE(
   walk(made, window, 2, [&](const StatefulEvent& event) {
     if (inside.size() < 4) inside.push_back(event.in_region);
     depth = event.region.depth;
-    if (event.event.ticks == 104) CHECK(event.region.enter == EventId{0, 1});
+    if (event.event.ticks == 104) CHECK(event.region.enter == EventId{LocationId{0}, 1});
   });
   CHECK(inside == std::vector<bool>{false, true, true, true});
   CHECK(depth == 299'999);
@@ -307,8 +307,8 @@ TEST_CASE("TraceAccess: archives - of another tool, read step by step") {
   for (const TraceAccess::Window size : {TraceAccess::Window{5, 0}, {1000, 1000}}) {
     // Two at once, in turn.
     TraceAccess access(size), other(size);
-    REQUIRE(access.open((folder / "a").string()) == "");
-    REQUIRE(other.open((folder / "a").string()) == "");
+    REQUIRE(access.open((folder / "a").string()).ok());
+    REQUIRE(other.open((folder / "a").string()).ok());
     std::uint64_t count = 0, last = 0;
     while (const StatefulEvent* event = access.next()) {
       ++count;
@@ -332,7 +332,7 @@ TEST_CASE("TraceAccess: archives - whose definitions and events are false") {
     const auto archive = folder / std::to_string(seed);
     write_foreign_archive(archive, {.more_enters = 20, .lies = seed});
     TraceAccess access({4, 4});
-    if (!access.open(archive.string()).empty()) continue;
+    if (!access.open(archive.string()).ok()) continue;
     while (const StatefulEvent* event = access.next()) {
       ++events;
       const std::vector<OpenRegion> open = access.open_regions(*event);
@@ -347,7 +347,7 @@ TEST_CASE("TraceAccess: archives - whose definitions and events are false") {
 TEST_CASE("TraceAccess: archives - errors are one line") {
   const test::TemporaryFolder folder;
   TraceAccess none;
-  CHECK(none.open((folder / "none").string()).find("no archive there") !=
+  CHECK(none.open((folder / "none").string()).error().find("no archive there") !=
         std::string::npos);
   CHECK(none.next() == nullptr);
   write_foreign_archive(folder / "a", {.more_enters = 3000});
@@ -355,7 +355,7 @@ TEST_CASE("TraceAccess: archives - errors are one line") {
     if (entry.path().extension() == ".evt")
       std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry) / 2);
   TraceAccess cut;
-  REQUIRE(cut.open((folder / "a").string()) == "");
+  REQUIRE(cut.open((folder / "a").string()).ok());
   while (cut.next() != nullptr) {
   }
   CHECK(cut.error().find("cannot be read") != std::string::npos);

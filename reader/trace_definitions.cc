@@ -123,7 +123,7 @@ class Resolver {
       if (location.name.empty()) location.name = "location " + std::to_string(ref);
       location.type = from.type;
       location.events = from.events;
-      location.process = process_of_group(from.group);
+      location.process = ProcessId(process_of_group(from.group));
       const auto properties = raw_.location_properties.find(ref);
       if (properties != raw_.location_properties.end())
         location.properties = std::move(properties->second);
@@ -173,10 +173,10 @@ class Resolver {
       if (process != kNone) process = place[process];
     for (std::uint32_t i = 0; i < out_.locations.size(); ++i) {
       LocationInfo& location = out_.locations[i];
-      location.process = place[location.process];
+      location.process = ProcessId(place[location.process]);
       auto& threads = out_.processes[location.process].locations;
       location.thread = static_cast<std::uint32_t>(threads.size());
-      threads.push_back(i);
+      threads.emplace_back(i);
     }
   }
 
@@ -186,9 +186,9 @@ class Resolver {
     const auto [at, is_new] =
         groups_.try_emplace(ref, static_cast<std::uint32_t>(out_.groups.size()));
     if (!is_new) return at->second;
-    std::vector<std::uint32_t>& members = out_.groups.emplace_back();
+    std::vector<ProcessId>& members = out_.groups.emplace_back();
     for (const std::uint64_t rank : found->second.members)
-      members.push_back(rank < world_.size() ? world_[rank] : kNone);
+      members.emplace_back(rank < world_.size() ? world_[rank] : kNone);
     return at->second;
   }
 
@@ -298,17 +298,17 @@ const std::string& TraceDefinitions::text(std::uint32_t ref) const noexcept {
   return found == strings.end() ? kEmpty : found->second;
 }
 
-std::uint32_t TraceDefinitions::process_of(std::uint32_t comm, std::uint32_t rank,
-                                           std::uint32_t self) const noexcept {
-  if (comm >= comms.size()) return kNone;
+ProcessId TraceDefinitions::process_of(std::uint32_t comm, std::uint32_t rank,
+                                       ProcessId self) const noexcept {
+  if (comm >= comms.size()) return ProcessId(kNone);
   const CommInfo& info = comms[comm];
-  if (info.self) return rank == 0 ? self : kNone;
-  if (info.group == kNone) return kNone;
+  if (info.self) return rank == 0 ? self : ProcessId(kNone);
+  if (info.group == kNone) return ProcessId(kNone);
   const auto* members = &groups[info.group];
   if (info.remote != kNone &&
       std::find(members->begin(), members->end(), self) != members->end())
     members = &groups[info.remote];
-  return rank < members->size() ? (*members)[rank] : kNone;
+  return rank < members->size() ? (*members)[rank] : ProcessId(kNone);
 }
 
 std::string TraceDefinitions::value_text(std::uint8_t type, std::uint64_t bits) const {
@@ -329,7 +329,7 @@ std::string TraceDefinitions::value_text(std::uint8_t type, std::uint64_t bits) 
       return place != places.end() ? place->second : std::to_string(bits);
     }
     case OTF2_TYPE_REGION: {
-      const std::uint32_t region = region_table.of(bits);
+      const RegionId region = RegionId(region_table.of(bits));
       return region != kNone ? regions[region].name : std::to_string(bits);
     }
     default:
@@ -399,7 +399,7 @@ OTF2_CallbackCode on_marker(void* data, OTF2_TimeStamp time, OTF2_TimeStamp dura
     marker.text = text != nullptr ? text : "";
     const auto location = state.locations.find(reference);
     if (scope == OTF2_MARKER_SCOPE_LOCATION && location != state.locations.end())
-      marker.location = location->second;
+      marker.location = LocationId(location->second);
     state.definitions.markers.push_back(std::move(marker));
     return OTF2_CALLBACK_SUCCESS;
   } catch (...) {

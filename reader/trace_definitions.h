@@ -49,7 +49,7 @@ struct LocationInfo {
   std::string name;
   OTF2_LocationType type = OTF2_LOCATION_TYPE_CPU_THREAD;
   std::uint64_t events = 0;            // as defined, which may be wrong
-  std::uint32_t process = 0;           // index
+  ProcessId process{};                 // index
   std::uint32_t thread = 0;            // in its process
   std::vector<ExtraValue> properties;  // `ref`: their name, a string; as they were defined
   // One of the OpenMP runtime's own threads, says the archive: its time counts in regions only.
@@ -61,7 +61,7 @@ struct ProcessInfo {
   std::string name;
   std::uint32_t node = 0;      // index
   std::uint32_t rank = kNone;  // of MPI
-  std::vector<std::uint32_t> locations;
+  std::vector<LocationId> locations;
 };
 
 struct GridDimension {
@@ -97,7 +97,7 @@ struct MarkerInfo {
   std::uint64_t duration_ns = 0;
   std::string category;
   std::string text;
-  std::uint32_t location = kNone;  // kNone: of the whole trace or a group
+  LocationId location{kNone};  // kNone: of the whole trace or a group
 };
 
 struct TraceDefinitions {
@@ -115,7 +115,7 @@ struct TraceDefinitions {
   std::size_t location_groups = 0;     // defined, also those without locations
   std::vector<std::string> nodes;
   std::vector<CommInfo> comms;
-  std::vector<std::vector<std::uint32_t>> groups;  // processes by rank
+  std::vector<std::vector<ProcessId>> groups;  // processes by rank
   std::vector<NamedInfo> windows;
   std::vector<NamedInfo> parameters;
   std::vector<MetricInfo> metrics;
@@ -135,8 +135,8 @@ struct TraceDefinitions {
   bool adjoins(std::uint64_t end_ns, std::uint64_t begin_ns) const noexcept;
   const std::string& text(std::uint32_t ref) const noexcept;
   // The process that is `rank` in a communicator, as process `self` sees it, or kNone.
-  std::uint32_t process_of(std::uint32_t comm, std::uint32_t rank,
-                           std::uint32_t self) const noexcept;
+  ProcessId process_of(std::uint32_t comm, std::uint32_t rank,
+                       ProcessId self) const noexcept;
   // A value of an attribute or a metric, in words.
   std::string value_text(std::uint8_t type, std::uint64_t bits) const;
 };

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "base/ids.h"
+
 namespace refrain::reader {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -86,7 +88,7 @@ struct TraceEvent {
   std::uint64_t request = 0;           // request, matching, task or lock number
   std::uint64_t value = 0;             // of parameters; else as above
   const ExtraValue* extras = nullptr;  // metric values, then attributes
-  std::uint32_t location = 0;          // index
+  LocationId location{};               // index
   std::uint32_t ref = kNone;
   std::uint32_t peer = kNone;  // rank in the communicator; root of a collective
   std::uint32_t tag = 0;

@@ -3,7 +3,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 7, after archive_stream.h.
 // Thread-safety: none. Ownership: a sink owns its files; those that were not finished are
 // removed with it.
-// Errors: as one line, empty for success; after an error nothing more is handed over.
+// After a failure nothing more is handed over.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/trace_definitions.h"
 #include "reader/trace_event.h"
 
@@ -20,10 +21,10 @@ class TraceSink {
  public:
   virtual ~TraceSink() = default;
   // `definitions` lives as long as the sink is used.
-  virtual std::string begin(const TraceDefinitions& definitions) = 0;
+  virtual base::Result<> begin(const TraceDefinitions& definitions) = 0;
   // Times never decrease; at equal times, events of a location keep their order.
   virtual void event(const TraceEvent& event) = 0;
-  // Called now and then.
+  // One line, empty: none. Called now and then.
   virtual std::string error() const = 0;
   // What this format cannot express, a line each; after finish().
   virtual std::vector<std::string> notes() const { return {}; }
@@ -32,7 +33,7 @@ class TraceSink {
   // that is done, from 0 to 1. Before begin().
   virtual bool tells_share(const Share&) { return false; }
   // `end_ns`: of the trace; no event is later. All files are complete afterwards.
-  virtual std::string finish(std::uint64_t end_ns) = 0;
+  virtual base::Result<> finish(std::uint64_t end_ns) = 0;
 };
 
 }  // namespace refrain::reader

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "regions/region_class.h"
-#include "spool/call_tree_reader.h"
-#include "spool/flow_graph_reader.h"
+#include "spool/summary_areas.h"
 #include "summary/run_summary.h"
 
 namespace refrain::regions {

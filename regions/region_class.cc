@@ -1,5 +1,9 @@
 #include "regions/region_class.h"
 
+#include <otf2/otf2.h>
+
+#include <iterator>
+
 #include "spool/mpi_format.h"
 #include "spool/ompt_values.h"
 
@@ -8,76 +12,105 @@ namespace {
 
 namespace ompt = spool::ompt;
 
-constexpr std::array<const char*, static_cast<std::size_t>(RegionClass::kCount)> kNames = {
-    nullptr,
-    "!$omp parallel",
-    "!$omp teams",
-    "!$omp for",
-    "!$omp sections",
-    "!$omp single",
-    "!$omp single sblock",
-    "!$omp workshare",
-    "!$omp distribute",
-    "!$omp taskloop",
-    "!$omp scope",
-    "!$omp masked",
-    "!$omp barrier",
-    "!$omp implicit barrier",
-    "!$omp implementation barrier",
-    "!$omp teams barrier",
-    "!$omp taskwait",
-    "!$omp taskgroup",
-    "!$omp reduction sync",
-    "!$omp barrier wait",
-    "!$omp implicit barrier wait",
-    "!$omp implementation barrier wait",
-    "!$omp teams barrier wait",
-    "!$omp taskwait wait",
-    "!$omp taskgroup wait",
-    "!$omp reduction wait",
-    "!$omp reduction",
-    "!$omp task",
-    "!$omp create task",
-    "!$omp critical",
-    "!$omp critical sblock",
-    "!$omp ordered",
-    "!$omp ordered sblock",
-    "!$omp atomic",
-    "omp_set_lock",
-    "omp_test_lock",
-    "omp_set_nest_lock",
-    "omp_test_nest_lock",
-    "omp_set_nest_lock again",
-    "omp_unset_nest_lock inner",
-    "!$omp flush",
-    "!$omp cancel",
-    "!$omp target",
-    "!$omp target enter data",
-    "!$omp target exit data",
-    "!$omp target update",
-    "!$omp target alloc",
-    "!$omp target data to device",
-    "!$omp target data from device",
-    "!$omp target free",
-    "!$omp target associate",
-    "!$omp target disassociate",
-    "!$omp target submit",
-    "!$omp target kernel",
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
+struct Class {
+  RegionClass cls;
+  const char* name;
+  OTF2_RegionRole role;
 };
+using R = RegionClass;
+// In the order of their numbers. Taskwait and taskgroup are barriers, as in Score-P. A wait has the same role as
+// its region, so that a reader counts all of it as a barrier's time. What has no region has the program's role.
+constexpr Class kClasses[] = {
+    {R::kNone, nullptr, OTF2_REGION_ROLE_CODE},
+    {R::kParallel, "!$omp parallel", OTF2_REGION_ROLE_PARALLEL},
+    {R::kTeams, "!$omp teams", OTF2_REGION_ROLE_PARALLEL},
+    {R::kLoop, "!$omp for", OTF2_REGION_ROLE_LOOP},
+    {R::kSections, "!$omp sections", OTF2_REGION_ROLE_SECTIONS},
+    {R::kSingle, "!$omp single", OTF2_REGION_ROLE_SINGLE},
+    {R::kSingleBlock, "!$omp single sblock", OTF2_REGION_ROLE_SINGLE_SBLOCK},
+    {R::kWorkshare, "!$omp workshare", OTF2_REGION_ROLE_WORKSHARE},
+    {R::kDistribute, "!$omp distribute", OTF2_REGION_ROLE_LOOP},
+    {R::kTaskloop, "!$omp taskloop", OTF2_REGION_ROLE_LOOP},
+    {R::kScope, "!$omp scope", OTF2_REGION_ROLE_WORKSHARE},
+    {R::kMasked, "!$omp masked", OTF2_REGION_ROLE_MASTER},
+    {R::kBarrier, "!$omp barrier", OTF2_REGION_ROLE_BARRIER},
+    {R::kImplicitBarrier, "!$omp implicit barrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kImplementationBarrier, "!$omp implementation barrier",
+     OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kTeamsBarrier, "!$omp teams barrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kTaskwait, "!$omp taskwait", OTF2_REGION_ROLE_BARRIER},
+    {R::kTaskgroup, "!$omp taskgroup", OTF2_REGION_ROLE_BARRIER},
+    {R::kReductionSync, "!$omp reduction sync", OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kBarrierWait, "!$omp barrier wait", OTF2_REGION_ROLE_BARRIER},
+    {R::kImplicitBarrierWait, "!$omp implicit barrier wait",
+     OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kImplementationBarrierWait, "!$omp implementation barrier wait",
+     OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kTeamsBarrierWait, "!$omp teams barrier wait", OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kTaskwaitWait, "!$omp taskwait wait", OTF2_REGION_ROLE_BARRIER},
+    {R::kTaskgroupWait, "!$omp taskgroup wait", OTF2_REGION_ROLE_BARRIER},
+    {R::kReductionWait, "!$omp reduction wait", OTF2_REGION_ROLE_IMPLICIT_BARRIER},
+    {R::kReduction, "!$omp reduction", OTF2_REGION_ROLE_CODE},
+    {R::kTask, "!$omp task", OTF2_REGION_ROLE_TASK},
+    {R::kTaskCreate, "!$omp create task", OTF2_REGION_ROLE_TASK_CREATE},
+    {R::kCritical, "!$omp critical", OTF2_REGION_ROLE_CRITICAL},
+    {R::kCriticalBlock, "!$omp critical sblock", OTF2_REGION_ROLE_CRITICAL_SBLOCK},
+    {R::kOrdered, "!$omp ordered", OTF2_REGION_ROLE_ORDERED},
+    {R::kOrderedBlock, "!$omp ordered sblock", OTF2_REGION_ROLE_ORDERED_SBLOCK},
+    {R::kAtomic, "!$omp atomic", OTF2_REGION_ROLE_ATOMIC},
+    {R::kSetLock, "omp_set_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kTestLock, "omp_test_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kSetNestLock, "omp_set_nest_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kTestNestLock, "omp_test_nest_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kRelockNestLock, "omp_set_nest_lock again", OTF2_REGION_ROLE_FUNCTION},
+    {R::kUnlockNestLock, "omp_unset_nest_lock inner", OTF2_REGION_ROLE_FUNCTION},
+    {R::kFlush, "!$omp flush", OTF2_REGION_ROLE_FLUSH},
+    {R::kCancel, "!$omp cancel", OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kTarget, "!$omp target", OTF2_REGION_ROLE_WRAPPER},
+    {R::kTargetEnterData, "!$omp target enter data", OTF2_REGION_ROLE_DATA_TRANSFER},
+    {R::kTargetExitData, "!$omp target exit data", OTF2_REGION_ROLE_DATA_TRANSFER},
+    {R::kTargetUpdate, "!$omp target update", OTF2_REGION_ROLE_DATA_TRANSFER},
+    {R::kTargetAlloc, "!$omp target alloc", OTF2_REGION_ROLE_ALLOCATE},
+    {R::kTargetToDevice, "!$omp target data to device", OTF2_REGION_ROLE_DATA_TRANSFER},
+    {R::kTargetFromDevice, "!$omp target data from device", OTF2_REGION_ROLE_DATA_TRANSFER},
+    {R::kTargetDelete, "!$omp target free", OTF2_REGION_ROLE_DEALLOCATE},
+    {R::kTargetAssociate, "!$omp target associate", OTF2_REGION_ROLE_WRAPPER},
+    {R::kTargetDisassociate, "!$omp target disassociate", OTF2_REGION_ROLE_WRAPPER},
+    {R::kTargetSubmit, "!$omp target submit", OTF2_REGION_ROLE_WRAPPER},
+    {R::kTargetKernel, "!$omp target kernel", OTF2_REGION_ROLE_FUNCTION},
+    {R::kMpi, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kCallSite, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kUser, nullptr, OTF2_REGION_ROLE_CODE},
+    {R::kFunction, nullptr, OTF2_REGION_ROLE_FUNCTION},
+    {R::kNumber, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kText, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kProgram, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+};
+
+static_assert([] {
+  std::size_t number = 0;
+  for (const Class& row : kClasses)
+    if (static_cast<std::size_t>(row.cls) != number++) return false;
+  return number == static_cast<std::size_t>(R::kCount);
+}());
+
+const Class& row_of(RegionClass cls) noexcept {
+  const auto index = static_cast<std::size_t>(cls);
+  return kClasses[index < std::size(kClasses) ? index : 0];
+}
 
 }  // namespace
 
-const char* class_name(RegionClass cls) noexcept {
-  const auto index = static_cast<std::size_t>(cls);
-  return index < kNames.size() ? kNames[index] : nullptr;
+std::uint8_t paradigm_of(RegionClass cls) noexcept {
+  if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
+  if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
+  if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
+  return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
+
+std::uint8_t role_of(RegionClass cls) noexcept { return row_of(cls).role; }
+
+const char* class_name(RegionClass cls) noexcept { return row_of(cls).name; }
 
 RegionClass work_class(std::uint8_t sub) noexcept {
   switch (sub) {
@@ -197,7 +230,8 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
   const auto two = [address](RegionClass first, RegionClass second) {
     return RegionKeys{RegionKey{first, address}, RegionKey{second, address}};
   };
-  switch (record.kind & ~spool::kSnapshot) {
+  const std::uint8_t kind = record.kind & static_cast<std::uint8_t>(~spool::kSnapshot);
+  switch (kind) {
     case spool::kParallelBegin:
       return one(parallel_class(record.sub));
     case spool::kWorkBegin:
@@ -208,12 +242,6 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
       return one(sync_class(record.sub));
     case spool::kWaitBegin:
       return one(wait_class(record.sub));
-    case spool::kMaskedBegin:
-      return one(RegionClass::kMasked);
-    case spool::kReductionBegin:
-      return one(RegionClass::kReduction);
-    case spool::kTaskCreate:
-      return one(RegionClass::kTaskCreate);
     case spool::kTaskSchedule:
       if ((record.payload >> 48 & spool::kTaskNextExplicit) == 0) return {};
       return one(RegionClass::kTask);
@@ -223,10 +251,6 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
     case spool::kNestLock:
       return one(record.sub == ompt::kScopeBegin ? RegionClass::kRelockNestLock
                                                  : RegionClass::kUnlockNestLock);
-    case spool::kFlush:
-      return one(RegionClass::kFlush);
-    case spool::kCancel:
-      return one(RegionClass::kCancel);
     case spool::kTargetBegin:
       return one(target_class(record.sub));
     case spool::kTargetDataBegin:
@@ -238,15 +262,15 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
               RegionKey{RegionClass::kCallSite, address}};
     case spool::kUserEnter:
       return {RegionKey{RegionClass::kUser, record.payload & 0xffffffff}, RegionKey{}};
-    case spool::kFunctionEnter:
-      return one(RegionClass::kFunction);
     case spool::kUserParameter:
       return {RegionKey{record.sub == spool::kParameterText ? RegionClass::kText
                                                             : RegionClass::kNumber,
                         record.a48()},
               RegionKey{}};
-    default:
-      return {};
+    default: {
+      const RegionClass cls = spool::kind_row(kind).region;
+      return cls == RegionClass::kNone ? RegionKeys{} : one(cls);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// The kinds of regions in an archive, and which of them a spool record opens.
+// Which region of an archive a spool record opens; names and roles of regions.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5: the scan collects them, region_table.h
 // defines them, location_writer.h enters and leaves them.
@@ -14,70 +14,7 @@
 
 namespace refrain::regions {
 
-enum class RegionClass : std::uint8_t {
-  kNone,
-  kParallel,
-  kTeams,
-  kLoop,
-  kSections,
-  kSingle,
-  kSingleBlock,
-  kWorkshare,
-  kDistribute,
-  kTaskloop,
-  kScope,
-  kMasked,
-  kBarrier,
-  kImplicitBarrier,
-  kImplementationBarrier,
-  kTeamsBarrier,
-  kTaskwait,
-  kTaskgroup,
-  kReductionSync,
-  kBarrierWait,
-  kImplicitBarrierWait,
-  kImplementationBarrierWait,
-  kTeamsBarrierWait,
-  kTaskwaitWait,
-  kTaskgroupWait,
-  kReductionWait,
-  kReduction,
-  kTask,
-  kTaskCreate,
-  kCritical,
-  kCriticalBlock,
-  kOrdered,
-  kOrderedBlock,
-  kAtomic,
-  kSetLock,
-  kTestLock,
-  kSetNestLock,
-  kTestNestLock,
-  kRelockNestLock,
-  kUnlockNestLock,
-  kFlush,
-  kCancel,
-  kTarget,
-  kTargetEnterData,
-  kTargetExitData,
-  kTargetUpdate,
-  kTargetAlloc,
-  kTargetToDevice,
-  kTargetFromDevice,
-  kTargetDelete,
-  kTargetAssociate,
-  kTargetDisassociate,
-  kTargetSubmit,
-  kTargetKernel,  // on the device
-  kMpi,           // a call of MPI: the key's address is the procedure's number
-  kCallSite,      // no region: where a call of MPI was made
-  kUser,          // a region of refrain.h: the key's address is its number
-  kFunction,      // a function: the key's address is its own
-  kNumber,        // no region: a parameter whose values are numbers, by its number
-  kText,          // no region: one whose values are strings
-  kProgram,       // the program, for its begin and end
-  kCount
-};
+using spool::RegionClass;
 
 // Identity of a region: its class, and where in the code it is.
 struct RegionKey {
@@ -92,6 +29,10 @@ struct RegionKey {
 // The name as OpenMP tools write it, without the place; nullptr for kNone and classes whose
 // regions have their own names.
 const char* class_name(RegionClass cls) noexcept;
+
+// What it is for readers of the field: OTF2_RegionRole, OTF2_Paradigm.
+std::uint8_t role_of(RegionClass cls) noexcept;
+std::uint8_t paradigm_of(RegionClass cls) noexcept;
 
 RegionClass work_class(std::uint8_t sub) noexcept;
 RegionClass sync_class(std::uint8_t sub) noexcept;

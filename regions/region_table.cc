@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "addresses/short_name.h"
+#include "base/mpi_roles.h"
 
 namespace refrain::regions {
 namespace {
@@ -72,10 +73,10 @@ RegionDef define_user(const spool::UserRegion& region) {
 
 }  // namespace
 
-RegionDef define_construct(RegionKey key, const addresses::Place& symbol) {
+RegionDef define_construct(RegionKey key, const addresses::Place& where) {
   RegionDef def;
   def.cls = key.cls;
-  const std::string place = place_of(symbol);
+  const std::string place = place_of(where);
   def.name = named_at(key.cls, place);
   // Readers of OpenMP traces know a region by its canonical name, `!$omp ...`, or otherwise
   // by the file "OMP". Barriers have two such names only; what the runtime says of gcc's is neither.
@@ -83,21 +84,21 @@ RegionDef define_construct(RegionKey key, const addresses::Place& symbol) {
                       ? named_at(RegionClass::kImplicitBarrier, place)
                       : def.name;
   const bool directive = def.name.starts_with("!$omp");
-  def.file = symbol.file.empty() || !directive ? "OMP" : symbol.file;
-  def.linkage_name = symbol.elf_symbol;
-  def.source_file = symbol.file;
-  def.line = symbol.line;
-  if (!symbol.function.empty()) def.description = "in " + symbol.function;
+  def.file = where.file.empty() || !directive ? "OMP" : where.file;
+  def.linkage_name = where.elf_symbol;
+  def.source_file = where.file;
+  def.line = where.line;
+  if (!where.function.empty()) def.description = "in " + where.function;
   return def;
 }
 
-RegionDef define_function(const addresses::Place& symbol, std::uint64_t address) {
+RegionDef define_function(const addresses::Place& function, std::uint64_t address) {
   RegionDef def;
   def.cls = RegionClass::kFunction;
-  def.name = function_name(symbol, address);
-  def.canonical = symbol.elf_symbol.empty() ? def.name : symbol.elf_symbol;
-  def.file = symbol.file;
-  def.line = symbol.line;
+  def.name = function_name(function, address);
+  def.canonical = function.elf_symbol.empty() ? def.name : function.elf_symbol;
+  def.file = function.file;
+  def.line = function.line;
   return def;
 }
 
@@ -124,21 +125,26 @@ std::vector<std::string> program_texts(const spool::Journal& journal) {
   return texts;
 }
 
-std::string place_of(const addresses::Place& symbol) {
-  if (!symbol.file.empty())
-    return addresses::base_name(symbol.file) + ":" + std::to_string(symbol.line);
-  return without_offset(symbol.function);
+std::string place_of(const addresses::Place& where) {
+  if (!where.file.empty())
+    return addresses::base_name(where.file) + ":" + std::to_string(where.line);
+  return without_offset(where.function);
 }
 
-std::string function_name(const addresses::Place& symbol, std::uint64_t address) {
-  if (std::string name = without_offset(symbol.function); !name.empty()) return name;
+std::string function_name(const addresses::Place& function, std::uint64_t address) {
+  if (std::string name = without_offset(function.function); !name.empty()) return name;
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
 }
 
+std::uint8_t role_of(const RegionDef& region) noexcept {
+  return region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
+                                         : role_of(region.cls);
+}
+
 std::string body_event_name(const spool::LoopBodyEvent& event,
-                            const spool::Journal& journal, addresses::Resolver& symbols) {
+                            const spool::Journal& journal, addresses::Resolver& resolver) {
   const RegionKey key = key_of(event);
   const char* name = class_name(key.cls);
   std::string text = name != nullptr ? name : "event";
@@ -151,9 +157,9 @@ std::string body_event_name(const spool::LoopBodyEvent& event,
            journal.user.region(number).text;
   }
   if (event.record_kind == spool::kFunctionEnter)
-    return define_function(symbols.at(event.address), event.address).name;
+    return define_function(resolver.at(event.address), event.address).name;
   if (event.record_kind == spool::kMpiEnter) text = procedure_name(journal, event.sub);
-  const std::string place = place_of(symbols.at_call(event.address));
+  const std::string place = place_of(resolver.at_call(event.address));
   return place.empty() ? text : text + " @" + place;
 }
 
@@ -194,9 +200,9 @@ std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcep
   return found == by_site_.end() ? kNoRegion : found->second;
 }
 
-std::uint32_t RegionTable::intern_place(const addresses::Place& symbol) {
-  if (symbol.file.empty()) return kNoRegion;
-  const SourcePlace place{symbol.file, symbol.line};
+std::uint32_t RegionTable::intern_place(const addresses::Place& where) {
+  if (where.file.empty()) return kNoRegion;
+  const SourcePlace place{where.file, where.line};
   const auto [at, is_new] =
       place_ids_.try_emplace(place.identity(), static_cast<std::uint32_t>(places_.size()));
   if (is_new) places_.push_back(place);
@@ -241,7 +247,7 @@ RegionNumbers RegionTable::adopt(std::vector<RegionDef> regions,
 ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
                                         const std::map<std::uint64_t, std::uint64_t>& inner,
                                         const spool::Journal& journal,
-                                        addresses::Resolver& symbols) {
+                                        addresses::Resolver& resolver) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   ProcessRegions out;
@@ -251,23 +257,23 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     if (key.cls == RegionClass::kMpi)
       out.by_key_[packed] = intern(define_procedure(procedure_name(journal, key.address)));
     if (key.cls == RegionClass::kCallSite)
-      out.by_site_[key.address] = intern_place(symbols.at_call(key.address));
+      out.by_site_[key.address] = intern_place(resolver.at_call(key.address));
     const auto number = static_cast<std::uint32_t>(key.address);
     if (key.cls == RegionClass::kUser)
       out.by_key_[packed] = intern(define_user(journal.user.region(number)));
     if (key.cls == RegionClass::kProgram) intern(define_program(journal));
     if (key.cls == RegionClass::kFunction)
-      out.by_key_[packed] = intern(define_function(symbols.at(key.address), key.address));
+      out.by_key_[packed] = intern(define_function(resolver.at(key.address), key.address));
     if (key.cls == RegionClass::kNumber || key.cls == RegionClass::kText)
       out.by_parameter_[packed] =
           intern_parameter({journal.user.parameter(number), key.cls == RegionClass::kText});
     if (class_name(key.cls) == nullptr) continue;
-    RegionDef def = define_construct(key, symbols.at_call(key.address));
+    RegionDef def = define_construct(key, resolver.at_call(key.address));
     const auto body = inner.find(key.address);
     if (key.cls == RegionClass::kParallel && body != inner.end()) {
-      const addresses::Place& outlined = symbols.at_call(body->second);
+      const addresses::Place& outlined = resolver.at_call(body->second);
       if (!outlined.elf_symbol.empty() &&
-          outlined.module == symbols.at_call(key.address).module)
+          outlined.module == resolver.at_call(key.address).module)
         def.description += ", outlined as " + outlined.elf_symbol;
     }
     out.by_key_[packed] = intern(std::move(def));

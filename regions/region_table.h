@@ -90,7 +90,7 @@ class RegionTable {
   // -> address of some construct inside it.
   ProcessRegions add_process(std::vector<std::uint64_t> keys,
                              const std::map<std::uint64_t, std::uint64_t>& inner,
-                             const spool::Journal& journal, addresses::Resolver& symbols);
+                             const spool::Journal& journal, addresses::Resolver& resolver);
 
   // The iterations of its loops, by their numbers in the journal.
   void add_loops(ProcessRegions& process, std::map<std::uint32_t, RegionDef> loops);
@@ -103,7 +103,7 @@ class RegionTable {
                       std::vector<ParameterDef> parameters);
 
  private:
-  std::uint32_t intern_place(const addresses::Place& symbol);
+  std::uint32_t intern_place(const addresses::Place& where);
   std::uint32_t intern(RegionDef def);
   std::uint32_t intern_parameter(ParameterDef def);
 
@@ -123,20 +123,22 @@ std::vector<std::string> program_texts(const spool::Journal& journal);
 inline constexpr const char* kMpiFile = "MPI";
 
 // A construct of OpenMP by the place that it is called from, and a function by its own address.
-RegionDef define_construct(RegionKey key, const addresses::Place& symbol);
-RegionDef define_function(const addresses::Place& symbol, std::uint64_t address);
+RegionDef define_construct(RegionKey key, const addresses::Place& where);
+RegionDef define_function(const addresses::Place& function, std::uint64_t address);
 
 // Whether the filter leaves the region out.
 bool is_left_out(const filters::RegionFilter& filter, const RegionDef& region);
 
-// Where a symbol is, as users write it: "cg.c:120", or "main+0x12".
-std::string place_of(const addresses::Place& symbol);
+// OTF2_RegionRole: of a call of MPI by its name, else that of its class. Cost: as base::role_of_mpi().
+std::uint8_t role_of(const RegionDef& region) noexcept;
+// Where something is, as users write it: "cg.c:120", or "main+0x12".
+std::string place_of(const addresses::Place& where);
 
 // A function by its own address.
-std::string function_name(const addresses::Place& symbol, std::uint64_t address);
+std::string function_name(const addresses::Place& function, std::uint64_t address);
 
 // The name of an event in a loop's body, as that of its region.
 std::string body_event_name(const spool::LoopBodyEvent& event,
-                            const spool::Journal& journal, addresses::Resolver& symbols);
+                            const spool::Journal& journal, addresses::Resolver& resolver);
 
 }  // namespace refrain::regions

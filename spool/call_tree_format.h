@@ -2,7 +2,7 @@
 // spool file (format.h), in memory of fixed size.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/call_tree.h) and 5 (read by
-// call_tree_reader.h, also after the process was killed).
+// summary_areas.h, also after the process was killed).
 //
 //     0                 kCallTreeHeaderBytes                              end of the area
 //     +-----------------+-----------------------+-------------------------+
@@ -55,25 +55,9 @@ struct CallKey {
   // Of an implicit task the payload is the address of its parallel region, which the record does
   // not have: with_payload() of this.
   static constexpr CallKey of(const RecordWords& begin) noexcept {
-    const std::uint8_t kind = begin.kind();
+    const RecordKind& row = kind_row(begin.kind());
     const auto sub = static_cast<std::uint8_t>(begin.meta >> RecordWords::kSubShift);
-    switch (kind) {
-      case kParallelBegin:
-      case kImplicitTaskBegin:
-        return make(kind, sub & kTeamLeague, begin.payload & kAddressMask);
-      case kTargetBegin:
-        return make(kind, sub & kTargetKinds, begin.payload & kAddressMask);
-      case kMpiEnter:
-      case kUserEnter:
-      case kFunctionEnter:
-        return make(kind, 0, begin.payload);
-      case kTaskSchedule:
-      case kTaskCreate:
-      case kCancel:
-        return make(kind, 0, begin.payload & kAddressMask);
-      default:
-        return make(kind, sub, begin.payload & kAddressMask);
-    }
+    return make(row.kind, sub & row.key_sub, begin.payload & row.key_payload);
   }
   constexpr CallKey with_payload(std::uint64_t other) const noexcept {
     return {what, other};

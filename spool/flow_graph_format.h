@@ -2,7 +2,7 @@
 // regions, written or not: the fourth area of its spool file (format.h), in memory of fixed size.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/thread_flow.h) and 5 (read by
-// flow_graph_reader.h, also after the process was killed).
+// summary_areas.h, also after the process was killed).
 // Source: Fürlinger/Skinner, section 3. A node is a signature, an edge the pair of one and the one
 // before it, with sums of all events that came that way.
 //

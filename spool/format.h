@@ -38,8 +38,8 @@
 // keeps the order of stores for a kill, too), so after SIGKILL at any instruction the
 // commit words are right. The oldest ring slot may be torn and is not counted.
 //
-// Byte order and word size are the machine's own; `byte_order` says which. BUMP
-// kVersion WHEN ANY STRUCTURE, RECORD KIND OR MEANING HERE CHANGES.
+// Byte order and word size are the machine's own; `byte_order` says which. The kinds of records
+// are in record_kinds.h. BUMP kVersion WHEN ANY STRUCTURE, RECORD KIND OR MEANING HERE OR THERE CHANGES.
 //
 // Units: `ticks` are of the clock named in the header; an *epoch* numbers the points
 // at which all threads of the outermost team stand together: it grows by one at every
@@ -52,6 +52,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "spool/record_kinds.h"
 
 namespace refrain::spool {
 
@@ -123,163 +125,6 @@ constexpr RecordWords record_words(std::uint8_t kind, std::uint64_t ticks,
           payload};
 }
 
-inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
-
-// A copy of the begin record of a region that is open at a Sync: kind | kSnapshot.
-inline constexpr std::uint8_t kSnapshot = 0x80;
-
-enum Kind : std::uint8_t {
-  kInvalid = 0,
-
-  // --- Structure of a location's log -------------------------------------------------
-  kSync = 1,  // a48: epoch; payload: open regions here, whose snapshots follow, outermost
-              // first. A cut at this epoch lies just before this record. Where no
-              // region is open and a team's begins, kTeamCut replaces the Sync.
-  kSuspend = 2,  // a48: gap; payload: epoch. The log has nothing from there on...
-  kResume = 3,   // a48: gap; payload: epoch from which on it is again; a cut follows.
-                 // Between the two are only the ends of regions open at the kSuspend.
-
-  // --- Events of OpenMP's target constructs, on the thread that encounters them --------
-  kTargetBegin = 10,  // sub: ompt_target_t, kTeamCut, then a48: epoch; payload: code
-                      // address | number of the device << 48
-  kTargetEnd = 11,    // sub: ompt_target_t; payload as its begin
-  // An operation on data (to_target_operation() of ompt_target_data_op_t), inside of a target
-  // construct or by a routine.
-  kTargetDataBegin = 12,  // sub: the operation; a48: the other side's number, as below;
-                          // payload: code address | number of the device << 48
-  kTargetDataEnd = 13,    // sub: the operation; a48: number of the device; payload: bytes
-  // A kernel is submitted: payload: as of the target construct around it
-  kTargetSubmitBegin = 14,
-  kTargetSubmitEnd = 15,  // a48: number of the device; payload: requested teams, 0: any
-
-  // --- Events of OpenMP threads (payload: code address, unless said otherwise) -------
-  kThreadBegin = 16,  // sub: ompt_thread_t; payload: kernel's thread id
-  kThreadEnd = 17,
-  kParallelBegin = 18,      // sub: kTeam* flags; a48: instance; payload: address |
-                            // requested team size << 48 (saturated)
-  kParallelEnd = 19,        // sub, a48 as its begin
-  kImplicitTaskBegin = 20,  // sub: kTeam* flags; a48: instance; payload: thread number |
-                            // team size << 32
-  kImplicitTaskEnd = 21,    // sub, a48, payload as its begin. Threads but the first of a
-                            // team learn late of the end of an outermost region (sub 0,
-                            // thread number not 0): its true time, and that of the
-                            // barrier before it, is that of the kParallelEnd
-  kWorkBegin = 22,          // sub: ompt_work_t; a48: iterations or sections (saturated)
-  kWorkEnd = 23,
-  kSyncRegionBegin = 24,  // sub: ompt_sync_region_t; aux16: kWaitToo
-  kSyncRegionEnd = 25,    // likewise
-  kWaitBegin = 26,        // sub: ompt_sync_region_t
-  kWaitEnd = 27,
-  kMaskedBegin = 28,
-  kMaskedEnd = 29,
-  kReductionBegin = 30,  // sub: ompt_sync_region_t
-  kReductionEnd = 31,
-  kTaskCreate = 32,     // a48: id of the new task, (creating location << 32 | number);
-                        // sub: low byte of ompt_task_flag_t
-  kTaskSchedule = 33,   // a48: id of the next task; sub: ompt_task_status_t of the prior;
-                        // payload: address where the next was created | kTask* flags << 48
-  kMutexAcquire = 34,   // sub: ompt_mutex_t; a48: wait id (low bits)
-  kMutexAcquired = 35,  // likewise
-  kMutexReleased = 36,  // likewise
-  kNestLock = 37,       // sub: ompt_scope_endpoint_t; a48: wait id
-  kFlush = 38,
-  kCancel = 39,  // a48: ompt_cancel_flag_t
-
-  // --- Events that the program reports itself (refrain.h) ----------------------------
-  kUserEnter = 40,  // sub: kTeamCut, then a48: epoch; payload: region | name << 32, numbers
-                    // of the journal's kTextUserRegion
-  kUserLeave = 41,  // payload as its begin. Ends come in the order of the stack: of user
-                    // regions inside one that ends, too
-  kFunctionEnter = 42,  // sub, a48: likewise; payload: address of the function
-  kFunctionLeave = 43,  // payload as its begin
-  kUserPhase = 44,  // never recorded: the begin of a phase as an event of a loop's body,
-                    // in kLoopBody; the address is the number of its region
-  kUserParameter = 45,  // sub: UserParameter; a48: number of the parameter (the journal's
-                        // kTextUserParameter); payload: the value, or number of the string
-  kMetric =
-      46,  // sub: which; payload: its value; ticks: of the event that follows the last of
-           // them. Values accumulate from the begin of the location on
-
-  // --- Events of MPI (spool/mpi_format.h has the values of `sub`) --------------
-  kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
-                   // procedure << 48 (its number in the table of wrappers, journal's
-                   // kTextProcedures; one that is none of MPI's is of several that poll)
-  kMpiLeave = 49,  // payload as its begin; a48: how many more unsuccessful polls in a row
-                   // the region includes
-  // What a call did is between its kMpiEnter and its kMpiLeave, most of it just
-  // before the latter. A message or collective is a pair of records, its second half is
-  // kMpiAmount. `comm` is the number of a communicator in this process (journal's kMpiComm).
-  kMpiSend = 50,    // sub: MpiMode; aux16: comm; aux32: rank of the destination in it;
-                    // payload: tag | request << 32 (0: blocking); then kMpiAmount
-  kMpiRecv = 51,    // likewise, of a message received: source and tag are those it came
-                    // with; a request: completed now, posted by kMpiPost
-  kMpiAmount = 52,  // a48: number of the message in its channel, from 0, see below;
-                    // payload: bytes. Of a collective: a48: bytes received (saturated),
-                    // payload: bytes sent
-  kMpiPost = 53,    // a receive is posted: payload: request. sub: what of it is any
-  // (MpiAny); aux16: comm; aux32: the source, payload: the tag << 32, where
-  // they are not (a matched message has its source and tag already: 0)
-  kMpiDone = 54,    // a send (sub 0) or a collective (sub 1) is complete: payload: request
-  kMpiTested = 55,  // a request was tested, unsuccessfully: payload: request
-  kMpiCancelled = 56,   // a request is cancelled: payload: request
-  kMpiCollective = 57,  // sub: MpiCollective; aux16: comm, or the window of a fence
-  // (kMpiBarrier) or of MPI_Win_free (kMpiDestroyHandle); aux32: root in it or kMpiNoRoot;
-  // payload: request << 32 (0: blocking) | number << 1 (31 bits) |
-  // kMpiWorldwide; then kMpiAmount. `number`: how many collectives
-  // this process had begun on the communicator before, counted also
-  // while skipped
-  kMpiRma = 58,  // sub: MpiRma; aux16: window; aux32: target (or kMpiNoRoot for all;
-                 // kMpiRmaGroupSync: number of the group); payload: bytes
-                 // (kMpiRmaGroupSync: MpiRmaSync; kMpiRmaRequestLock: 1 if exclusive)
-  kMpiIo = 59,   // payload: bytes moved
-  // 60..79 are left for MPI, 80..95 for user regions and metrics.
-
-  // --- The journal -------------------------------------------------------------------
-  kText = 96,  // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
-  kGapSuspend = 97,  // a48: gap; payload: epoch at which it begins; ticks: when that
-  // was; sub: GapReason. Recorded again if the gap begins earlier than was
-  // known; the later record counts
-  kGapResume = 98,  // a48: gap; payload: epoch from which on writing goes on (that of
-  // kGapSuspend: the gap is undone); ticks: when that was; sub: GapReason
-  kLoopFound = 99,   // aux32: loop; aux16: level; payload: visit << 32 | body's events;
-                     // ticks: when it was detected
-  kLoopBody = 100,   // aux32: loop; aux16: index in the body; sub: kind of the record that
-                     // gave the symbol; payload: address | work or sync kind << 48
-  kIteration = 101,  // an iteration begins: aux32: loop; aux16: level; payload: number;
-                     // it ends at the loop's next kIteration or kLoopLeft
-  kLoopMismatch = 102,  // aux32: loop; payload: number of the iteration that did not
-                        // match; ticks: of the event that was not expected
-  kLoopLeft = 103,      // aux32: loop; payload: complete iterations of this visit; ticks:
-                        // end of the last event that belongs to the loop
-  kClockPair = 104,     // ticks; payload: CLOCK_MONOTONIC_RAW at the same moment, ns
-  kSkippedSummary =
-      105,  // iterations that have no marks of their own, then its kSkippedValues:
-            // aux32: loop; aux16: low bits of the loop around it plus one,
-            // 0: none; payload: iterations
-  kSkippedValue = 106,   // sub: SkippedValue; payload: the value
-  kLimitReached = 107,   // sub: LossCause; payload: epoch
-  kMarksEnd = 108,       // marks=summary: as kLoopLeft, but the loop goes on without marks
-  kSlowIteration = 109,  // written because it left the band of its loop: ticks: its begin;
-                         // aux32: loop; aux16: level; payload: number; then three
-  kSlowValue = 110,      // sub: SlowValue; payload: ticks
-  kAnchor = 111,  // before a kIteration: payload: collectives over all processes that this
-                  // one had completed then (reported when it changed)
-  kMpiWorld = 112,  // aux32: rank of this process in MPI_COMM_WORLD; payload: its size
-  kMpiComm = 113,   // a communicator: aux16: its number; sub: MpiCommKind; aux32: own rank
-  // in it; payload: identity, the same in all its members; then kMpiMembers
-  kMpiMembers =
-      114,  // aux16: comm; aux32: size; payload: identity of its parent or 0; if own
-            // rank is 0 then a kText of kTextMembers follows
-  kIterationEnd =
-      116,  // as kIteration: an iteration of a phase has ended, and the next has
-            // not begun
-  kIterationMetric =
-      117,             // before kIteration, kIterationEnd and kLoopLeft: sub, payload as
-                       // kMetric, of the thread that feeds the agent
-  kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
-                       // of process 0 at the same moment, signed; a48: the error's bound
-};
-
 enum UserParameter : std::uint8_t { kParameterSigned = 0, kParameterText = 1 };
 
 enum SkippedValue : std::uint8_t {
@@ -292,28 +137,16 @@ enum SkippedValue : std::uint8_t {
 
 enum SlowValue : std::uint8_t { kSlowDuration = 0, kSlowMedian = 1, kSlowMad = 2 };
 
-// sub of the kinds that concern a team.
-inline constexpr std::uint8_t kTeamNested = 1;   // not an outermost region: a48 is an id,
-                                                 // not an epoch
-inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
-inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
-inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
-                                                 // than the one that feeds the agent
-inline constexpr std::uint8_t kTeamCut = 16;  // of a begin: a48 is a new epoch, a cut at it
-                                              // lies just before this record, no region
-                                              // is open there
-
-inline constexpr std::uint8_t kTargetKinds = 15;  // bits of sub of kTargetBegin
-inline constexpr unsigned kDeviceShift = 48;      // in payloads: the number of a device
+inline constexpr unsigned kDeviceShift = 48;  // in payloads: the number of a device
 inline constexpr std::uint16_t kNoDevice = 0xffff;
 
 // Whether a cut may lie just before this record, at the epoch a48(); and the number of
 // snapshots that follow.
 inline bool is_cut(const Record& record) noexcept {
-  const bool begins = record.kind == kParallelBegin || record.kind == kImplicitTaskBegin ||
-                      record.kind == kMpiEnter || record.kind == kUserEnter ||
-                      record.kind == kFunctionEnter || record.kind == kTargetBegin;
-  return record.kind == kSync || (begins && (record.sub & kTeamCut) != 0);
+  constexpr std::uint64_t kMayCut =
+      kinds_where([](const RecordKind& kind) { return kind.may_cut; });
+  return record.kind == kSync ||
+         (is_one_of(kMayCut, record.kind) && (record.sub & kTeamCut) != 0);
 }
 // How many records after this one are the bytes of a text, whatever kinds they look like.
 inline std::uint64_t text_records(const Record& record) noexcept {
@@ -322,9 +155,6 @@ inline std::uint64_t text_records(const Record& record) noexcept {
 inline std::uint64_t open_at_cut(const Record& record) noexcept {
   return record.kind == kSync ? record.payload : 0;
 }
-
-// Kinds below are of the log's structure.
-inline constexpr std::uint8_t kFirstEvent = kTargetBegin;
 
 // aux16 of sync regions: the wait begins (ends) with the region, in the same instant,
 // and has no record of its own.
@@ -364,7 +194,7 @@ enum TextKey : std::uint8_t {
            // hexadecimal; the calls up to then
   kTextNumbers =
       18,  // "s|r comm peer tag number to|-", decimal: what was sent to, received
-           // from peer with this tag: see message_numbers.h
+           // from peer with this tag: see mpi_journal.h
   kTextTaken =
       19,  // procedures of MPI that the program does not call by Refrain's wrappers,
            // with blanks between: messages and collectives are not all known

@@ -2,7 +2,7 @@
 // (format.h), in memory of fixed size.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/recorder/thread_rows.h) and 5 (read
-// by iteration_rows_reader.h, also after the process was killed).
+// by summary_areas.h, also after the process was killed).
 // Source: K. Furlinger and S. Moore, Detection and Analysis of Iterative Behavior in Parallel
 // Applications, section 3.
 //

@@ -18,9 +18,49 @@
 #include "spool/format.h"
 #include "spool/mpi_journal.h"
 #include "spool/record_sequence.h"
-#include "spool/user_journal.h"
 
 namespace refrain::spool {
+
+// --- The program's own regions, parameters and their values in the journal; part of
+// Journal.
+//
+// Errors: texts that cannot be parsed are skipped; what has no text here is known by its
+// number only (the process was killed before it was recorded).
+
+struct UserRegion {
+  std::uint32_t name = 0;  // number of the name, which regions of several places may share
+  std::string text;
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+// A function that is not recorded any more.
+struct FunctionOff {
+  std::uint64_t address = 0;
+  std::uint64_t calls = 0;  // until then
+  std::uint64_t ticks = 0;  // that they took
+};
+
+// A counter that threads read.
+struct Metric {
+  std::string unit;
+  std::string name;
+  bool operator==(const Metric&) const = default;
+};
+
+struct UserJournal {
+  std::map<std::uint32_t, UserRegion> regions;
+  std::map<std::uint32_t, std::string> parameters;
+  std::map<std::uint32_t, std::string> strings;
+  std::vector<FunctionOff> functions_off;
+  std::vector<Metric> metrics;  // by number
+
+  // A text of any key.
+  void take_text(std::uint8_t key, const std::string& text);
+  // With a name in any case.
+  UserRegion region(std::uint32_t number) const;
+  std::string parameter(std::uint32_t number) const;
+};
 
 // One event of a loop's body.
 struct LoopBodyEvent {
@@ -83,7 +123,7 @@ struct LoopVisit {
   std::uint64_t complete = 0;     // iterations with a lesser number were completed
   std::uint64_t left_ticks = 0;
   bool left = false;  // false: the process ended inside
-  // Found by visit_tree.h when all is known:
+  // Found by journal.h when all is known:
   std::uint32_t parent = kNoParent;   // the loop whose iterations this visit lies in
   std::uint64_t cut_ticks = kNotCut;  // another loop begins inside the last iteration
 
@@ -161,7 +201,7 @@ struct Journal {
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // greatest of all records
-  bool summary_only = false;     // no events and no marks: see loop_table_reader.h
+  bool summary_only = false;     // no events and no marks: see summary_areas.h
   bool marks_summary = false;    // skipped iterations have no marks of their own
 
   std::string text(TextKey key) const;
@@ -169,5 +209,18 @@ struct Journal {
 
 // `facts`: the log of the file beside it, if there is one.
 Journal parse_journal(const RecordSequence& log, const RecordSequence& facts = {});
+
+// --- Finds out which visits of loops lie in which.
+//
+// Place in the flow: inside journal.h, when all of the journal has been read. The nested
+// detector reports inner loops before the one around them is known, so the reported level
+// of a visit may be too low. Complete iterations nest as reported; but the last, broken
+// iteration of a loop may turn out to be the begin of another loop: it is cut there.
+//
+// Thread-safety: pure. Cost: a sort, then O(levels) a visit.
+
+// Sorts the visits by their begin, outer ones first, and sets level, parent and cut_ticks,
+// such that two visits either lie apart or one within the other.
+void nest_visits(std::vector<LoopVisit>& visits);
 
 }  // namespace refrain::spool

@@ -1,7 +1,7 @@
 // The table of a process' loops in its journal file (format.h): how many iterations each has had and how
 // long they took, and which loops are open. In memory of fixed size, kept while the program runs.
 //
-// Place in the flow: ARCHITECTURE.md, stage 4 (kept by tracer/runtime/loop_table.h); read by loop_table_reader.h, in the
+// Place in the flow: ARCHITECTURE.md, stage 4 (kept by tracer/runtime/loop_table.h); read by summary_areas.h, in the
 // same process at the end, in another one meanwhile (`refrain watch`) or after a kill.
 //
 //     0                 kLoopTableHeaderBytes                 kLoopTableBytes

@@ -1,4 +1,4 @@
-// Values in the spool's MPI records; see format.h, of which this is a part.
+// Values in the spool's MPI records; see record_kinds.h.
 //
 // *Channel*: source, destination, communicator and tag; what MPI promises to deliver in
 // order. Both ends number the messages of each channel from 0, also while writing is

@@ -101,25 +101,23 @@ class SampleParser {
 
 }  // namespace
 
-std::string read_samples(std::span<const std::byte> file, const std::string& name,
-                         SampleTree& tree) {
-  tree = {};
+base::Result<SampleTree> read_samples(std::span<const std::byte> file,
+                                      const std::string& name) {
+  SampleTree tree;
   const char* const problem = SampleParser(file, tree).read();
-  if (problem == nullptr) return {};
-  tree = {};
-  return name + " " + problem;
+  if (problem != nullptr) return base::Failure{name + " " + problem};
+  return tree;
 }
 
-std::string read_samples(const std::string& path, SampleTree& tree) {
-  tree = {};
+base::Result<SampleTree> read_samples(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return path + " cannot be read";
+  if (!in) return base::Failure{path + " cannot be read"};
   constexpr std::size_t kMostBytes = kSampleHeaderBytes + kSampleNodes * sizeof(SampleNode);
   std::vector<char> bytes(kMostBytes);
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (in.bad()) return path + " cannot be read";
+  if (in.bad()) return base::Failure{path + " cannot be read"};
   bytes.resize(static_cast<std::size_t>(in.gcount()));
-  return read_samples(std::as_bytes(std::span<const char>(bytes)), path, tree);
+  return read_samples(std::as_bytes(std::span<const char>(bytes)), path);
 }
 
 }  // namespace refrain::spool

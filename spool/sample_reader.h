@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5; for code_profile/samples. The process may still run, or have been killed.
 // Thread-safety: pure. Ownership: plain values.
-// Errors: one line. All of the file is checked: of what is returned, parents come before their children.
+// Errors: all of the file is checked: of what is returned, parents come before their children.
 // Throws only when memory runs out. Cost: linear in the file, which is at most 1.5 MiB.
 #pragma once
 
@@ -11,6 +11,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::spool {
 
@@ -29,10 +31,9 @@ struct SampleTree {
   std::vector<Node> nodes;  // 0: the root; no two with one parent and address
 };
 
-// What is wrong, or nothing.
-std::string read_samples(const std::string& path, SampleTree& tree);
+base::Result<SampleTree> read_samples(const std::string& path);
 // The same of a file in memory; `name` is for messages.
-std::string read_samples(std::span<const std::byte> file, const std::string& name,
-                         SampleTree& tree);
+base::Result<SampleTree> read_samples(std::span<const std::byte> file,
+                                      const std::string& name);
 
 }  // namespace refrain::spool

@@ -12,16 +12,11 @@
 namespace refrain::spool::sample_reader_test {
 namespace {
 
-std::string problem_of(const std::string& file, SampleTree& tree) {
-  return read_samples(std::as_bytes(std::span<const char>(file)), "file", tree);
+base::Result<SampleTree> read(const std::string& file) {
+  return read_samples(std::as_bytes(std::span<const char>(file)), "file");
 }
 
-std::string problem_of(const std::string& file) {
-  SampleTree tree;
-  const std::string problem = problem_of(file, tree);
-  CHECK(tree.nodes.empty() == !problem.empty());
-  return problem;
-}
+std::string problem_of(const std::string& file) { return read(file).error(); }
 
 template <typename T>
 std::string with(std::string file, std::size_t offset, T value) {
@@ -42,8 +37,7 @@ SampleBuilder tree_of_main() {
 }
 
 TEST_CASE("Sample reader: a file - threads, frames, samples") {
-  SampleTree tree;
-  REQUIRE(problem_of(tree_of_main().file(), tree).empty());
+  const SampleTree tree = *read(tree_of_main().file());
   CHECK(tree.period_ns == 10'000'000);
   CHECK(tree.taken == 9);
   CHECK(tree.threads == 1);
@@ -58,21 +52,17 @@ TEST_CASE("Sample reader: equal nodes - are one, with what is below both") {
   SampleBuilder builder = tree_of_main();
   const std::uint32_t twin = builder.node(0x401010, 1, 0);
   builder.node(0x402000 | kInnermost, twin, 5);
-  SampleTree tree;
-  REQUIRE(problem_of(builder.file(), tree).empty());
+  const SampleTree tree = *read(builder.file());
   REQUIRE(tree.nodes.size() == 5);
   CHECK(tree.nodes[3].samples == 12);
 }
 
 TEST_CASE("Sample reader: nodes that are not ready - do not count") {
   const std::string file = tree_of_main().file();
-  SampleTree tree;
   const std::size_t last = node_offset(4) + offsetof(SampleNode, ready);
-  REQUIRE(problem_of(with(file, last, 0U), tree).empty());
-  CHECK(tree.nodes.size() == 4);
+  CHECK(read(with(file, last, 0U))->nodes.size() == 4);
   // More numbers were given than there are nodes.
-  REQUIRE(problem_of(with(file, offsetof(SampleHeader, nodes), 0x7fffffffU), tree).empty());
-  CHECK(tree.nodes.size() == 5);
+  CHECK(read(with(file, offsetof(SampleHeader, nodes), 0x7fffffffU))->nodes.size() == 5);
 }
 
 TEST_CASE("Sample reader: what is no such file - is refused with one line") {
@@ -124,12 +114,10 @@ TEST_CASE(
 TEST_CASE("Sample reader: from disk - and what is not there") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "samples";
-  SampleTree tree;
-  CHECK_THAT(read_samples(path, tree), Catch::Contains("cannot be read"));
+  CHECK_THAT(read_samples(path).error(), Catch::Contains("cannot be read"));
   tree_of_main().write(path);
-  CHECK(read_samples(path, tree).empty());
-  CHECK(tree.nodes.size() == 5);
-  CHECK_FALSE(read_samples(folder.path().string(), tree).empty());
+  CHECK(read_samples(path)->nodes.size() == 5);
+  CHECK_FALSE(read_samples(folder.path().string()));
 }
 
 }  // namespace

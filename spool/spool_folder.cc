@@ -1,5 +1,8 @@
 #include "spool/spool_folder.h"
 
+#include <signal.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "base/folder.h"
+#include "spool/spool_place.h"
 
 namespace refrain::spool {
 namespace {
@@ -153,6 +157,176 @@ SpoolFolder open_spool_folder(const std::string& archive) {
   }
   if (error) out.complaints.push_back(spool_path(archive) + ": " + error.message());
   return out;
+}
+
+namespace fs = std::filesystem;
+
+// Process numbers are reused, so one counts only if it has one of the spool's files open.
+long recording_process(const std::string& archive) {
+  const SpoolFolder folder = open_spool_folder(archive);
+  for (const ProcessSpool& process : folder.processes) {
+    const auto pid = static_cast<long>(process.journal.facts().pid);
+    if (process.journal.facts().ended || pid <= 0 || kill(static_cast<pid_t>(pid), 0) != 0)
+      continue;
+    std::error_code error;
+    const fs::path spool = fs::canonical(process.folder, error);
+    if (error) continue;
+    const fs::path descriptors = "/proc/" + std::to_string(pid) + "/fd";
+    std::error_code ignored;
+    for (const std::string& name : base::names_in(descriptors.string(), error))
+      if (fs::read_symlink(descriptors / name, ignored)
+              .string()
+              .starts_with(spool.string() + "/"))
+        return pid;
+  }
+  return 0;
+}
+
+namespace {
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0;
+}
+
+void look_at(const std::string& archive, std::int64_t since, FoundArchives& found) {
+  struct stat info {};
+  if (stat(archive.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_mtime < since)
+    return;
+  if (!archive_of_place(archive).empty()) return;  // a part of one
+  const bool written = exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
+  const bool spool = exists(archive + "/spool");
+  found.any |= written || spool;
+  if (spool && !written && recording_process(archive) == 0) found.left.push_back(archive);
+}
+
+// `shown`: what comes before the names in the folder.
+void look_in(const std::string& folder, const std::string& shown, const std::string& prefix,
+             std::int64_t since, FoundArchives& found) {
+  std::error_code ignored;
+  std::size_t looks = 0;
+  for (const std::string& name : base::names_in(folder, ignored)) {
+    if (!name.starts_with(prefix) || ++looks > FoundArchives::kMostLooks) continue;
+    look_at(shown + name, since, found);
+  }
+}
+
+}  // namespace
+
+FoundArchives find_archives(const std::string& archive, const std::string& folder,
+                            std::int64_t since) {
+  FoundArchives found;
+  if (archive.empty()) {
+    look_in(folder, folder + '/', "refrain-", since, found);
+    look_in(folder, folder + '/', kProvisionalPrefix, since, found);
+    return found;
+  }
+  look_at(archive, since, found);
+  const std::size_t name = archive.find_last_of('/') + 1;  // 0: there is none
+  const std::string before = archive.substr(0, name),
+                    beside = before.empty() ? "." : before;
+  look_in(beside, before, archive.substr(name) + '.', since, found);
+  look_in(beside, before, kProvisionalPrefix, since, found);
+  return found;
+}
+
+std::string line_about_left(const std::vector<std::string>& left) {
+  // ARCHIVE.2 is before ARCHIVE.10.
+  const auto earlier = [](const std::string& a, const std::string& b) {
+    return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);
+  };
+  const std::string& first = *std::ranges::min_element(left, earlier);
+  const std::string way =
+      "without exit(): 'refrain recover " + first + "' makes the archive";
+  if (left.size() == 1)
+    return "the recording in '" + first +
+           "' has no archive because its processes were killed or ended " + way;
+  return std::to_string(left.size()) + " recordings, the first in '" + first +
+         "', have no archive because their processes were killed or ended " + way;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_journal(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "journal.spool", ignored);
+}
+
+// Complete under its name, or not there.
+base::Result<> copy_spool(const std::string& from, const std::string& archive,
+                          std::uint32_t process) {
+  const fs::path to =
+      fs::path(spool_path(archive)) / ("process-" + std::to_string(process));
+  const fs::path aside = to.string() + ".new";
+  std::error_code error;
+  base::remove_tree(aside.string());
+  fs::copy(from, aside, fs::copy_options::recursive, error);
+  if (!error) fs::rename(aside, to, error);
+  if (!error) return {};
+  base::remove_tree(aside.string());
+  return base::Failure{"cannot copy '" + from + "' to '" + to.string() +
+                       "': " + error.message()};
+}
+
+}  // namespace
+
+std::vector<DistantSpool> distant_spools(const std::string& archive) {
+  std::vector<DistantSpool> distant;
+  std::error_code ignored;
+  for (const std::uint32_t process : process_numbers(archive, ignored))
+    if (const auto place = distant_place(archive, process))
+      distant.push_back({process, *place});
+  return distant;
+}
+
+std::string places_text(const std::vector<DistantSpool>& distant) {
+  if (distant.empty()) return {};
+  constexpr std::size_t kMostHosts = 8;
+  std::vector<std::string> hosts;
+  hosts.reserve(distant.size());
+  for (const DistantSpool& spool : distant) hosts.push_back(spool.place.host);
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  std::string names;
+  for (std::size_t i = 0; i < hosts.size() && i < kMostHosts; ++i)
+    names += (i == 0 ? "" : ", ") + hosts[i];
+  if (hosts.size() > kMostHosts)
+    names += " and " + std::to_string(hosts.size() - kMostHosts) + " more hosts";
+  const bool one = distant.size() == 1;
+  return std::to_string(distant.size()) + (one ? " process is on " : " processes are on ") +
+         names + " (process " + std::to_string(distant.front().process) + ": " +
+         distant.front().place.folder + ")";
+}
+
+std::size_t find_moved_spools(const std::string& archive, const std::string& folder) {
+  std::size_t found = 0;
+  std::error_code error;
+  const fs::path in = fs::absolute(folder, error).lexically_normal();
+  for (const std::uint32_t process : process_numbers(archive, error)) {
+    const std::optional<SpoolPlace> place = read_place(archive, process);
+    if (!place || has_journal(process_path(archive, process))) continue;
+    const std::string moved =
+        in / fs::path(place_root(place->folder)).filename() / "spool" / "process-0";
+    if (has_journal(moved) && write_place(archive, process, {own_host(), moved})) ++found;
+  }
+  return found;
+}
+
+base::Result<std::size_t> collect_spools(const std::string& archive) {
+  std::size_t spools = 0;
+  std::error_code ignored;
+  for (const std::uint32_t process : process_numbers(archive, ignored)) {
+    const std::optional<SpoolPlace> place = read_place(archive, process);
+    if (!place || !has_journal(place->folder)) continue;
+    if (auto copied = copy_spool(place->folder, archive, process); !copied)
+      return copied.failure();
+    remove_place(archive, process);
+    remove_placed(*place);
+    ++spools;
+  }
+  return spools;
 }
 
 }  // namespace refrain::spool

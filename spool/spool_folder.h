@@ -7,6 +7,7 @@
 // name every file of which only a part could be read. What lies on another host is listed apart.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@
 
 namespace refrain::spool {
 
-// What the processes of a job agree on; see writer/agree/job_world.h.
+// What the processes of a job agree on; see writer/agree/job_spools.h.
 struct WorldPlace {
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
@@ -65,5 +66,53 @@ std::optional<SpoolPlace> distant_place(const std::string& archive, std::uint32_
 void remove_spool_of(const std::string& archive, std::uint32_t process) noexcept;
 // Removes the spool of an archive, but for what is on other hosts.
 void remove_spools(const std::string& archive, std::error_code& error) noexcept;
+
+// --- Whether an archive's spool is being written.
+//
+// Thread-safety: none needed. Errors: what cannot be read counts as not being written.
+// Cost: the spool's files are mapped, their headers read, and /proc of their processes.
+
+// The number of a process of this machine that writes to the spool of `archive`, or 0.
+long recording_process(const std::string& archive);
+
+// --- Finds archives that a run has made, and recordings without archive because the run was killed.
+//
+// Place in the flow: ARCHITECTURE.md, stage 1 and the end: for `refrain run` before a program and for
+// the library after one. Thread-safety: none needed. Errors: what cannot be read counts as absent.
+// Cost: one look at each folder with an archive's prefix; at most kMostLooks.
+
+struct FoundArchives {
+  static constexpr std::size_t kMostLooks = 1000;
+  bool any = false;               // archives, or unfinished ones
+  std::vector<std::string> left;  // paths of recordings that no process writes to
+};
+
+// In the folder `archive` and in those that further processes take beside it (ARCHIVE.2, ...), if it is not empty; else in
+// those of `folder` with the default name of archives; and the recordings there of processes that did not come to the end of
+// MPI_Init. Only what changed at `since` or later, in seconds of the epoch.
+FoundArchives find_archives(const std::string& archive, const std::string& folder,
+                            std::int64_t since);
+
+// A line about recordings without archive, of which there is one at least.
+std::string line_about_left(const std::vector<std::string>& left);
+
+// --- Brings the spools of a job that was killed together: from the nodes into the archive's folder.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, before `refrain recover`, where the setting spool_dir has put the spools
+// elsewhere (spool_place.h). Thread-safety: none needed; one process a node.
+// Errors: what was copied is complete; a spool is removed from the node after that.
+
+// Those that are on other hosts, by number.
+std::vector<DistantSpool> distant_spools(const std::string& archive);
+
+// "3 processes are on node17, node18 (process 4: /tmp/refrain-spool-app-node17-4711/spool/process-0)"
+std::string places_text(const std::vector<DistantSpool>& distant);
+
+// Looks in `folder` for spools that are not where their notes say, by the names of their folders, and changes the
+// notes. The number that were found.
+std::size_t find_moved_spools(const std::string& archive, const std::string& folder);
+
+// Moves all spools that can be seen from here into the archive's folder: how many these were.
+base::Result<std::size_t> collect_spools(const std::string& archive);
 
 }  // namespace refrain::spool

@@ -63,8 +63,8 @@ std::string own_host() {
   return host;
 }
 
-std::string write_place(const std::string& archive, std::uint32_t process,
-                        const SpoolPlace& place) {
+base::Result<> write_place(const std::string& archive, std::uint32_t process,
+                           const SpoolPlace& place) {
   return base::write_new_file(note_of(archive, process).string(),
                               "host " + place.host + "\nspool " + place.folder + "\n",
                               base::Existing::kReplace, base::file_mode());
@@ -97,10 +97,11 @@ std::string archive_of_place(const std::string& root) {
 
 void name_archive(const std::string& root, const std::string& archive) noexcept {
   try {
-    base::write_new_file((fs::path(root) / "archive").string(), "archive " + archive + "\n",
-                         base::Existing::kReplace, base::file_mode());
-  } catch (const std::exception&) {
+    (void)base::write_new_file((fs::path(root) / "archive").string(),
+                               "archive " + archive + "\n", base::Existing::kReplace,
+                               base::file_mode());
     // It is for `refrain watch` and for people who find the folder.
+  } catch (const std::exception&) {
   }
 }
 

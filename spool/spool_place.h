@@ -7,12 +7,14 @@
 //   <spool_dir>/refrain-spool-<program>-<host>-<pid>/archive            path of the archive
 //   <archive>/spool/process-<P>.place                                   host and path of the spool
 //
-// Thread-safety: none needed. Errors: as texts, empty for success; a note that makes no sense counts as absent.
+// Thread-safety: none needed. Errors: a note that makes no sense counts as absent.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "base/result.h"
 
 namespace refrain::spool {
 
@@ -29,8 +31,8 @@ inline constexpr const char* kPlaceSuffix = ".place";
 std::string own_host();
 
 // The note is complete or absent, whenever this process is killed.
-std::string write_place(const std::string& archive, std::uint32_t process,
-                        const SpoolPlace& place);
+base::Result<> write_place(const std::string& archive, std::uint32_t process,
+                           const SpoolPlace& place);
 std::optional<SpoolPlace> read_place(const std::string& archive, std::uint32_t process);
 void remove_place(const std::string& archive, std::uint32_t process) noexcept;
 

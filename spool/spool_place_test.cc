@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "spool/collected_spools.h"
-#include "spool/left_spools.h"
 #include "spool/spool_folder.h"
 #include "test/support/files.h"
 #include "writer/testing/spool_builder.h"
@@ -32,8 +30,8 @@ struct Job {
 
   Job() {
     fs::create_directories(fs::path(archive) / "spool");
-    REQUIRE(write_place(archive, 0, {own_host(), near}) == "");
-    REQUIRE(write_place(archive, 1, {"there", unseen}) == "");
+    REQUIRE(write_place(archive, 0, {own_host(), near}));
+    REQUIRE(write_place(archive, 1, {"there", unseen}));
   }
 };
 
@@ -71,7 +69,7 @@ TEST_CASE("SpoolPlace: spools - read where they are, listed where they cannot be
   CHECK(places_text(found.distant) ==
         "1 process is on there (process 1: " + job.unseen + ")");
   // On this host it would be there: it is gone.
-  REQUIRE(write_place(job.archive, 1, {own_host(), job.unseen}) == "");
+  REQUIRE(write_place(job.archive, 1, {own_host(), job.unseen}));
   const SpoolFolder gone = open_spool_folder(job.archive);
   CHECK(gone.distant.empty());
   REQUIRE(gone.complaints.size() == 1);
@@ -89,16 +87,14 @@ TEST_CASE("SpoolPlace: a folder that was moved - found by its name") {
 
 TEST_CASE("SpoolPlace: collected - in the archive's folder, and gone from the node") {
   const Job job;
-  const Collected collected = collect_spools(job.archive);
-  CHECK(collected.error == "");
-  CHECK(collected.spools == 1);
+  CHECK(*collect_spools(job.archive) == 1);
   CHECK_FALSE(fs::exists(place_root(job.near)));
   CHECK_FALSE(read_place(job.archive, 0));
   CHECK(process_path(job.archive, 0) ==
         (fs::path(job.archive) / "spool/process-0").string());
   CHECK(open_spool_folder(job.archive).processes.size() == 1);
   CHECK(distant_spools(job.archive).size() == 1);
-  CHECK(collect_spools(job.archive).spools == 0);
+  CHECK(*collect_spools(job.archive) == 0);
 }
 
 TEST_CASE("SpoolPlace: removed - with the node's folder, and nothing else") {

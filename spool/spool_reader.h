@@ -18,11 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "spool/call_tree_reader.h"
-#include "spool/flow_graph_reader.h"
 #include "spool/format.h"
-#include "spool/iteration_rows_reader.h"
 #include "spool/record_sequence.h"
+#include "spool/summary_areas.h"
 
 namespace refrain::spool {
 
@@ -79,7 +77,7 @@ class SpoolFile {
   // There is room for one, which may be empty: there was no memory for its index.
   bool wants_call_tree() const noexcept { return !tree_.empty(); }
   FlowGraph flow_graph() const { return read_flow_graph(flow_); }
-  // Of the journal: the area of its table of loops (loop_table_reader.h). Empty if there is none.
+  // Of the journal: the area of its table of loops (summary_areas.h). Empty if there is none.
   std::span<const std::byte> loop_table() const noexcept {
     return facts_.file_kind == kJournalFile ? tree_ : std::span<const std::byte>{};
   }

@@ -1,6 +1,6 @@
-#include "spool/visit_tree.h"
-
 #include <catch2/catch.hpp>
+
+#include "spool/journal.h"
 
 namespace refrain::spool::visit_tree_test {
 namespace {

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+#include "exchange/bytes.h"
 #include "summary/flow_graph.h"
 #include "summary/rank_set.h"
 
@@ -65,15 +67,26 @@ std::string label(const FlowLink& link);
 
 // As the file has it.
 std::string to_text(const MergedFlow& flow);
-// Throws std::runtime_error: what is wrong with the text, in one line.
-MergedFlow merged_flow_from_text(const std::string& text);
+base::Result<MergedFlow> merged_flow_from_text(const std::string& text);
 
 // Where it lies in an archive's folder.
 std::string merged_flow_path(const std::string& archive);
-// Makes the file; what went wrong, or nothing.
-std::string write_merged_flow(const std::string& archive, const MergedFlow& flow);
-// None if there is no such file. Throws std::runtime_error with the file's name if it cannot be
-// read.
-std::optional<MergedFlow> read_merged_flow(const std::string& archive);
+// Makes the file.
+base::Result<> write_merged_flow(const std::string& archive, const MergedFlow& flow);
+// None if there is no such file.
+base::Result<std::optional<MergedFlow>> read_merged_flow(const std::string& archive);
+
+// --- The event flow graph of a job as bytes, for the tree of processes: its merge() is that of
+// summary/merged_flow.h.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, last; part of JobFacts (process_facts.h).
+// Thread-safety: pure. Errors: as exchange/tree.h has them. Cost: bytes grow with nodes and with
+// the number of different graphs, not of ranks; figures are in docs/summary.md.
+
+void put(exchange::ByteWriter& out, const MergedFlow& flow);
+void take(exchange::ByteReader& in, MergedFlow& flow);
+// Of a set that is not empty.
+void put(exchange::ByteWriter& out, const RankSet& ranks);
+void take(exchange::ByteReader& in, RankSet& ranks);
 
 }  // namespace refrain::summary

@@ -9,9 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "base/file_text.h"
 #include "base/folder.h"
-#include "summary/flow_json.h"
 #include "summary/summary_json.h"
 
 namespace refrain::summary {
@@ -194,7 +192,9 @@ std::string to_text(const RunSummary& summary) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-RunSummary summary_from_text(const std::string& text_of_file, Iterations iterations) {
+namespace {
+
+RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   // "iterations" comes in a location, which lies in a list of the whole.
   const auto leave = [](int depth, json::parse_event_t event, json& parsed) {
     return depth != 3 || event != json::parse_event_t::key || parsed != "iterations";
@@ -241,22 +241,31 @@ RunSummary summary_from_text(const std::string& text_of_file, Iterations iterati
   return summary;
 }
 
+}  // namespace
+
+base::Result<RunSummary> summary_from_text(const std::string& text_of_file,
+                                           Iterations iterations) {
+  return result_of([&] { return parsed(text_of_file, iterations); });
+}
+
 std::string summary_path(const std::string& archive, std::uint32_t process) {
   return archive + "/summary/" + kPrefix + std::to_string(process) + kSuffix;
 }
 
-std::string write_summary(const std::string& archive, const RunSummary& summary) {
+base::Result<> write_summary(const std::string& archive, const RunSummary& summary) {
   const std::string path = summary_path(archive, summary.process);
   std::error_code error;
   std::filesystem::create_directories(archive + "/summary", error);
-  if (error) return archive + "/summary: " + error.message();
+  if (error) return base::Failure{archive + "/summary: " + error.message()};
   std::ofstream file(path, std::ios::binary);
   file << to_text(summary);
   file.close();
-  return file ? std::string() : path + " cannot be written";
+  if (!file) return base::Failure{path + " cannot be written"};
+  return {};
 }
 
-std::vector<RunSummary> read_summaries(const std::string& archive, Iterations iterations) {
+base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
+                                                     Iterations iterations) {
   std::vector<RunSummary> summaries;
   std::error_code error;
   const std::string folder = archive + "/summary";
@@ -264,11 +273,11 @@ std::vector<RunSummary> read_summaries(const std::string& archive, Iterations it
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
     std::string path = folder;
     path.append("/").append(name);
-    try {
-      summaries.push_back(summary_from_text(base::file_text(path), iterations));
-    } catch (const std::exception& problem) {
-      fail(path + " " + problem.what());
-    }
+    const auto text_of_file = base::file_text(path);
+    if (!text_of_file) return base::Failure{path + " " + text_of_file.error()};
+    auto summary = summary_from_text(*text_of_file, iterations);
+    if (!summary) return base::Failure{path + " " + summary.error()};
+    summaries.push_back(*std::move(summary));
   }
   std::sort(summaries.begin(), summaries.end(),
             [](const RunSummary& a, const RunSummary& b) { return a.process < b.process; });

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "summary/flow_graph.h"
 #include "summary/iteration_rows.h"
 
@@ -104,17 +105,15 @@ struct RunSummary {
 std::string to_text(const RunSummary& summary);
 // Whether rows of iterations are wanted, which may be most of a summary.
 enum class Iterations : bool { kLeave, kRead };
-// Throws std::runtime_error: what is wrong with the text, in one line.
-RunSummary summary_from_text(const std::string& text,
-                             Iterations iterations = Iterations::kRead);
+base::Result<RunSummary> summary_from_text(const std::string& text,
+                                           Iterations iterations = Iterations::kRead);
 
 // Where the summary of a process lies in an archive's folder.
 std::string summary_path(const std::string& archive, std::uint32_t process);
-// Makes the file; what went wrong, or nothing.
-std::string write_summary(const std::string& archive, const RunSummary& summary);
-// Of all processes, in their order; none if there are none. Throws std::runtime_error with the
-// file's name for one that cannot be read.
-std::vector<RunSummary> read_summaries(const std::string& archive,
-                                       Iterations iterations = Iterations::kLeave);
+// Makes the file.
+base::Result<> write_summary(const std::string& archive, const RunSummary& summary);
+// Of all processes, in their order; none if there are none.
+base::Result<std::vector<RunSummary>> read_summaries(
+    const std::string& archive, Iterations iterations = Iterations::kLeave);
 
 }  // namespace refrain::summary

@@ -58,15 +58,15 @@ std::vector<double> management_of(const RunSummary& summary, const RunSummary::L
 std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& whole) {
   const PathFinder finder(written);
   std::vector<AllCalls> out;
-  std::vector<std::uint32_t> same = {0};
-  for (std::uint32_t i = 1; i < whole.paths.size(); ++i) {
+  std::vector<PathId> same(1);
+  for (PathId i{1}; i < whole.paths.size(); ++i) {
     const WaitAnalysis::Path& path = whole.paths[i];
     const WaitAnalysis::Region& region = whole.regions[path.region];
-    const std::uint32_t parent = same[path.parent];
+    const PathId parent = same[path.parent];
     same.push_back(
-        parent == kNone ? kNone : finder.find(parent, PathFinder::key(region), path.site));
+        parent == kNone ? parent : finder.find(parent, PathFinder::key(region), path.site));
     const WaitAnalysis::Row management = whole.inclusive(kOmpManagement, i);
-    for (std::uint32_t location = 0; location < whole.locations.size(); ++location) {
+    for (LocationId location{}; location < whole.locations.size(); ++location) {
       const WaitAnalysis::Calls& calls = whole.calls[i][location];
       if (calls.visits == 0) continue;
       const Ticks of = management.empty() ? 0 : management[location];
@@ -101,7 +101,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written,
         paths.push_back(kNone);
       else
         paths.push_back(finder.find(
-            parent, PathFinder::key(summary.regions[node.region]),
+            PathId(parent), PathFinder::key(summary.regions[node.region]),
             node.site == RunSummary::kNone ? std::string() : summary.sites[node.site]));
     }
     // A hostile summary may say anything.
@@ -124,16 +124,16 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written,
         const RunSummary::Node& node = summary.nodes[i];
         if (at.sums[i].visits == 0 || node.kind == RunSummary::Kind::kFork) continue;
         AllCalls& calls = out.emplace_back();
-        calls.path = paths[i];
+        calls.path = PathId(paths[i]);
         calls.metric = kExecution;
-        calls.location = static_cast<std::uint32_t>(location - written.locations.begin());
+        calls.location = LocationId(location - written.locations.begin());
         calls.visits = static_cast<double>(at.sums[i].visits);
         calls.own = std::max(0.0, own[i]) * scale;
         calls.management = management[i] * scale;
         if (node.region == RunSummary::kNone) continue;
         const auto found = regions.find(PathFinder::key(summary.regions[node.region]));
         if (found == regions.end()) continue;
-        calls.region = found->second;
+        calls.region = RegionId(found->second);
         calls.metric = written.regions[found->second].metric;
       }
     }

@@ -35,8 +35,8 @@ bool is_of(const std::string& metric, WaitKind kind) {
 }  // namespace
 
 std::vector<Causer> causers_of(const WaitAnalysis& analysis, std::uint32_t metric,
-                               std::uint32_t path) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> sums;
+                               PathId path) {
+  std::map<std::pair<ProcessId, PathId>, double> sums;
   for (const WaitAnalysis::Cause& cause : analysis.causes) {
     if (cause.path != path) continue;
     bool matches = false;

@@ -13,15 +13,15 @@
 namespace refrain::waits {
 
 struct Causer {
-  std::uint32_t process = 0;
-  std::uint32_t path = 0;  // on which it was longer than those that waited
+  ProcessId process{};
+  PathId path{};  // on which it was longer than those that waited
   double seconds = 0;
 };
 
 // Of waits that this metric, or the one that it is a special case of, has at the call path: most time first. What the late
 // ones had waited themselves is not among them.
 std::vector<Causer> causers_of(const WaitAnalysis& analysis, std::uint32_t metric,
-                               std::uint32_t path);
+                               PathId path);
 
 // "rank 3 in main > work, work.c:42"
 std::string causer_text(const WaitAnalysis& analysis, const Causer& causer);

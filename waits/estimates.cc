@@ -86,7 +86,7 @@ class Estimator {
   }
 
  private:
-  double seen(std::uint32_t metric, std::uint32_t path, std::uint32_t location) const {
+  double seen(std::uint32_t metric, PathId path, LocationId location) const {
     const auto& row = inclusive_[metric][path];
     return row.empty() ? 0 : static_cast<double>(row[location]);
   }
@@ -102,7 +102,7 @@ class Estimator {
     return false;
   }
 
-  Known known(std::uint32_t path, std::uint32_t location) const {
+  Known known(PathId path, LocationId location) const {
     const WaitAnalysis::Calls& calls = from_.calls[path][location];
     return {static_cast<double>(calls.visits - calls.without_message),
             static_cast<double>(calls.own - calls.own_without_message)};
@@ -118,7 +118,7 @@ class Estimator {
       fits_[metric].resize(from_.paths.size());
       of_region_[metric].resize(from_.regions.size());
       out_[metric].paths.resize(from_.paths.size());
-      for (std::uint32_t path = 0; path < from_.paths.size(); ++path) {
+      for (PathId path{}; path < from_.paths.size(); ++path) {
         inclusive_[metric][path] = from_.inclusive(metric, path);
         for (const Ticks each : inclusive_[metric][path])
           out_[metric].paths[path] += static_cast<double>(each);
@@ -129,13 +129,13 @@ class Estimator {
     }
   }
 
-  void fit(std::uint32_t metric, std::uint32_t path) {
+  void fit(std::uint32_t metric, PathId path) {
     const WaitAnalysis::Row& products = from_.products[metric][path];
     const WaitAnalysis::Row& squares = from_.squares[metric][path];
     const double square = from_.unit * from_.unit;
     Fit& fit = fits_[metric][path];
-    const std::uint32_t region = from_.paths[path].region;
-    for (std::uint32_t location = 0; location < from_.locations.size(); ++location) {
+    const RegionId region = from_.paths[path].region;
+    for (LocationId location{}; location < from_.locations.size(); ++location) {
       const Known calls = known(path, location);
       if (calls.calls == 0) continue;
       const double waited = seen(metric, path, location);
@@ -233,7 +233,7 @@ class Estimator {
 
   // Thread management, if it is not known, by the visits of a parallel region; idle threads by the primary thread's time where it is.
   void add_threads(const AllCalls& calls) {
-    if (calls.path == kNone) return raise(kOmpManagement, kNone, calls.management);
+    if (calls.path == kNone) return raise(kOmpManagement, PathId{kNone}, calls.management);
     const WaitAnalysis::Calls& written = from_.calls[calls.path][calls.location];
     if (calls.management >= 0) {
       raise(kOmpManagement, calls.path,
@@ -243,16 +243,17 @@ class Estimator {
       raise(kOmpManagement, calls.path,
             more * seen(kOmpManagement, calls.path, calls.location));
     }
-    const std::uint32_t process = from_.locations[calls.location].process;
+    const ProcessId process = from_.locations[calls.location].process;
     const bool primary =
         calls.location == 0 || from_.locations[calls.location - 1].process != process;
     if (!primary || written.own == 0) return;
     const double more = calls.own / static_cast<double>(written.own) - 1;
     for (std::uint32_t i = calls.location;
          i < from_.locations.size() && from_.locations[i].process == process; ++i)
-      raise(kOmpIdleThreads, calls.path, more * seen(kOmpIdleThreads, calls.path, i));
+      raise(kOmpIdleThreads, calls.path,
+            more * seen(kOmpIdleThreads, calls.path, LocationId(i)));
   }
-  void raise(std::uint32_t metric, std::uint32_t path, double ticks) {
+  void raise(std::uint32_t metric, PathId path, double ticks) {
     if (ticks <= 0) return;
     for (; metric != kTime; metric = from_.tree.parents[metric]) {
       out_[metric].whole += ticks;

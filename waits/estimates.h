@@ -24,10 +24,10 @@ namespace refrain::waits {
 
 // All calls of a path on a location, written or not.
 struct AllCalls {
-  std::uint32_t path = kNone;    // of the analysis; kNone: none of them was written
+  PathId path{kNone};            // of the analysis; kNone: none of them was written
   std::uint32_t metric = kTime;  // of their own time
-  std::uint32_t region = kNone;  // of the analysis, if it has it
-  std::uint32_t location = 0;
+  RegionId region{kNone};        // of the analysis, if it has it
+  LocationId location{};
   double visits = 0;
   double own = 0;  // ticks
   // Ticks of thread management, which is not part of `own`: of parallel regions. Negative: not known.

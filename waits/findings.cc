@@ -20,12 +20,12 @@ bool split_site(const std::string& site, std::string& file, std::uint32_t& line)
   return true;
 }
 
-Finding make(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t path,
+Finding make(const WaitAnalysis& analysis, std::uint32_t metric, PathId path,
              const WaitAnalysis::Row& row, double all) {
   Finding finding;
   finding.metric = metric;
   finding.path = path;
-  std::map<std::uint32_t, Ticks> by_process;
+  std::map<ProcessId, Ticks> by_process;
   Ticks sum = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (row[i] != 0) by_process[analysis.locations[i].process] += row[i];
@@ -43,7 +43,7 @@ Finding make(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t p
 }
 
 // Of the whole run where that is estimated, in ticks.
-double whole_of(const WaitAnalysis& analysis, std::uint32_t metric, std::uint32_t path,
+double whole_of(const WaitAnalysis& analysis, std::uint32_t metric, PathId path,
                 Ticks seen) {
   if (!of_whole_run(analysis) || metric >= analysis.estimates.size() ||
       path >= analysis.estimates[metric].paths.size())
@@ -63,8 +63,8 @@ bool of_idle_threads(const WaitAnalysis& analysis, std::uint32_t metric) {
   return false;
 }
 
-bool starts_or_ends_mpi(const WaitAnalysis& analysis, std::uint32_t path) {
-  const std::uint32_t region = analysis.paths[path].region;
+bool starts_or_ends_mpi(const WaitAnalysis& analysis, PathId path) {
+  const RegionId region = analysis.paths[path].region;
   if (region >= analysis.regions.size()) return false;
   const std::string& name = analysis.regions[region].name;
   return name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize";
@@ -96,7 +96,7 @@ std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
 
 }  // namespace
 
-Place place_of(const WaitAnalysis& analysis, std::uint32_t path) {
+Place place_of(const WaitAnalysis& analysis, PathId path) {
   Place place;
   for (; path != kNone && path != 0; path = analysis.paths[path].parent) {
     const WaitAnalysis::Path& at = analysis.paths[path];
@@ -116,7 +116,7 @@ std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_shar
   std::vector<Finding> found;
   const double all = analysis.total(kTime);
   const auto metrics = static_cast<std::uint32_t>(analysis.tree.metrics.size());
-  for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
+  for (PathId path{}; path < analysis.paths.size(); ++path) {
     std::vector<WaitAnalysis::Row> rows(metrics);
     std::vector<double> sums(metrics);  // of the whole run
     for (std::uint32_t metric = 0; metric < metrics; ++metric) {
@@ -151,7 +151,7 @@ std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_shar
   return found;
 }
 
-std::string path_text(const WaitAnalysis& analysis, std::uint32_t path) {
+std::string path_text(const WaitAnalysis& analysis, PathId path) {
   std::vector<std::uint32_t> steps;
   for (; path != kNone && path != 0; path = analysis.paths[path].parent)
     steps.push_back(path);
@@ -169,7 +169,7 @@ std::string path_text(const WaitAnalysis& analysis, std::uint32_t path) {
   return text;
 }
 
-std::string place_text(const WaitAnalysis& analysis, std::uint32_t path) {
+std::string place_text(const WaitAnalysis& analysis, PathId path) {
   const std::string text = path_text(analysis, path);
   const Place place = place_of(analysis, path);
   // "!$omp barrier @work.c:12" and "MPI_Recv (dir/work.c:12)" say it.

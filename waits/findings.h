@@ -17,7 +17,7 @@ namespace refrain::waits {
 
 struct Finding {
   std::uint32_t metric = 0;
-  std::uint32_t path = 0;
+  PathId path{};
   double seconds = 0;  // of all locations, in what is written
   double share = 0;    // of the time of all locations
   // The same of the whole run: estimates (estimates.h) where not all is written and there are some; else as above.
@@ -29,7 +29,7 @@ struct Finding {
   std::string file;  // empty: not known
   std::uint32_t line = 0;
   struct Rank {
-    std::uint32_t process = 0;
+    ProcessId process{};
     double seconds = 0;
   };
   std::vector<Rank> ranks;  // that waited, most time first
@@ -46,12 +46,12 @@ struct Place {
   std::string file;  // empty: not known
   std::uint32_t line = 0;
 };
-Place place_of(const WaitAnalysis& analysis, std::uint32_t path);
+Place place_of(const WaitAnalysis& analysis, PathId path);
 
 // "main > solve > MPI_Recv (solve.c:12)"
-std::string path_text(const WaitAnalysis& analysis, std::uint32_t path);
+std::string path_text(const WaitAnalysis& analysis, PathId path);
 // The same, then ", file:line", if it does not say that.
-std::string place_text(const WaitAnalysis& analysis, std::uint32_t path);
+std::string place_text(const WaitAnalysis& analysis, PathId path);
 // "rank 1", "ranks 0-3,5", "process 2"
 std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding);
 

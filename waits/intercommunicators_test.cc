@@ -13,8 +13,8 @@ class Trace : public MadeUpTrace {
     comm.of_processes = true;
     comm.group = static_cast<std::uint32_t>(d.groups.size());
     comm.remote = comm.group + 1;
-    d.groups.push_back({0, 1});
-    d.groups.push_back({2, 3});
+    d.groups.push_back({ProcessId{0}, ProcessId{1}});
+    d.groups.push_back({ProcessId{2}, ProcessId{3}});
     comm_ = static_cast<std::uint32_t>(d.comms.size());
     d.comms.push_back(comm);
   }

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "waits/metrics/pattern.h"
 #include "waits/parallel/made_up_shares.h"
 #include "waits/replay/replay.h"
@@ -73,18 +74,18 @@ class MadeUpTrace {
     region("omp_set_lock", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_OPENMP);
     region("!$omp task", OTF2_REGION_ROLE_TASK, OTF2_PARADIGM_OPENMP);
     region("undefined", OTF2_REGION_ROLE_UNKNOWN, OTF2_PARADIGM_UNKNOWN);
-    std::vector<std::uint32_t> world;
+    std::vector<ProcessId> world;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       reader::ProcessInfo& process = d.processes.emplace_back();
       process.rank = rank;
       process.name = "rank " + std::to_string(rank);
       for (std::uint32_t thread = 0; thread < threads; ++thread) {
-        process.locations.push_back(static_cast<std::uint32_t>(d.locations.size()));
+        process.locations.emplace_back(d.locations.size());
         reader::LocationInfo& location = d.locations.emplace_back();
-        location.process = rank;
+        location.process = ProcessId(rank);
         location.thread = thread;
       }
-      world.push_back(rank);
+      world.emplace_back(rank);
     }
     d.nodes.push_back("host");
     d.groups.push_back(world);
@@ -105,7 +106,7 @@ class MadeUpTrace {
   };
   reader::TraceEvent& add(At at, std::uint64_t time, reader::EventKind kind) {
     reader::TraceEvent& event = events_.emplace_back();
-    event.location = at.rank * threads_ + at.thread;
+    event.location = LocationId(at.rank * threads_ + at.thread);
     event.ticks = time;
     event.kind = kind;
     return event;
@@ -161,21 +162,21 @@ class MadeUpTrace {
   }
 
   // In the order of their times and locations; each location's events in the order of their making. Also by two readers,
-  // with the same result. With more patterns by one alone; `error` of the result is that of the patterns.
-  WaitAnalysis analyze(std::vector<std::unique_ptr<Pattern>> more = {}) {
+  // with the same result. With more patterns by one alone, which may fail.
+  WaitAnalysis analyze() { return *analyze({}); }
+  base::Result<WaitAnalysis> analyze(std::vector<std::unique_ptr<Pattern>> more) {
     std::ranges::stable_sort(events_, [](const auto& a, const auto& b) {
       return std::tie(a.ticks, a.location) < std::tie(b.ticks, b.location);
     });
     const bool shared = more.empty();
     PatternSet patterns(with_more(all_patterns(), std::move(more)));
     Replay replay(patterns);
-    replay.begin(d);
+    if (const auto done = replay.begin(d); !done) return done.failure();
     for (const reader::TraceEvent& event : events_) replay.event(event);
-    replay.finish(0);
+    if (const auto done = replay.finish(0); !done) return done.failure();
     WaitAnalysis alone = analysis_of(replay, patterns.tree());
-    alone.error = patterns.error();
     if (!shared) return alone;
-    const std::string differs = difference(alone, analyze_shared(d, events_, {}));
+    const std::string differs = difference(alone, *analyze_shared(d, events_, {}));
     if (!differs.empty()) throw std::logic_error("two readers differ: " + differs);
     return alone;
   }
@@ -204,7 +205,7 @@ inline double total(const WaitAnalysis& analysis, const std::string& metric) {
 inline Ticks of_location(const WaitAnalysis& analysis, const std::string& metric,
                          std::size_t location) {
   Ticks sum = 0;
-  for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
+  for (PathId path; path < analysis.paths.size(); ++path) {
     const auto row = analysis.inclusive(analysis.tree.of(metric), path);
     if (!row.empty()) sum += row[location];
   }

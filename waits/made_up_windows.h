@@ -15,11 +15,12 @@ class MadeUpWindows : public MadeUpTrace {
   explicit MadeUpWindows(std::uint32_t ranks) : MadeUpTrace(ranks) {
     d.windows.push_back({"window 0", 0, 0});
     first_group_ = static_cast<std::uint32_t>(d.groups.size());
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) d.groups.push_back({rank});
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      d.groups.push_back({ProcessId{rank}});
   }
   // Of these ranks, for start() and post().
   std::uint32_t group(const std::vector<std::uint32_t>& ranks) {
-    d.groups.push_back(ranks);
+    d.groups.emplace_back(ranks.begin(), ranks.end());
     return static_cast<std::uint32_t>(d.groups.size() - 1);
   }
   std::uint32_t only(std::uint32_t rank) const { return first_group_ + rank; }

@@ -15,17 +15,16 @@ namespace refrain::waits {
 class PathFinder {
  public:
   explicit PathFinder(const WaitAnalysis& written) {
-    for (std::uint32_t i = 1; i < written.paths.size(); ++i) {
+    for (PathId i{1}; i < written.paths.size(); ++i) {
       const WaitAnalysis::Path& path = written.paths[i];
       if (path.region < written.regions.size())
         known_.try_emplace({path.parent, key(written.regions[path.region]), path.site}, i);
     }
   }
   // kNone: there is none.
-  std::uint32_t find(std::uint32_t parent, const std::string& region,
-                     const std::string& site) const {
+  PathId find(PathId parent, const std::string& region, const std::string& site) const {
     const auto found = known_.find({parent, region, site});
-    return found == known_.end() ? kNone : found->second;
+    return found == known_.end() ? PathId{kNone} : found->second;
   }
   template <typename Region>
   static std::string key(const Region& region) {
@@ -33,7 +32,7 @@ class PathFinder {
   }
 
  private:
-  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> known_;
+  std::map<std::tuple<PathId, std::string, std::string>, PathId> known_;
 };
 
 }  // namespace refrain::waits

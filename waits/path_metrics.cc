@@ -5,11 +5,87 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "waits/delay_metrics.h"
+#include "waits/metrics/metric.h"
+#include "waits/paths/records.h"
 
 namespace refrain::waits {
 namespace {
+
+// The metrics of delay costs, and what of paths/delay_costs.h each of them shows.
+//
+// Thread-safety: pure.
+// Source: names and tree of Scalasca 2.6.
+
+struct DelayMetric {
+  MetricInfo info;
+  enum { kSum, kShortTerm, kLongTerm } part;  // kSum: of its children
+  paths::WaitKind kind;
+};
+
+// A parent before its children.
+std::vector<DelayMetric> delay_metrics();
+
+struct Group {
+  const char* name;
+  const char* parent;
+  const char* title;
+};
+
+// Of which the kinds are parts.
+constexpr Group kGroups[] = {
+    {"delay", "", "Delay costs"},
+    {"delay_mpi", "delay", "MPI delay costs"},
+    {"delay_p2p", "delay_mpi", "MPI point-to-point delay costs"},
+    {"delay_collective", "delay_mpi", "MPI collective delay costs"},
+    {"delay_omp", "delay", "OpenMP delay costs"},
+};
+
+// In the order of WaitKind.
+constexpr Group kKinds[paths::kDelayKinds] = {
+    {"delay_latesender", "delay_p2p", "late-sender delay costs"},
+    {"delay_latereceiver", "delay_p2p", "late-receiver delay costs"},
+    {"delay_barrier", "delay_collective", "barrier delay costs"},
+    {"delay_n2n", "delay_collective", "N x N delay costs"},
+    {"delay_12n", "delay_collective", "1 x N delay costs"},
+    {"delay_n21", "delay_collective", "N x 1 delay costs"},
+    {"delay_ompbarrier", "delay_omp", "OpenMP barrier delay costs"},
+    {"delay_ompidle", "delay_omp", "OpenMP idleness delay costs"},
+};
+
+std::vector<DelayMetric> delay_metrics() {
+  std::vector<DelayMetric> out;
+  for (const Group& group : kGroups)
+    out.push_back({{group.name, group.parent, group.title,
+                    "Waiting time of others, charged to what made them wait", ""},
+                   DelayMetric::kSum,
+                   {}});
+  for (std::size_t kind = 0; kind < paths::kDelayKinds; ++kind) {
+    const Group& group = kKinds[kind];
+    const std::string aggregate = std::string(group.name) + "_aggregate";
+    const auto wait = static_cast<paths::WaitKind>(kind);
+    out.push_back({{aggregate, group.parent, std::string("All ") + group.title,
+                    "Waiting time of others, charged to what made them wait", ""},
+                   DelayMetric::kSum,
+                   wait});
+    out.push_back(
+        {{group.name, aggregate, std::string("Short-term ") + group.title,
+          "Waiting time, charged to call paths on which the one that came late had been longer than the one "
+          "that waited, since both were synchronised last",
+          ""},
+         DelayMetric::kShortTerm,
+         wait});
+    out.push_back(
+        {{std::string(group.name) + "_longterm", aggregate,
+          std::string("Long-term ") + group.title,
+          "Waiting time for one that came late because it had waited itself, charged to what had caused that",
+          ""},
+         DelayMetric::kLongTerm,
+         wait});
+  }
+  return out;
+}
 
 constexpr double kMost = 9e18;  // of an archive that defines nonsense
 
@@ -100,15 +176,15 @@ class Adder {
   }
 
   void add(const std::vector<paths::Cause>& causes) {
-    std::vector<std::uint32_t> shown(
-        numbers_.locations.empty() ? 0 : 1 + std::ranges::max(numbers_.locations), kNone);
-    for (std::uint32_t i = 0; i < numbers_.locations.size(); ++i)
-      shown[numbers_.locations[i]] = i;
-    const auto path_of = [&](std::uint32_t location, std::uint32_t path) {
+    std::vector<LocationId> shown(
+        numbers_.locations.empty() ? 0 : 1 + std::ranges::max(numbers_.locations),
+        LocationId{kNone});
+    for (LocationId i; i < numbers_.locations.size(); ++i) shown[numbers_.locations[i]] = i;
+    const auto path_of = [&](LocationId location, PathId path) {
       return numbers_.paths[out_.locations[location].process][path];
     };
     for (const paths::Cause& cause : causes) {
-      const std::uint32_t waiter = shown[cause.location], causer = shown[cause.causer];
+      const LocationId waiter = shown[cause.location], causer = shown[cause.causer];
       out_.causes.push_back({cause.kind, path_of(waiter, cause.path), causer,
                              path_of(causer, cause.causer_path), cause.ticks});
     }
@@ -204,7 +280,7 @@ std::vector<double> impact(const std::vector<double>& whole, const Table& active
 
 void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
                       const PathNumbers& numbers) {
-  if (!found.error.empty() || analysis.locations.empty()) return;
+  if (analysis.locations.empty()) return;
   Adder out(analysis, numbers);
   const std::size_t paths = analysis.paths.size();
   const Table critical = out.table_of(found.critical);

@@ -16,11 +16,11 @@ namespace refrain::waits {
 
 // Which of the analysis' paths and locations are those of the replay.
 struct PathNumbers {
-  const std::vector<std::vector<std::uint32_t>>& paths;  // by process
-  const std::vector<std::uint32_t>& locations;           // by location of the analysis
+  const std::vector<std::vector<PathId>>& paths;  // by process
+  const std::vector<LocationId>& locations;       // by location of the analysis
 };
 
-// After all values of `time` are there. Adds nothing if `found` has an error.
+// After all values of `time` are there.
 void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
                       const PathNumbers& numbers);
 

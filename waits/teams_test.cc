@@ -94,7 +94,7 @@ TEST_CASE(
   CHECK(total(result, "omp_limited_parallelism") == 0);
   const std::uint32_t metric = result.tree.of("omp_idle_threads");
   REQUIRE(result.paths.size() > 1);
-  CHECK(result.inclusive(metric, 1).at(1) == 150);  // main
+  CHECK(result.inclusive(metric, PathId{1}).at(1) == 150);  // main
 }
 
 TEST_CASE("Waits: limited parallelism - a thread that takes no part in a region") {

@@ -49,17 +49,17 @@ class AnalysisBuilder {
 
  private:
   void add_paths_through_time() {
-    std::uint32_t last = kNone;  // location of the process that ends last
+    LocationId last{kNone};  // of the process that ends last
     for (const ProcessState& process : state_.processes)
       if (process.primary != kNone &&
           (last == kNone ||
            process.end > state_.processes[state_.locations[last].process].end))
         last = process.primary;
     if (last == kNone) return;
-    const paths::PathResult found =
+    const auto found =
         paths::sweep(file_, state_.locations.size(), last, state_.locations[last].last);
-    out_.paths_error = found.error;
-    add_path_metrics(out_, found, {paths_, shown_});
+    out_.paths_error = found.error();
+    if (found) add_path_metrics(out_, *found, {paths_, shown_});
   }
 
   void add_process(std::uint32_t number) {
@@ -71,17 +71,17 @@ class AnalysisBuilder {
     const ProcessState& state = state_.processes[number];
     process.begin = std::min(state.begin, state.end);
     process.end = state.end;
-    std::vector<std::uint32_t>& of_process = paths_.emplace_back();
+    std::vector<PathId>& of_process = paths_.emplace_back();
     for (const CallPaths::Path& path : state.paths.paths()) {
       if (path.parent == kNone) {
-        of_process.push_back(0);
+        of_process.emplace_back();
         continue;
       }
-      const std::uint32_t parent = of_process[path.parent];
+      const PathId parent = of_process[path.parent];
       std::string site;
       const auto place = definitions_.places.find(path.site);
       if (path.site != kNone && place != definitions_.places.end()) site = place->second;
-      const auto next = static_cast<std::uint32_t>(out_.paths.size());
+      const PathId next(out_.paths.size());
       const auto [at, is_new] = known_.try_emplace({parent, path.region, site}, next);
       if (is_new) out_.paths.push_back({parent, path.region, site});
       of_process.push_back(at->second);
@@ -90,11 +90,11 @@ class AnalysisBuilder {
 
   void add_locations() {
     for (std::uint32_t i = 0; i < definitions_.processes.size(); ++i)
-      for (const std::uint32_t at : definitions_.processes[i].locations) {
+      for (const LocationId at : definitions_.processes[i].locations) {
         if (at >= state_.locations.size() || !state_.locations[at].counts) continue;
         shown_.push_back(at);
         out_.locations.push_back({.name = definitions_.locations[at].name,
-                                  .process = i,
+                                  .process = ProcessId(i),
                                   .number = definitions_.locations[at].thread,
                                   .helper = definitions_.locations[at].helper});
       }
@@ -114,7 +114,7 @@ class AnalysisBuilder {
   }
 
   void add(std::vector<std::vector<WaitAnalysis::Row>>& table, std::uint32_t metric,
-           std::uint32_t path, std::size_t location, Ticks ticks) {
+           PathId path, std::size_t location, Ticks ticks) {
     if (ticks == 0) return;
     WaitAnalysis::Row& row = table[metric][path];
     if (row.empty()) row.resize(out_.locations.size());
@@ -124,7 +124,7 @@ class AnalysisBuilder {
   void add_values(std::size_t location) {
     const LocationState& at = state_.locations[shown_[location]];
     const ProcessState& process = state_.processes[at.process];
-    const std::vector<std::uint32_t>& global = paths_[at.process];
+    const std::vector<PathId>& global = paths_[at.process];
     const auto& paths = process.paths.paths();
     const auto found = [&](std::uint32_t metric, std::size_t path) {
       const auto& row = state_.severities->of(shown_[location], metric);
@@ -132,11 +132,11 @@ class AnalysisBuilder {
     };
     const auto metrics = static_cast<std::uint32_t>(out_.tree.metrics.size());
     std::vector<Ticks> exclusive(metrics);
-    for (std::size_t path = 0; path < paths.size(); ++path) {
+    for (PathId path; path < paths.size(); ++path) {
       for (std::uint32_t metric = 0; metric < metrics; ++metric)
         exclusive[metric] = found(metric, path);
       const Ticks own = path < at.own.size() ? at.own[path] : 0;
-      const std::uint32_t region = paths[path].region;
+      const RegionId region = paths[path].region;
       exclusive[region == kNone ? kExecution : state_.kinds[region].metric] += own;
       if (path < at.skipped.size()) exclusive[kSkipped] += at.skipped[path];
       // Patterns charge to what contains them: from parents to children, so that what is cut off is so below, too.
@@ -168,30 +168,31 @@ class AnalysisBuilder {
       }
     }
     const bool primary = shown_[location] == process.primary;
-    add(out_.values, primary ? kExecution : kTime, 0, location, at.outside);
+    add(out_.values, primary ? kExecution : kTime, PathId{}, location, at.outside);
   }
 
   ReplayState& state_;
   paths::RecordFile& file_;
   const reader::TraceDefinitions& definitions_;
   WaitAnalysis out_;
-  std::vector<std::vector<std::uint32_t>> paths_;  // by process: of its paths
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, std::uint32_t> known_;
-  std::vector<std::uint32_t> shown_;  // locations of the archive
+  std::vector<std::vector<PathId>> paths_;  // by process: of its paths
+  std::map<std::tuple<PathId, RegionId, std::string>, PathId> known_;
+  std::vector<LocationId> shown_;  // locations of the archive
 };
 
 // Patterns of others may have the name of a metric that is made at the end.
-void check_names(WaitAnalysis& analysis) {
+base::Result<> check_names(const WaitAnalysis& analysis) {
   std::set<std::string> names;
   for (const MetricInfo& metric : analysis.tree.metrics)
     if (!names.insert(metric.name).second)
-      analysis.error = "the pattern of the metric '" + metric.name +
-                       "' cannot be used: there is such a metric already";
+      return base::Failure{"the pattern of the metric '" + metric.name +
+                           "' cannot be used: there is such a metric already"};
+  return {};
 }
 
 }  // namespace
 
-WaitAnalysis::Row WaitAnalysis::inclusive(std::uint32_t metric, std::uint32_t path) const {
+WaitAnalysis::Row WaitAnalysis::inclusive(std::uint32_t metric, PathId path) const {
   Row sum = values[metric][path];
   for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child) {
     if (tree.parents[child] != metric) continue;
@@ -221,12 +222,12 @@ WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
   return AnalysisBuilder(state, file, tree).take();
 }
 
-std::string no_events(const std::string& archive,
-                      const reader::TraceDefinitions& definitions) {
+base::Result<> has_events(const std::string& archive,
+                          const reader::TraceDefinitions& definitions) {
   if (!definitions.summary_only()) return {};
-  return "'" + archive +
-         "' was recorded with --summary-only: there are no events to analyse "
-         "('refrain profile' says where the time went)";
+  return base::Failure{"'" + archive +
+                       "' was recorded with --summary-only: there are no events to analyse "
+                       "('refrain profile' says where the time went)"};
 }
 
 std::string folder_of(const std::string& archive) {
@@ -235,32 +236,32 @@ std::string folder_of(const std::string& archive) {
   return std::filesystem::is_directory(path, none) ? path : path.parent_path();
 }
 
-WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress) {
+base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
+                                           const reader::Progress& progress) {
   return analyze_archive(archive, progress, {});
 }
 
-WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between, const MorePatterns& more,
-                             WaitObserver* observer) {
-  WaitAnalysis failed;
+base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
+                                           const reader::Progress& progress,
+                                           const Between& between, const MorePatterns& more,
+                                           WaitObserver* observer) {
   reader::ArchiveStream stream;
-  failed.error = stream.open(archive);
-  if (!failed.error.empty()) return failed;
-  failed.error = no_events(archive, stream.definitions());
-  if (!failed.error.empty()) return failed;
+  if (const auto done = stream.open(archive); !done) return done.failure();
+  if (const auto done = has_events(archive, stream.definitions()); !done)
+    return done.failure();
   PatternSet patterns(more ? with_more(all_patterns(), more()) : all_patterns());
-  failed.error = patterns.error();
-  if (!failed.error.empty()) return failed;
+  if (!patterns.error().empty()) return base::Failure{patterns.error()};
   patterns.inform(observer);
   Replay replay(patterns, folder_of(archive));
   const std::unique_ptr<reader::TraceSink> first = between ? between(replay) : nullptr;
-  failed.error =
+  const auto done =
       stream.run(first ? *first : static_cast<reader::TraceSink&>(replay), progress);
-  if (!failed.error.empty()) return failed;
+  if (!done) return done.failure();
   WaitAnalysis result = analysis_of(replay, patterns.tree());
   result.events = stream.events();
-  if (result.locations.empty()) result.error = "'" + archive + "' has no threads";
-  if (more) check_names(result);
+  if (result.locations.empty()) return base::Failure{"'" + archive + "' has no threads"};
+  if (more)
+    if (const auto unique = check_names(result); !unique) return unique.failure();
   return result;
 }
 

@@ -4,7 +4,7 @@
 // `refrain analyze`. Thread-safety: plain values; analyze_archive() once a process at a time (libotf2's error callback).
 // Shapes: call paths of all processes in one tree, in the order of processes and of their first appearance; path 0 is
 // the program. A value is exclusive in the tree of metrics and in the call tree: their sum is the time of all locations.
-// Units: ticks of the archive's clock. Errors: one line.
+// Units: ticks of the archive's clock.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/archive_stream.h"
 #include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
@@ -32,9 +33,9 @@ struct WaitAnalysis {
     std::uint32_t metric = kExecution;  // of its time
   };
   struct Path {
-    std::uint32_t parent = kNone;
-    std::uint32_t region = kNone;  // kNone: the program
-    std::string site;              // "file:line", where it is known
+    PathId parent{kNone};
+    RegionId region{kNone};  // kNone: the program
+    std::string site;        // "file:line", where it is known
   };
   struct Process {
     std::string name;
@@ -44,16 +45,16 @@ struct WaitAnalysis {
   };
   struct Location {
     std::string name;
-    std::uint32_t process = 0;
+    ProcessId process{};
     std::uint32_t number = 0;  // in its process
     bool helper = false;       // one of the OpenMP runtime's own
   };
   // Waits of a kind at a path, and the location whose time on another path caused them directly.
   struct Cause {
     paths::WaitKind kind{};
-    std::uint32_t path = 0;
-    std::uint32_t causer = 0;  // location
-    std::uint32_t causer_path = 0;
+    PathId path{};
+    LocationId causer{};  // location
+    PathId causer_path{};
     double ticks = 0;
   };
   // A Cartesian communicator.
@@ -61,7 +62,7 @@ struct WaitAnalysis {
     std::string name;
     std::vector<std::uint32_t> sizes;
     std::vector<bool> periodic;
-    std::vector<std::uint32_t> processes;  // row by row: the last dimension is the fastest
+    std::vector<ProcessId> processes;  // row by row: the last dimension is the fastest
   };
   using Row = std::vector<Ticks>;  // by location; empty: nothing
   // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`. Of those
@@ -86,7 +87,6 @@ struct WaitAnalysis {
     std::vector<double> paths;
   };
 
-  std::string error;
   std::string program;
   std::string creator;
   bool of_refrain = false;
@@ -114,23 +114,25 @@ struct WaitAnalysis {
 
   double seconds(double ticks) const { return ticks / ticks_per_second; }
   // Of a metric with its children: at a call path, and over all of them.
-  Row inclusive(std::uint32_t metric, std::uint32_t path) const;
+  Row inclusive(std::uint32_t metric, PathId path) const;
   double total(std::uint32_t metric) const;  // ticks
 };
 
-WaitAnalysis analyze_archive(const std::string& archive,
-                             const reader::Progress& progress = {});
+base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
+                                           const reader::Progress& progress = {});
 // The same as if what the sink between them leaves out had not been written.
 using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
 // Makes patterns besides all_patterns().
 using MorePatterns = std::function<std::vector<std::unique_ptr<Pattern>>()>;
 // `observer`: of waits, may be nullptr.
-WaitAnalysis analyze_archive(const std::string& archive, const reader::Progress& progress,
-                             const Between& between, const MorePatterns& more = {},
-                             WaitObserver* observer = nullptr);
-// Why there is nothing to analyse in it; empty: there is.
-std::string no_events(const std::string& archive,
-                      const reader::TraceDefinitions& definitions);
+base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
+                                           const reader::Progress& progress,
+                                           const Between& between,
+                                           const MorePatterns& more = {},
+                                           WaitObserver* observer = nullptr);
+// Fails where there is nothing to analyse in it.
+base::Result<> has_events(const std::string& archive,
+                          const reader::TraceDefinitions& definitions);
 // The archive's folder, for temporary files.
 std::string folder_of(const std::string& archive);
 // The same of a replay that has finished.

@@ -45,7 +45,7 @@ class ExperimentBuilder {
     add_system();
     add_visits();
     for (std::uint32_t metric = 0; metric < from_.tree.metrics.size(); ++metric)
-      for (std::uint32_t path = 0; path < from_.paths.size(); ++path) {
+      for (PathId path{}; path < from_.paths.size(); ++path) {
         const WaitAnalysis::Row row = from_.inclusive(metric, path);
         for (std::uint32_t i = 0; i < row.size(); ++i)
           if (row[i] != 0)
@@ -100,7 +100,7 @@ class ExperimentBuilder {
     const RunSummary::Region& region = summary.regions[node.region];
     const std::string site =
         node.site < summary.sites.size() ? summary.sites[node.site] : std::string();
-    const std::uint32_t known = finder_.find(parent, PathFinder::key(region), site);
+    const std::uint32_t known = finder_.find(PathId(parent), PathFinder::key(region), site);
     if (known != kNone) return known;
     return added(parent, at_site({.name = region.name,
                                   .canonical = region.name,
@@ -143,7 +143,7 @@ class ExperimentBuilder {
       // The program is visited by the first thread of a process.
       if (location.number == 0 && !from_.paths.empty())
         out_.add(visits_, 0, i, std::uint64_t{1});
-      for (std::uint32_t path = 1; path < from_.calls.size(); ++path)
+      for (PathId path{1}; path < from_.calls.size(); ++path)
         if (i < from_.calls[path].size() && from_.calls[path][i].visits != 0)
           out_.add(visits_, path, i, from_.calls[path][i].visits);
     }

@@ -1,31 +1,208 @@
 #include "watch/live_run.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "addresses/resolver.h"
 #include "analysis/profile/run_profile.h"
 #include "base/folder.h"
 #include "base/processor.h"
-#include "spool/recording_process.h"
+#include "regions/call_keys.h"
+#include "regions/region_table.h"
+#include "spool/journal.h"
 #include "spool/spool_folder.h"
-#include "watch/live_summary.h"
+#include "spool/spool_reader.h"
+#include "summary/run_summary.h"
 #include "watch/running_jobs.h"
 #include "writer/loops/loop_numbers.h"
-#include "writer/loops/loop_tree.h"
 
 namespace refrain::watch {
 namespace {
 
+using regions::RegionClass;
+using regions::RegionKey;
+using spool::CallTree;
+using summary::RunSummary;
 namespace fs = std::filesystem;
 using analysis::ClassTimes;
+
+// The summary of a process while it runs: the call trees of its locations with the kinds of their regions, but
+// without names of the source, which would take long to look up.
+//
+// Place in the flow: ARCHITECTURE.md, stage 6; writer/archive_summaries.h is the one at the end.
+// Thread-safety: the files may be written meanwhile: sums are at most one event apart.
+// Cost: linear in the nodes of all locations. Units: ticks.
+
+// `now`: what is open lasts until then.
+summary::RunSummary live_summary(std::uint32_t process, const spool::Journal& journal,
+                                 const spool::SpoolFacts& facts, double ticks_per_second,
+                                 const std::vector<spool::SpoolFile>& locations,
+                                 std::uint64_t now);
+
+// When the team that a location is in, or was in last, has ended at the latest: workers learn of the end when the
+// next one begins. `primary` opens the teams.
+std::uint64_t team_end(const CallTree& primary, std::uint64_t now) {
+  std::uint64_t latest = 0;
+  for (const CallTree::Node& node : primary.nodes) {
+    if (node.key.kind() != spool::kParallelBegin) continue;
+    if (node.open) return now;
+    latest = std::max(latest, node.enter_ticks);
+  }
+  return latest == 0 ? now : latest;
+}
+
+class Summarizer {
+ public:
+  explicit Summarizer(const spool::Journal& journal) : journal_(journal) {}
+
+  void add(const CallTree& tree, const spool::SpoolFacts& facts) {
+    RunSummary::Location location;
+    location.reference = facts.location;
+    location.number = facts.location;
+    location.primary = facts.role == spool::kRolePrimary;
+    location.helper = facts.role == spool::kRoleHelper;
+    location.outside.time_elsewhere = tree.nodes[0].time_elsewhere;
+    location.outside.regions_elsewhere = tree.nodes[0].regions_elsewhere;
+    std::vector<Place> places(tree.nodes.size());
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
+    for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+      places[i] = place(tree.nodes[i], places[tree.nodes[i].parent].below());
+      if (places[i].none) continue;
+      location.sums.resize(result_.nodes.size());
+      regions::add_sums(tree.nodes[i], location.sums[places[i].node]);
+      if (places[i].inner == RunSummary::kNone) continue;
+      CallTree::Node same = tree.nodes[i];
+      same.bytes_sent = same.bytes_received = 0;
+      same.messages_sent = same.messages_received = 0;
+      same.time_elsewhere = same.regions_elsewhere = 0;
+      regions::add_sums(same, location.sums[places[i].inner]);
+      edges[{places[i].node, places[i].inner}] += same.visits;
+    }
+    for (const CallTree::Edge& edge : tree.edges) {
+      const bool first = (edge.from & spool::kFirstChild) != 0;
+      const Place& from = places[edge.from & ~spool::kFirstChild];
+      if (places[edge.to].none) continue;
+      edges[{first ? from.below() : from.node, places[edge.to].node}] += edge.count;
+    }
+    for (const auto& [ends, count] : edges)
+      location.edges.push_back({ends.first, ends.second, count});
+    result_.locations.push_back(std::move(location));
+  }
+
+  RunSummary take() {
+    for (RunSummary::Location& location : result_.locations)
+      location.sums.resize(result_.nodes.size());
+    return std::move(result_);
+  }
+
+ private:
+  struct Place {
+    std::uint32_t node = RunSummary::kNone;
+    std::uint32_t inner = RunSummary::kNone;  // of a `single`: the block inside
+    bool none = false;                        // no region: `node` is that of its parent
+    std::uint32_t below() const { return inner != RunSummary::kNone ? inner : node; }
+  };
+
+  Place place(const CallTree::Node& node, std::uint32_t parent) {
+    if (node.key.what == spool::kOtherRegions)
+      return {.node = add_node({parent, RunSummary::kNone, RunSummary::Kind::kOther,
+                                RunSummary::kNone})};
+    const regions::RegionKeys keys = regions::keys_of_node(node.key);
+    const bool block = node.key.kind() == spool::kMutexAcquired;
+    const RegionKey key = keys[block ? 1 : 0];
+    if (key.cls == RegionClass::kNone) return {.node = parent, .none = true};
+    const bool fork = node.key.kind() == spool::kParallelBegin;
+    Place out;
+    out.node = add_node({parent, region(key),
+                         fork ? RunSummary::Kind::kFork : RunSummary::Kind::kRegion,
+                         RunSummary::kNone});
+    if (node.key.kind() == spool::kWorkBegin && keys[1].cls != RegionClass::kNone)
+      out.inner = add_node(
+          {out.node, region(keys[1]), RunSummary::Kind::kRegion, RunSummary::kNone});
+    return out;
+  }
+
+  std::uint32_t add_node(const RunSummary::Node& node) {
+    const auto next = static_cast<std::uint32_t>(result_.nodes.size());
+    const auto [at, is_new] = nodes_.try_emplace(
+        std::tuple{node.parent, node.region, static_cast<std::uint32_t>(node.kind)}, next);
+    if (is_new) result_.nodes.push_back(node);
+    return at->second;
+  }
+
+  std::uint32_t region(RegionKey key) {
+    const auto next = static_cast<std::uint32_t>(result_.regions.size());
+    const auto [at, is_new] = regions_.try_emplace(key.packed(), next);
+    if (!is_new) return at->second;
+    regions::RegionDef def;
+    def.cls = key.cls;
+    const char* const name = regions::class_name(key.cls);
+    def.name = name == nullptr ? "region" : name;
+    if (key.cls == RegionClass::kMpi) {
+      const auto found =
+          journal_.mpi.procedures.find(static_cast<std::uint16_t>(key.address));
+      def.name = found == journal_.mpi.procedures.end() ? "MPI" : found->second;
+    }
+    result_.regions.push_back(
+        {.reference = RunSummary::kNone,
+         .name = def.name,
+         .file = fmt::format("{:x}", key.address),
+         .line = 0,
+         .role = static_cast<std::uint32_t>(regions::role_of(def)),
+         .paradigm = static_cast<std::uint32_t>(regions::paradigm_of(key.cls)),
+         .canonical = {}});
+    return next;
+  }
+
+  const spool::Journal& journal_;
+  RunSummary result_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> nodes_;
+  std::map<std::uint64_t, std::uint32_t> regions_;
+};
+
+summary::RunSummary live_summary(std::uint32_t process, const spool::Journal& journal,
+                                 const spool::SpoolFacts& facts, double ticks_per_second,
+                                 const std::vector<spool::SpoolFile>& locations,
+                                 std::uint64_t now) {
+  std::vector<CallTree> trees;
+  trees.reserve(locations.size());
+  std::uint64_t ended = now;
+  for (const spool::SpoolFile& file : locations) {
+    trees.push_back(file.call_tree());
+    for (const CallTree::Node& node : trees.back().nodes)
+      now = std::max(now, node.enter_ticks);
+    if (file.facts().role == spool::kRolePrimary) ended = team_end(trees.back(), now);
+  }
+  Summarizer all(journal);
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    if (trees[i].nodes.empty()) continue;
+    const bool primary = locations[i].facts().role == spool::kRolePrimary;
+    trees[i].end_open(primary ? now : ended, now);
+    all.add(trees[i], locations[i].facts());
+  }
+  summary::RunSummary summary = all.take();
+  summary.process = process;
+  if (journal.mpi.known) summary.rank = journal.mpi.rank;
+  summary.host = journal.text(spool::kTextHost);
+  summary.program = journal.text(spool::kTextProgram);
+  summary.complete = facts.ended;
+  summary.ticks_per_second = ticks_per_second;
+  summary.begin = facts.start_ticks;
+  summary.end = std::max(now, facts.start_ticks);
+  return summary;
+}
 
 // A journal of more records is read again only where there are new loops.
 constexpr std::uint64_t kSmallJournal = 40000;
@@ -99,11 +276,11 @@ struct LiveRun::Process {
   std::map<std::uint32_t, ClassTimes> times;
   std::map<std::uint32_t, std::uint64_t> iterations;
 
-  std::string open() {
+  base::Result<> open() {
     file = spool::SpoolFile::open(journal_path());
     if (!file.usable() || file.facts().file_kind != spool::kJournalFile)
-      return file.complaints().empty() ? journal_path() + ": is no journal"
-                                       : file.complaints().front();
+      return base::Failure{file.complaints().empty() ? journal_path() + ": is no journal"
+                                                     : file.complaints().front()};
     read_journal(spool::read_loop_table(file.loop_table()));
     return {};
   }
@@ -173,24 +350,27 @@ struct LiveRun::Process {
 LiveRun::LiveRun() = default;
 LiveRun::~LiveRun() = default;
 
-std::string LiveRun::open(const std::string& archive) {
+base::Result<> LiveRun::open(const std::string& archive) {
   archive_ = archive;
   processes_.clear();
   std::error_code error;
-  if (!fs::is_directory(archive_, error)) return "'" + archive + "' is no folder";
+  if (!fs::is_directory(archive_, error))
+    return base::Failure{"'" + archive + "' is no folder"};
   if (!fs::is_directory(spool::spool_path(archive_), error)) {
     if (fs::exists(fs::path(archive_) / "traces.otf2", error))
-      return "'" + archive + "' is complete: 'refrain info " + archive + "' shows it";
-    return "'" + archive + "' has no spool of Refrain";
+      return base::Failure{"'" + archive + "' is complete: 'refrain info " + archive +
+                           "' shows it"};
+    return base::Failure{"'" + archive + "' has no spool of Refrain"};
   }
-  const std::string problem = find_processes();
+  const auto done = find_processes();
   if (!processes_.empty()) return {};
-  return problem.empty() ? "'" + archive + "' has no spool of Refrain" : problem;
+  if (!done) return done;
+  return base::Failure{"'" + archive + "' has no spool of Refrain"};
 }
 
 // Ranks may begin later than others. What was wrong with the first that cannot be read.
-std::string LiveRun::find_processes() {
-  std::string problem;
+base::Result<> LiveRun::find_processes() {
+  base::Result<> first;
   std::error_code error;
   for (const std::uint32_t number : spool::process_numbers(archive_, error)) {
     const bool known = std::any_of(processes_.begin(), processes_.end(),
@@ -199,16 +379,15 @@ std::string LiveRun::find_processes() {
     auto process = std::make_unique<Process>();
     process->number = number;
     process->folder = spool::process_path(archive_, number);
-    const std::string wrong = process->open();
-    if (!wrong.empty()) {
-      if (problem.empty()) problem = wrong;
+    if (const auto done = process->open(); !done) {
+      if (first) first = done;
       continue;
     }
     processes_.push_back(std::move(process));
   }
   std::sort(processes_.begin(), processes_.end(),
             [](const auto& a, const auto& b) { return a->number < b->number; });
-  return problem;
+  return first;
 }
 
 bool LiveRun::is_over() const { return spool::recording_process(archive_) == 0; }
@@ -226,7 +405,7 @@ RunState LiveRun::look() {
       looked_ = false;
       break;
     }
-  find_processes();
+  (void)find_processes();
   RunState run;
   run.archive = archive_;
   const auto now = std::chrono::steady_clock::now();

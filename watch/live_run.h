@@ -4,7 +4,7 @@
 // headers, journal) to a LiveState. Nothing is written or sent, so that the job does not notice.
 // Thread-safety: none. Ownership: of the mappings; they stay when the job ends and removes its files, so that the
 // last look has the last numbers.
-// Errors: one line. Cost of a look: a copy of each call tree; the journal is read again when there are new loops.
+// Cost of a look: a copy of each call tree; the journal is read again when there are new loops.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "spool/journal.h"
-#include "spool/loop_table_reader.h"
 #include "spool/spool_reader.h"
+#include "spool/summary_areas.h"
 #include "summary/run_summary.h"
 #include "watch/live_state.h"
 
@@ -29,8 +30,8 @@ class LiveRun {
   LiveRun(const LiveRun&) = delete;
   LiveRun& operator=(const LiveRun&) = delete;
 
-  // The spools of an archive's folder; what is wrong, or nothing.
-  std::string open(const std::string& archive);
+  // The spools of an archive's folder.
+  base::Result<> open(const std::string& archive);
 
   // No process of this machine writes to the spool.
   bool is_over() const;
@@ -41,7 +42,7 @@ class LiveRun {
  private:
   struct Process;
 
-  std::string find_processes();
+  base::Result<> find_processes();
   summary::RunSummary look_at(Process& process, RunState& run);
 
   std::string archive_;

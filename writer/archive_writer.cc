@@ -18,18 +18,15 @@
 #include "cube/write_cube.h"
 #include "exchange/tree.h"
 #include "filters/region_filter.h"
-#include "spool/collected_spools.h"
+#include "spool/spool_folder.h"
 #include "summary/merged_flow.h"
 #include "writer/agree/job_spools.h"
 #include "writer/agree/mpi_job.h"
-#include "writer/agree/representatives.h"
+#include "writer/agree/rank_choice.h"
 #include "writer/agree/write_options.h"
 #include "writer/archive/archive_events.h"
 #include "writer/archive/archive_folder.h"
-#include "writer/archive/archive_markers.h"
 #include "writer/archive/definitions.h"
-#include "writer/archive/local_definitions.h"
-#include "writer/archive/location_reference.h"
 #include "writer/archive/otf2_archive.h"
 #include "writer/archive/process_facts.h"
 #include "writer/archive/properties.h"
@@ -43,18 +40,17 @@
 namespace refrain::writer {
 namespace {
 
-// An error whose text is reported unchanged.
-class Failure : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using base::Failure;
+using base::Result;
 
-void require(const std::string& error) {
-  if (!error.empty()) throw Failure(error);
+// What an archive, which keeps its first error, says of what was done with it.
+Result<> state_of(const Otf2Archive& archive) {
+  if (std::string error = archive.error(); !error.empty()) return Failure{std::move(error)};
+  return {};
 }
 
-// One call of write_archive(), or a process' part of write_archive_together(). Steps throw
-// errors. All processes of a job take part in the same rounds (exchange/tree.h).
+// One call of write_archive(), or a process' part of write_archive_together(). All processes of a job take part
+// in the same rounds (exchange/tree.h), which throw where another process has failed.
 class ArchiveJob {
  public:
   ArchiveJob(const WriteOptions& options, exchange::Exchange& exchange)
@@ -64,19 +60,19 @@ class ArchiveJob {
         first_(exchange.rank() == 0),
         regions_(filter_) {}
 
-  WriteResult run() {
+  Result<WriteResult> run(bool& others_failed) {
+    Result<> done;
     try {
-      write();
-      result_.ok = true;
+      done = write();
     } catch (const exchange::RoundFailed& failure) {
-      result_.error = failure.what();
-      result_.others_failed = true;
-    } catch (const Failure& failure) {
-      exchange::fail_round(exchange_);
-      result_.error = failure.what();
+      others_failed = true;
+      return Failure{failure.what()};
     } catch (const std::exception& exception) {
+      done = Failure{std::string("cannot write the archive: ") + exception.what()};
+    }
+    if (!done) {
       exchange::fail_round(exchange_);
-      result_.error = std::string("cannot write the archive: ") + exception.what();
+      return done.failure();
     }
     result_.writing_ns =
         std::chrono::duration<double, std::nano>(Now::now() - began_).count();
@@ -84,9 +80,9 @@ class ArchiveJob {
   }
 
  private:
-  void write() {
-    prepare();
-    build_models();
+  Result<> write() {
+    if (auto prepared = prepare(); !prepared) return prepared;
+    if (auto built = build_models(); !built) return built;
     share_definitions();
     if (mpi_) {
       mpi_->unite_comms(models_, first_comm_);
@@ -101,27 +97,31 @@ class ArchiveJob {
                                      shared_.total().locations};
     outcomes_ = write_events(archive, models_, mpi_ ? &*mpi_ : nullptr, regions_,
                              first_numbers, threads_);
-    require(archive.error());
+    if (auto state = state_of(archive); !state) return state;
     write_local_definitions(archive);
-    summaries_ = write_summaries(folder, options_, exchange_.size(), models_, regions_,
-                                 outcomes_, first_location_);
+    if (auto state = state_of(archive); !state) return state;
+    auto summaries = write_summaries(folder, options_, exchange_.size(), models_, regions_,
+                                     outcomes_, first_location_);
+    if (!summaries) return summaries.failure();
+    summaries_ = *std::move(summaries);
     result_.sampled = summaries_.sampled;
     if (!first_) {
       archive.close();
-      require(archive.error());
+      if (auto state = state_of(archive); !state) return state;
     }
     std::optional<JobFacts> job = job_facts();
     exchange::gather_up(exchange_, job);
-    first_does([&] {
-      if (!job) throw Failure("another process could not write its part");
+    first_does([&]() -> Result<> {
+      if (!job) return Failure{"another process could not write its part"};
       sum_up(*job);
       write_graph(job->flow);
-      write_global(archive, *job);
+      if (auto written = write_global(archive, *job); !written) return written;
       archive.close();
-      require(archive.error());
+      return state_of(archive);
     });
-    publish();
+    if (auto published = publish(); !published) return published;
     remove_spool();
+    return {};
   }
 
   // Work that only rank 0 does, and whose result all need.
@@ -131,8 +131,11 @@ class ArchiveJob {
     std::string error = "process 0 could not write its part";
     if (first_) {
       try {
-        work();
-        done.emplace();
+        const Result<> worked = work();
+        if (worked)
+          done.emplace();
+        else
+          error = worked.error();
       } catch (const std::exception& exception) {
         error = exception.what();
       }
@@ -141,16 +144,16 @@ class ArchiveJob {
     if (!done) throw exchange::RoundFailed(error);
   }
 
-  void prepare() {
+  Result<> prepare() {
     Assignment wanted{options_, {}};
     if (first_) {
-      parse_filter();
+      if (auto parsed = parse_filter(); !parsed) return parsed;
       spool_ = open_job_spools(options_.archive, own_rank());
-      check_distant();
+      if (auto checked = check_distant(); !checked) return checked;
       if (spool_.processes.empty())
-        throw Failure(options_.archive + ": no spool to make an archive from");
+        return Failure{options_.archive + ": no spool to make an archive from"};
       folder_.emplace(options_.archive);
-      require(folder_->prepare(options_.overwrite));
+      if (auto made = folder_->prepare(options_.overwrite); !made) return made;
       if (options_.recovered) take_settings_of_run();
       wanted.options.filter = options_.filter;
       wanted.options.budget_bytes = options_.budget_bytes;
@@ -161,30 +164,33 @@ class ArchiveJob {
     wanted = exchange::agree(exchange_, std::move(wanted));
     options_ = std::move(wanted.options);
     work_folder_ = std::move(wanted.work_folder);
-    if (!first_) parse_filter();
+    if (!first_)
+      if (auto parsed = parse_filter(); !parsed) return parsed;
     threads_ = options_.threads;
     if (threads_ == 0) threads_ = std::max(1U, std::thread::hardware_concurrency());
-    if (first_) return;
+    if (first_) return {};
     spool_ = open_job_spools(options_.archive, own_rank());
     if (spool_.processes.empty()) {
       // Not traced, or not readable here: another process may write it.
       if (std::filesystem::exists(spool::process_path(options_.archive, exchange_.rank())))
-        throw Failure("its spool cannot be read");
+        return Failure{"its spool cannot be read"};
       add_missing_rank(spool_, exchange_.rank());
     }
     // Made by rank 0: if it does not exist, this process sees another file system.
     std::error_code problem;
     std::filesystem::create_directory(part_folder(work_folder_, exchange_.rank()), problem);
-    require(problem ? work_folder_ + ": " + problem.message() : std::string());
+    if (problem) return Failure{work_folder_ + ": " + problem.message()};
+    return {};
   }
 
   // What is on other hosts would be lost.
-  void check_distant() {
-    if (spool_.distant.empty()) return;
+  Result<> check_distant() {
+    if (spool_.distant.empty()) return {};
     const std::string where = "the spools of " + spool::places_text(spool_.distant);
-    if (!options_.incomplete) throw Failure(where);
+    if (!options_.incomplete) return Failure{where};
     spool_.complaints.push_back(where + ", and not in the archive");
     options_.keep_spool = true;
+    return {};
   }
 
   void take_settings_of_run() {
@@ -204,7 +210,8 @@ class ArchiveJob {
     if (path.empty()) return;
     std::ifstream file(path);
     options_.filter.assign(std::istreambuf_iterator<char>(file), {});
-    const std::string problem = file ? filter_.parse(options_.filter) : "cannot be read";
+    const std::string problem =
+        file ? filter_.parse(options_.filter).error() : "cannot be read";
     if (problem.empty()) return;
     options_.filter.clear();
     result_.complaints.push_back("the run's filter file '" + path + "': " + problem +
@@ -212,24 +219,25 @@ class ArchiveJob {
                                  "flow graphs of the summary are");
   }
 
-  void parse_filter() {
-    const std::string error = filter_.parse(options_.filter);
-    require(error.empty() ? error : "filter: " + error);
+  Result<> parse_filter() {
+    if (const auto done = filter_.parse(options_.filter); !done)
+      return Failure{"filter: " + done.error()};
+    return {};
   }
 
   std::optional<std::uint32_t> own_rank() const {
     return together_ ? std::optional(exchange_.rank()) : std::nullopt;
   }
 
-  void build_models() {
+  Result<> build_models() {
     for (const spool::ProcessSpool& process : spool_.processes)
       models_.push_back(
           std::make_unique<ProcessModel>(process, regions_, options_.recovered, threads_));
     std::stable_sort(models_.begin(), models_.end(),
                      [](const auto& a, const auto& b) { return a->rank() < b->rank(); });
     if (together_ && models_.front()->rank() != exchange_.rank())
-      throw Failure("the spool of process " + std::to_string(exchange_.rank()) +
-                    " is that of another rank");
+      return Failure{"the spool of process " + std::to_string(exchange_.rank()) +
+                     " is that of another rank"};
     if (together_ || MpiJob::is_job(models_)) mpi_.emplace(exchange_);
     if (mpi_)
       result_.ranks = choose_representatives(exchange_, options_, models_, regions_);
@@ -239,6 +247,7 @@ class ArchiveJob {
     for (const auto& model : models_)
       if (!model->wanted()) model->leave_out();
     name_loops();
+    return {};
   }
 
   // One number and one name for each loop, in all processes.
@@ -309,7 +318,7 @@ class ArchiveJob {
       if (i == 0 && first_) facts.structure = structure_line(model);
       if (i == 0) facts.spool_bytes = spool_.disk_bytes;
       if (i == 0) facts.complaints = own_complaints();
-      const auto& complaints = model.symbols().complaints();
+      const auto& complaints = model.resolver().complaints();
       facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
       job.processes.push_back(std::move(facts));
     }
@@ -340,7 +349,6 @@ class ArchiveJob {
       location += models_[i]->locations();
     }
     writer::write_local_definitions(archive, processes);
-    require(archive.error());
   }
 
   void sum_up(JobFacts& job) {
@@ -355,19 +363,19 @@ class ArchiveJob {
     result_.mpi.clock_repaired = mpi_->repaired();
   }
 
-  void write_global(Otf2Archive& archive, const JobFacts& job) {
+  Result<> write_global(Otf2Archive& archive, const JobFacts& job) {
     OTF2_GlobalDefWriter* definitions = OTF2_Archive_GetGlobalDefWriter(archive.get());
     if (definitions == nullptr)
       archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, "cannot write definitions");
-    require(archive.error());
+    if (auto state = state_of(archive); !state) return state;
     const DefinitionInput input{&job, &regions_, &strings_, mpi_ ? &mpi_->comms() : nullptr,
                                 &shared_.metrics};
     archive.check(write_definitions(definitions, input), "cannot write definitions");
     archive.check(OTF2_Archive_CloseGlobalDefWriter(archive.get(), definitions),
                   "cannot write definitions");
-    require(archive.error());
+    if (auto state = state_of(archive); !state) return state;
     write_markers(archive, job.processes);
-    require(archive.error());
+    if (auto state = state_of(archive); !state) return state;
     archive.describe(archive_description(result_, by_kind_));
     const Properties properties = shortened(
         archive_properties(models_.front()->journal(), options_, result_, by_kind_),
@@ -376,34 +384,38 @@ class ArchiveJob {
       archive.check(
           OTF2_Archive_SetProperty(archive.get(), name.c_str(), value.c_str(), true),
           "cannot set a property");
+    return {};
   }
 
   // The archive is complete without it.
   void write_graph(const summary::MergedFlow& flow) {
     if (flow.nodes.empty()) return;
-    const std::string error = summary::write_merged_flow(work_folder_, flow);
-    if (!error.empty()) result_.complaints.push_back(error);
+    const auto written = summary::write_merged_flow(work_folder_, flow);
+    if (!written) result_.complaints.push_back(written.error());
   }
 
   // Moves the files of all ranks together, then the whole archive to its place.
-  void publish() {
-    if (!first_) require(move_part(work_folder_, exchange_.rank()));
+  Result<> publish() {
+    if (!first_)
+      if (auto own = move_part(work_folder_, exchange_.rank()); !own) return own;
     std::optional<exchange::Nothing> moved = exchange::Nothing{};
     exchange::gather_up(exchange_, moved);
-    first_does([&] {
-      if (!moved) throw Failure("another process could not move its part");
+    first_does([&]() -> Result<> {
+      if (!moved) return Failure{"another process could not move its part"};
       write_profile();
-      require(folder_->publish());
+      if (auto published = folder_->publish(); !published) return published;
       result_.archive_bytes = base::archive_bytes(options_.archive);
+      return {};
     });
+    return {};
   }
 
   // Of the summaries of all processes. The archive is complete without it.
   void write_profile() {
     if (!std::filesystem::exists(std::filesystem::path(work_folder_) / "summary")) return;
-    const std::string error =
+    const auto done =
         cube::write_cube(work_folder_, work_folder_ + "/" + cube::kProfileName);
-    if (!error.empty()) result_.complaints.push_back(error);
+    if (!done) result_.complaints.push_back(done.error());
   }
 
   // Each process removes its own part, then the first one the rest. The archive exists:
@@ -448,14 +460,16 @@ class ArchiveJob {
 
 }  // namespace
 
-WriteResult write_archive(const WriteOptions& options) noexcept {
+base::Result<WriteResult> write_archive(const WriteOptions& options) noexcept {
   exchange::Alone alone;
   return write_archive_together(options, alone);
 }
 
-WriteResult write_archive_together(const WriteOptions& options,
-                                   exchange::Exchange& exchange) noexcept {
-  WriteResult failed;
+base::Result<WriteResult> write_archive_together(const WriteOptions& options,
+                                                 exchange::Exchange& exchange,
+                                                 bool* others_failed) noexcept {
+  bool ignored = false;
+  base::Failure failed;
   try {
     std::optional<ArchiveJob> job;
     try {
@@ -464,10 +478,10 @@ WriteResult write_archive_together(const WriteOptions& options,
       exchange::fail_round(exchange);
       throw;
     }
-    return job->run();
+    return job->run(others_failed != nullptr ? *others_failed : ignored);
   } catch (const std::exception& exception) {
     try {
-      failed.error = std::string("cannot write the archive: ") + exception.what();
+      failed.why = std::string("cannot write the archive: ") + exception.what();
     } catch (...) {
     }
   } catch (...) {

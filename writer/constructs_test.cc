@@ -313,9 +313,9 @@ TEST_CASE("Fuzz: any sequence of records - balanced and in order of time") {
     options.recovered = random() % 2 == 0;
     builder.write(folder.path());
     options.archive = folder.path().string();
-    const WriteResult result = write_archive(options);
-    INFO("round " << round << " " << result.error);
-    REQUIRE(result.ok);
+    const auto result = write_archive(options);
+    INFO("round " << round << " " << result.error());
+    REQUIRE(result);
     const test::Trace trace = test::read_trace(folder.path());
     CHECK(test::text(test::check_nesting(trace)) == "");
     CHECK(test::text(test::check_times(trace)) == "");
@@ -347,9 +347,9 @@ TEST_CASE("Fuzz: damaged files - no crash, and what is written is valid") {
     WriteOptions options;
     options.archive = folder.path().string();
     options.recovered = round % 2 == 0;
-    const WriteResult result = write_archive(options);
-    if (!result.ok) {
-      CHECK_FALSE(result.error.empty());
+    const auto result = write_archive(options);
+    if (!result) {
+      CHECK_FALSE(result.error().empty());
       continue;
     }
     CHECK(test::text(test::check_nesting(test::read_trace(folder.path()))) == "");

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "writer/testing/archive_text.h"
-#include "writer/testing/job_builder.h"
+#include "writer/testing/spool_builder.h"
 
 namespace refrain::writer::job_spools_test {
 namespace {

@@ -21,32 +21,32 @@ TEST_CASE("Archive: refusal - nothing overwritten, nothing incomplete left") {
   WriteOptions options;
   options.archive = folder.path().string();
   SECTION("no spool") {
-    const WriteResult result = write_archive(options);
-    CHECK_FALSE(result.ok);
-    CHECK_THAT(result.error, Catch::Contains("no spool"));
+    const auto result = write_archive(options);
+    CHECK_FALSE(result);
+    CHECK_THAT(result.error(), Catch::Contains("no spool"));
   }
   SECTION("an archive exists") {
     ten_iterations(2).write(folder.path());
     std::ofstream(folder / "traces.otf2") << "precious";
-    WriteResult result = write_archive(options);
-    CHECK_THAT(result.error, Catch::Contains("has an archive already"));
+    const auto result = write_archive(options);
+    CHECK_THAT(result.error(), Catch::Contains("has an archive already"));
     CHECK(test::read_file(folder / "traces.otf2") == "precious");
     options.overwrite = true;
     options.keep_spool = true;
-    CHECK(write_archive(options).ok);
+    CHECK(write_archive(options));
     CHECK(fs::exists(folder / "spool"));
-    CHECK(write_archive(options).ok);
+    CHECK(write_archive(options));
   }
   SECTION("files with names of an archive's, without an anchor") {
     ten_iterations(2).write(folder.path());
     std::ofstream(folder / "traces.def") << "precious";
-    CHECK_THAT(write_archive(options).error, Catch::Contains("has an archive already"));
+    CHECK_THAT(write_archive(options).error(), Catch::Contains("has an archive already"));
     CHECK(test::read_file(folder / "traces.def") == "precious");
   }
   SECTION("a filter with a mistake") {
     ten_iterations(2).write(folder.path());
     options.filter = "EXCLUDE everything";
-    CHECK_THAT(write_archive(options).error, Catch::Contains("filter: line 1"));
+    CHECK_THAT(write_archive(options).error(), Catch::Contains("filter: line 1"));
   }
   CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
 }
@@ -62,13 +62,13 @@ TEST_CASE("Archive: a process that died while moving one to its place - recovere
     WriteOptions options;
     options.archive = folder.path().string();
     options.keep_spool = true;
-    REQUIRE(write_archive(options).ok);
+    REQUIRE(write_archive(options));
     const fs::path work = folder / ".traces-being-written";
     fs::create_directory(work);
     for (std::size_t i = moved; i < files.size(); ++i)
       fs::rename(folder / files[i], work / files[i]);
-    const WriteResult again = write_archive(options);
-    CHECK(again.ok == (moved < files.size()));  // all moved: it is an archive
+    const auto again = write_archive(options);
+    CHECK(again.ok() == (moved < files.size()));  // all moved: it is an archive
     CHECK(fs::exists(folder / "traces.otf2"));
     CHECK_FALSE(fs::exists(work));
   }
@@ -97,15 +97,15 @@ TEST_CASE("Archive: full disk - at any point, success is never reported") {
     ten_iterations(2).write(folder.path());
     WriteOptions options;
     options.archive = folder.path().string();
-    WriteResult result;
+    base::Result<WriteResult> result = base::Failure{"not written"};
     {
       const FullDisk full(bytes);
       result = write_archive(options);
     }
     INFO(bytes);
-    REQUIRE(fs::exists(folder / "traces.otf2") == result.ok);
-    REQUIRE(fs::exists(folder / "spool") != result.ok);
-    if (result.ok) {
+    REQUIRE(fs::exists(folder / "traces.otf2") == result.ok());
+    REQUIRE(fs::exists(folder / "spool") != result.ok());
+    if (result) {
       CHECK(test::text(test::check_all(test::read_trace(folder.path()))) == "");
       CHECK(test::text(test::check_otf2_print(folder.path())) == "");
       break;
@@ -123,18 +123,18 @@ TEST_CASE("Archive: full disk - the spool is kept, the archive removed") {
   builder.write(folder.path());
   WriteOptions options;
   options.archive = folder.path().string();
-  WriteResult result;
+  base::Result<WriteResult> result = base::Failure{"not written"};
   {
     const FullDisk full(20'000);
     result = write_archive(options);
   }
-  CHECK_FALSE(result.ok);
-  CHECK_FALSE(result.error.empty());
+  CHECK_FALSE(result);
+  CHECK_FALSE(result.error().empty());
   CHECK(fs::exists(folder / "spool" / "process-0" / "location-1.spool"));
   CHECK_FALSE(fs::exists(folder / "traces.otf2"));
   CHECK_FALSE(fs::exists(folder / "traces"));
   CHECK_FALSE(fs::exists(folder / ".traces-being-written"));
-  CHECK(write_archive(options).ok);
+  CHECK(write_archive(options));
 }
 
 }  // namespace

@@ -62,11 +62,10 @@ class MadeUpRun {
       reader::ProcessInfo& process = definitions.processes.emplace_back();
       process.rank = i;
       for (std::uint32_t j = 0; j < 2; ++j) {
-        process.locations.push_back(
-            static_cast<std::uint32_t>(definitions.locations.size()));
+        process.locations.emplace_back(definitions.locations.size());
         reader::LocationInfo& location = definitions.locations.emplace_back();
         location.ref = 100 + definitions.locations.size();
-        location.process = i;
+        location.process = ProcessId(i);
         location.thread = j;
       }
     }
@@ -168,7 +167,7 @@ class MadeUpRun {
     TraceEvent event;
     event.ns = now_;
     event.ticks = now_ + kTicksAtBegin;
-    event.location = location;
+    event.location = LocationId(location);
     event.kind = kind;
     event.ref = ref;
     event.extras = &kIsWritten;
@@ -179,9 +178,9 @@ class MadeUpRun {
     plan.empty() ? hand_all(to) : hand_all(suspended);
   }
   void hand_all(reader::TraceSink& sink) const {
-    REQUIRE(sink.begin(definitions).empty());
+    REQUIRE(sink.begin(definitions).ok());
     for (const TraceEvent& event : events) sink.event(event);
-    REQUIRE(sink.finish(now_).empty());
+    REQUIRE(sink.finish(now_).ok());
   }
 
   std::uint64_t now_ = 0;

@@ -77,7 +77,7 @@ class Place {
   };
 
   Sums& own() noexcept { return own_; }
-  // `variant`: its class, by iteration_classes.h.
+  // `variant`: its class, by iteration_marks.h.
   Place& inside(std::uint32_t loop, SampleKind kind, std::uint32_t variant = 0);
   // An iteration of this place is over.
   void end_iteration(double ns, bool complete) noexcept {

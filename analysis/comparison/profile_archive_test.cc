@@ -10,9 +10,7 @@ namespace refrain::analysis::profile_archive_test {
 TEST_CASE("Profile: an archive of another tool - a GPU's stream is no thread") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
-  const ProfileResult result = read_trace_profile(folder / "a");
-  REQUIRE(result.error == "");
-  const TraceProfile& profile = result.profile;
+  const TraceProfile profile = *read_trace_profile(folder / "a");
   CHECK(profile.processes == 2);
   CHECK(profile.threads == 3);  // 7 and 1000000007 of rank 0, 42 of rank 1
   CHECK(profile.thread_ns == 3 * profile.duration_ns);
@@ -28,8 +26,8 @@ TEST_CASE("Profile: an archive of another tool - a GPU's stream is no thread") {
 TEST_CASE("Profile: a limit without marks of iterations - an error") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
-  const ProfileResult result = read_trace_profile(folder / "a", {.suspend_after = 10});
-  CHECK(result.error.find("no marks of iterations") != std::string::npos);
+  const auto result = read_trace_profile(folder / "a", {.suspend_after = 10});
+  CHECK(result.error().find("no marks of iterations") != std::string::npos);
 }
 
 }  // namespace refrain::analysis::profile_archive_test

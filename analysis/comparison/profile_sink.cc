@@ -1,6 +1,8 @@
 #include "analysis/comparison/profile_sink.h"
 
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "analysis/region_use.h"
@@ -12,7 +14,7 @@ using reader::RegionInfo;
 using reader::TraceDefinitions;
 using reader::TraceEvent;
 
-std::string ProfileSink::begin(const TraceDefinitions& definitions) {
+base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
   marks_.emplace(definitions);
   for (const RegionInfo& region : definitions.regions)
@@ -317,6 +319,32 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
                  std::max(0.0, ns - std::exchange(process.alone_ns, 0)));
   process.skipped_by_loop[loop_numbers_[iteration.loop]] += iteration.complete;
   ++process.version;
+}
+
+namespace {
+
+double number(const nlohmann::json& loop, const char* name) {
+  const auto found = loop.find(name);
+  if (found == loop.end() || !found->is_number()) return 0;
+  const auto value = found->get<double>();
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+}  // namespace
+
+std::map<std::string, LoopTotals> loop_totals(const reader::TraceDefinitions& definitions) {
+  std::map<std::string, LoopTotals> totals;
+  const auto property = definitions.properties.find("REFRAIN::LOOPS");
+  if (property == definitions.properties.end()) return totals;
+  const auto loops = nlohmann::json::parse(property->second, nullptr, false);
+  if (!loops.is_array()) return totals;
+  for (const auto& loop : loops) {
+    if (!loop.is_object() || !loop.contains("name") || !loop["name"].is_string()) continue;
+    LoopTotals& sum = totals[loop["name"].get<std::string>()];
+    sum.iterations += number(loop, "iterations");
+    sum.total_ns += number(loop, "total_ns");
+  }
+  return totals;
 }
 
 }  // namespace refrain::analysis

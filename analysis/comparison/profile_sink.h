@@ -14,12 +14,26 @@
 
 #include "analysis/comparison/counter_readings.h"
 #include "analysis/comparison/iteration_marks.h"
-#include "analysis/comparison/loop_totals.h"
 #include "analysis/comparison/nest_books.h"
 #include "analysis/comparison/trace_profile.h"
 #include "analysis/summary_totals.h"
+#include "base/result.h"
+#include "reader/trace_definitions.h"
 
 namespace refrain::analysis {
+
+// Iterations of loops as an archive's properties have them: also those inside skipped
+// iterations, which have no marks.
+//
+// Pure. Errors: what is no such property counts as
+// absent.
+struct LoopTotals {
+  double iterations = 0;  // complete ones
+  double total_ns = 0;
+};
+
+// By the name of the loop's region, over all processes.
+std::map<std::string, LoopTotals> loop_totals(const reader::TraceDefinitions& definitions);
 
 class ProfileSink final : public reader::TraceSink {
  public:
@@ -27,10 +41,10 @@ class ProfileSink final : public reader::TraceSink {
   explicit ProfileSink(TraceMarks samples, std::vector<summary::RunSummary> summaries = {})
       : samples_(std::move(samples)), summaries_(std::move(summaries)) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   TraceProfile take() { return std::move(profile_); }
 

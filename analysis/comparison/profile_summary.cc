@@ -33,7 +33,7 @@ Efficiencies efficiencies(const std::vector<double>& useful, double duration_ns)
 
 }  // namespace
 
-std::string ProfileSink::finish(std::uint64_t end_ns) {
+base::Result<> ProfileSink::finish(std::uint64_t end_ns) {
   for (Thread& thread : threads_) {
     if (thread.number == kNone) continue;
     book(thread, end_ns);

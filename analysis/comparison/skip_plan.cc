@@ -43,7 +43,7 @@ bool is_communication(EventKind kind) {
 
 }  // namespace
 
-std::string PlanSink::begin(const TraceDefinitions& definitions) {
+base::Result<> PlanSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
   attributes_.emplace(definitions);
   entered_.resize(definitions.locations.size());
@@ -69,7 +69,7 @@ void PlanSink::event(const TraceEvent& event) {
   }
 }
 
-std::string PlanSink::finish(std::uint64_t) { return {}; }
+base::Result<> PlanSink::finish(std::uint64_t) { return {}; }
 
 // Whether the iteration that begins is spent, see filters/nested_policy.h.
 bool PlanSink::is_spent(Process& process, Visit& visit, bool outermost) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "analysis/comparison/iteration_marks.h"
+#include "base/result.h"
 #include "filters/nested_policy.h"
 #include "filters/slow_iterations.h"
 
@@ -45,10 +46,10 @@ class PlanSink final : public reader::TraceSink {
  public:
   explicit PlanSink(const SkipRule& rule) : rule_(rule) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   bool marks_seen() const noexcept { return marks_seen_; }
   SkipPlan take() { return std::move(plan_); }

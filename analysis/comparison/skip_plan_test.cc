@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/comparison/made_up_run.h"
+#include "base/result.h"
 
 namespace refrain::analysis::skip_plan_test {
 namespace {
@@ -48,14 +49,14 @@ double exclusive(const TraceProfile& profile, const std::string& name) {
 
 // Gaps that are handed on, and whether all have the same time in ticks as in nanoseconds.
 struct Gaps final : reader::TraceSink {
-  std::string begin(const reader::TraceDefinitions&) override { return {}; }
+  base::Result<> begin(const reader::TraceDefinitions&) override { return {}; }
   void event(const reader::TraceEvent& event) override {
     if (event.kind != reader::EventKind::kMeasurementOnOff) return;
     ++count;
     timed = timed && event.ticks == event.ns + MadeUpRun::kTicksAtBegin;
   }
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t) override { return {}; }
+  base::Result<> finish(std::uint64_t) override { return {}; }
 
   int count = 0;
   bool timed = true;
@@ -150,7 +151,7 @@ TEST_CASE("Skipping: gaps - at the time of the mark, in ticks and in nanoseconds
   const SkipPlan plan = run.plan_of(3);
   Gaps gaps;
   SkippingSink skipping(plan, gaps);
-  REQUIRE(skipping.begin(run.definitions).empty());
+  REQUIRE(skipping.begin(run.definitions).ok());
   for (const reader::TraceEvent& event : run.events) skipping.event(event);
   CHECK(gaps.count == 2 * 2 * 27);  // off and on, of two threads
   CHECK(gaps.timed);

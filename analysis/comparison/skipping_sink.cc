@@ -6,7 +6,7 @@ using reader::EventKind;
 using reader::TraceDefinitions;
 using reader::TraceEvent;
 
-std::string SkippingSink::begin(const TraceDefinitions& definitions) {
+base::Result<> SkippingSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
   attributes_.emplace(definitions);
   threads_.resize(definitions.locations.size());
@@ -110,7 +110,7 @@ void SkippingSink::switch_all(const TraceEvent& mark, std::uint32_t mode) {
     TraceEvent event;
     event.ticks = mark.ticks;
     event.ns = mark.ns;
-    event.location = location;
+    event.location = LocationId(location);
     event.kind = EventKind::kMeasurementOnOff;
     event.op = mode;
     sink_.event(event);

@@ -17,6 +17,7 @@
 
 #include "analysis/comparison/skip_plan.h"
 #include "analysis/comparison/written_messages.h"
+#include "base/result.h"
 
 namespace refrain::analysis {
 
@@ -27,10 +28,10 @@ class SkippingSink final : public reader::TraceSink {
                WrittenMessages* messages = nullptr)
       : plan_(plan), sink_(sink), messages_(messages) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return sink_.error(); }
-  std::string finish(std::uint64_t end_ns) override { return sink_.finish(end_ns); }
+  base::Result<> finish(std::uint64_t end_ns) override { return sink_.finish(end_ns); }
 
  private:
   struct Thread {

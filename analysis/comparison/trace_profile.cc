@@ -17,40 +17,39 @@ class ProfileReader {
   ProfileReader(const std::string& path, const ProfileOptions& options)
       : path_(path), options_(options) {}
 
-  std::string read(TraceProfile& profile) {
+  base::Result<TraceProfile> read() {
     SkipPlan plan;
     passes_ = options_.suspend_after == 0 ? 2 : 3;
     if (options_.suspend_after != 0) {
       PlanSink sink({.limit = options_.suspend_after});
-      std::string error = pass(sink);
-      if (!error.empty()) return error;
-      if (!is_refrain_ || !sink.marks_seen()) return no_marks();
+      if (const auto done = pass(sink); !done) return done.failure();
+      if (!is_refrain_ || !sink.marks_seen()) return base::Failure{no_marks()};
       plan = sink.take();
     }
     SampleSink samples;
-    std::string error = skipped_pass(plan, samples);
-    if (!error.empty()) return error;
+    if (const auto done = skipped_pass(plan, samples); !done) return done.failure();
     std::vector<summary::RunSummary> summaries;
-    if (is_refrain_ && options_.use_summary)
-      summaries = summary::read_summaries(base::archive_folder(path_));
+    if (is_refrain_ && options_.use_summary) {
+      auto read = summary::read_summaries(base::archive_folder(path_));
+      if (!read) return read.failure();
+      summaries = *std::move(read);
+    }
     ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries));
-    error = skipped_pass(plan, sink);
-    profile = sink.take();
-    return error;
+    if (const auto done = skipped_pass(plan, sink); !done) return done.failure();
+    return sink.take();
   }
 
  private:
-  std::string skipped_pass(const SkipPlan& plan, reader::TraceSink& sink) {
+  base::Result<> skipped_pass(const SkipPlan& plan, reader::TraceSink& sink) {
     if (plan.empty()) return pass(sink);
     SkippingSink suspended(plan, sink);
     return pass(suspended);
   }
 
   // Of traces of other tools the first one is left out.
-  std::string pass(reader::TraceSink& sink) {
+  base::Result<> pass(reader::TraceSink& sink) {
     reader::ArchiveStream stream;
-    std::string error = stream.open(path_);
-    if (!error.empty()) return error;
+    if (const auto done = stream.open(path_); !done) return done;
     const bool first = !std::exchange(passed_, true);
     is_refrain_ = stream.definitions().is_refrain();
     if (first && !is_refrain_) return {};
@@ -58,9 +57,9 @@ class ProfileReader {
       const std::uint64_t passes = is_refrain_ ? passes_ : 1;
       if (options_.progress) options_.progress(before_ + done, passes * total);
     };
-    error = stream.run(sink, progress);
+    auto result = stream.run(sink, progress);
     before_ += stream.events();
-    return error;
+    return result;
   }
 
   std::string no_marks() const {
@@ -78,14 +77,13 @@ class ProfileReader {
 
 }  // namespace
 
-ProfileResult read_trace_profile(const std::string& path, const ProfileOptions& options) {
-  ProfileResult result;
+base::Result<TraceProfile> read_trace_profile(const std::string& path,
+                                              const ProfileOptions& options) {
   try {
-    result.error = ProfileReader(path, options).read(result.profile);
+    return ProfileReader(path, options).read();
   } catch (const std::exception& problem) {
-    result.error = path + ": " + problem.what();
+    return base::Failure{path + ": " + problem.what()};
   }
-  return result;
 }
 
 }  // namespace refrain::analysis

@@ -18,7 +18,7 @@
 //
 // Units: nanoseconds; counts of a reduced archive need not be whole numbers.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
-// Errors: one line in the result, also for a summary that is damaged, or of another archive. Cost: two passes over the archive (one, if it is not
+// Fails also for a summary that is damaged, or of another archive. Cost: two passes over the archive (one, if it is not
 // Refrain's; three with `suspend_after`); memory: a byte or so for each written iteration,
 // some kilobytes for each place of a loop in the nest.
 #pragma once
@@ -27,6 +27,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::analysis {
 
@@ -119,11 +121,6 @@ struct TraceProfile {
   Efficiencies mpi_efficiency;
 };
 
-struct ProfileResult {
-  std::string error;  // one line; empty: all is well
-  TraceProfile profile;
-};
-
 // Events read, and how many to expect, in all passes.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
@@ -136,7 +133,7 @@ struct ProfileOptions {
 };
 
 // `path`: the archive's folder, or its anchor file.
-ProfileResult read_trace_profile(const std::string& path,
-                                 const ProfileOptions& options = {});
+base::Result<TraceProfile> read_trace_profile(const std::string& path,
+                                              const ProfileOptions& options = {});
 
 }  // namespace refrain::analysis

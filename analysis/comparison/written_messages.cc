@@ -60,7 +60,8 @@ void WrittenMessages::learn(const TraceEvent& event, bool written) {
   }
   if (!is_end(event.kind)) return;
   process.kept.push_back(false);
-  const std::uint32_t peer = definitions_->process_of(event.ref, event.peer, number);
+  const std::uint32_t peer =
+      definitions_->process_of(event.ref, event.peer, ProcessId(number));
   if (event.kind == EventKind::kMpiSend || event.kind == EventKind::kMpiIsend) {
     Channel& channel = channels_[{event.ref, number, peer, event.tag}];
     channel.sends.push_back({number, process.kept.size() - 1, written});

@@ -14,10 +14,10 @@ reader::TraceDefinitions two_ranks() {
   reader::TraceDefinitions definitions;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     definitions.processes.emplace_back().rank = rank;
-    definitions.processes.back().locations = {rank};
-    definitions.locations.emplace_back().process = rank;
+    definitions.processes.back().locations = {LocationId(rank)};
+    definitions.locations.emplace_back().process = ProcessId(rank);
   }
-  definitions.groups.push_back({0, 1});
+  definitions.groups.push_back({ProcessId{0}, ProcessId{1}});
   reader::CommInfo comm;
   comm.of_processes = true;
   comm.group = 0;
@@ -35,7 +35,7 @@ class Program {
   void add(std::uint32_t rank, EventKind kind, bool written, std::uint64_t request = 0,
            std::uint32_t tag = 0) {
     TraceEvent event;
-    event.location = rank;
+    event.location = LocationId(rank);
     event.kind = kind;
     event.ref = 0;
     event.peer = 1 - rank;

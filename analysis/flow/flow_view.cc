@@ -39,17 +39,10 @@ class Viewer {
   Viewer(const RunProfile& profile, const Flow& flow, const FlowViewOptions& options)
       : profile_(profile), flow_(flow), options_(options) {}
 
-  FlowView view() {
+  base::Result<FlowView> view() {
     drawn_.resize(flow_.nodes.size());
     open_.resize(flow_.nodes.size());
-    if (!options_.region.empty()) {
-      choose_region();
-    } else if (options_.level.has_value()) {
-      choose_level(*options_.level);
-    } else {
-      choose_all();
-    }
-    if (!view_.error.empty()) return std::move(view_);
+    if (const auto done = choose(); !done) return done.failure();
     for (std::uint32_t path = 0; path < drawn_.size(); ++path)
       if (open_[path])
         for (const std::uint32_t child : inside(path)) drawn_[child] = true;
@@ -70,7 +63,12 @@ class Viewer {
     return flow_.levels[flow_.nodes[path].level].paths;
   }
 
-  void choose_all() {
+  base::Result<> choose() {
+    if (!options_.region.empty()) return choose_region();
+    return options_.level ? choose_level(*options_.level) : choose_all();
+  }
+
+  base::Result<> choose_all() {
     program_ = true;
     for (std::uint32_t path = 0; path < drawn_.size(); ++path) {
       const std::uint32_t parent = profile_.paths[path].parent;
@@ -78,14 +76,18 @@ class Viewer {
       drawn_[path] = node.visited && (parent == FlowView::kNone || drawn_[parent]);
       open_[path] = drawn_[path] && node.level != FlowView::kNone;
     }
-    if (flow_.levels[0].paths.empty()) view_.error = "no region was visited";
+    return any_visited();
   }
 
-  void choose_level(std::uint32_t level) {
+  base::Result<> any_visited() const {
+    if (flow_.levels[0].paths.empty()) return base::Failure{"no region was visited"};
+    return {};
+  }
+
+  base::Result<> choose_level(std::uint32_t level) {
     if (level == 0) {
       program_ = true;
-      if (flow_.levels[0].paths.empty()) view_.error = "no region was visited";
-      return;
+      return any_visited();
     }
     std::uint32_t deepest = 0;
     bool any = false;
@@ -97,19 +99,21 @@ class Viewer {
       drawn_[path] = open_[path] = any = true;
     }
     if (!any)
-      view_.error = "no level " + std::to_string(level) + ": the deepest is " +
-                    std::to_string(deepest);
+      return base::Failure{"no level " + std::to_string(level) + ": the deepest is " +
+                           std::to_string(deepest)};
+    return {};
   }
 
-  void choose_region() {
+  base::Result<> choose_region() {
     for (const std::uint32_t path : named(profile_, flow_, options_.region)) {
       drawn_[path] = true;
       open_[path] = flow_.nodes[path].level != FlowView::kNone;
       chosen_.push_back(path);
     }
     if (chosen_.empty())
-      view_.error = "no region '" + options_.region +
-                    "' ('refrain profile --all' lists them, as call paths)";
+      return base::Failure{"no region '" + options_.region +
+                           "' ('refrain profile --all' lists them, as call paths)"};
+    return {};
   }
 
   std::uint64_t count_drawn() const {
@@ -304,8 +308,8 @@ class Viewer {
 
 }  // namespace
 
-FlowView view_of(const RunProfile& profile, const ControlFlow& flow,
-                 const FlowViewOptions& options) {
+base::Result<FlowView> view_of(const RunProfile& profile, const ControlFlow& flow,
+                               const FlowViewOptions& options) {
   return Viewer(profile, flow, options).view();
 }
 

@@ -5,7 +5,7 @@
 // A region is *open* if what lies in it is drawn: its node is then where the level inside begins, and
 // a node of its own is the level's end, from where what comes after the region is reached. A region
 // that is not open stands for all that lies in it.
-// Thread-safety: pure. Errors: one line. Cost: number of nodes and transitions x log.
+// Thread-safety: pure. Cost: number of nodes and transitions x log.
 // Source: all and level by level: Furlinger and Moore, section 2; a region: Fuerlinger and Skinner,
 // Capturing and Visualizing Event Flow Graphs of MPI Applications, section 4 and Fig. 6, with the
 // call tree's regions as events: (1) and (2) are the children of the chosen node, without and with
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "analysis/flow/control_flow.h"
+#include "base/result.h"
 
 namespace refrain::analysis {
 
@@ -58,7 +59,6 @@ struct FlowView {
     std::uint32_t parent = kNone;  // index, smaller than its own
   };
 
-  std::string error;
   std::vector<Node> nodes;
   std::vector<Edge> edges;  // one for each two nodes, by these
   std::vector<Cluster> clusters;
@@ -66,7 +66,7 @@ struct FlowView {
   std::uint64_t left_out = 0;  // of these, because of `most`
 };
 
-FlowView view_of(const RunProfile& profile, const ControlFlow& flow,
-                 const FlowViewOptions& options);
+base::Result<FlowView> view_of(const RunProfile& profile, const ControlFlow& flow,
+                               const FlowViewOptions& options);
 
 }  // namespace refrain::analysis

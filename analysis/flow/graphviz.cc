@@ -68,13 +68,10 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-GraphvizResult laid_out(const std::string& dot, const std::string& format) {
-  GraphvizResult result;
+base::Result<std::string> laid_out(const std::string& dot, const std::string& format) {
   MemoryFile in, out, problems;
-  if (!in.put(dot) || out.descriptor() < 0 || problems.descriptor() < 0) {
-    result.error = std::string("no memory for Graphviz: ") + std::strerror(errno);
-    return result;
-  }
+  if (!in.put(dot) || out.descriptor() < 0 || problems.descriptor() < 0)
+    return base::Failure{std::string("no memory for Graphviz: ") + std::strerror(errno)};
   Actions actions;
   actions.give(in, STDIN_FILENO);
   actions.give(out, STDOUT_FILENO);
@@ -84,28 +81,21 @@ GraphvizResult laid_out(const std::string& dot, const std::string& format) {
   pid_t process = 0;
   const int error =
       posix_spawnp(&process, name.c_str(), actions.get(), nullptr, arguments, environ);
-  if (error != 0) {
-    result.missing = error == ENOENT || error == EACCES;
-    result.error =
-        result.missing
-            ? "there is no 'dot' in PATH (Debian: apt install graphviz)"
-            : std::string("Graphviz ('dot') does not start: ") + std::strerror(error);
-    return result;
-  }
+  if (error == ENOENT || error == EACCES) return base::Failure{kNoGraphviz};
+  if (error != 0)
+    return base::Failure{std::string("Graphviz ('dot') does not start: ") +
+                         std::strerror(error)};
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  result.text = out.take();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !result.text.empty()) return result;
-  result.error = "Graphviz ('dot') failed: ";
-  if (WIFSIGNALED(status))
-    result.error += "signal " + std::to_string(WTERMSIG(status));
-  else
-    result.error += "exit status " + std::to_string(WEXITSTATUS(status));
+  std::string text = out.take();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !text.empty()) return text;
   const std::string said = first_line(problems.take());
-  if (!said.empty()) result.error += ", " + said;
-  result.text.clear();
-  return result;
+  return base::Failure{"Graphviz ('dot') failed: " +
+                       (WIFSIGNALED(status)
+                            ? "signal " + std::to_string(WTERMSIG(status))
+                            : "exit status " + std::to_string(WEXITSTATUS(status))) +
+                       (said.empty() ? "" : ", " + said)};
 }
 
 }  // namespace refrain::analysis

@@ -10,6 +10,7 @@
 #include "analysis/profile/message_events.h"
 #include "analysis/profile/region_time_class.h"
 #include "analysis/region_use.h"
+#include "base/result.h"
 
 namespace refrain::analysis {
 namespace {
@@ -40,7 +41,7 @@ struct Thread {
 
 class TreeSink final : public reader::TraceSink {
  public:
-  std::string begin(const reader::TraceDefinitions& definitions) override {
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override {
     definitions_ = &definitions;
     trees_.resize(definitions.processes.size());
     threads_.resize(definitions.locations.size());
@@ -99,7 +100,7 @@ class TreeSink final : public reader::TraceSink {
 
   std::string error() const override { return {}; }
 
-  std::string finish(std::uint64_t) override {
+  base::Result<> finish(std::uint64_t) override {
     last_tick_ = std::max(last_tick_, definitions_->end_ticks);
     for (Thread& thread : threads_) {
       if (!thread.counts) continue;
@@ -316,20 +317,18 @@ class TreeSink final : public reader::TraceSink {
 
 }  // namespace
 
-EventSummary summarize_events(const std::string& archive,
-                              const reader::Progress& progress) {
-  EventSummary result;
+base::Result<EventSummary> summarize_events(const std::string& archive,
+                                            const reader::Progress& progress) {
   reader::ArchiveStream stream;
-  result.error = stream.open(archive);
-  if (!result.error.empty()) return result;
+  if (const auto done = stream.open(archive); !done) return done.failure();
   TreeSink sink;
-  result.error = stream.run(sink, progress);
+  if (const auto done = stream.run(sink, progress); !done) return done.failure();
+  EventSummary result;
   result.events = stream.events();
   result.processes = sink.take();
   result.gaps = sink.gaps();
   result.messages = sink.take_messages();
-  if (result.error.empty() && result.processes.empty())
-    result.error = "'" + archive + "' has no threads";
+  if (result.processes.empty()) return base::Failure{"'" + archive + "' has no threads"};
   return result;
 }
 

@@ -5,7 +5,7 @@
 // was suspended is `time_elsewhere` of what was open then. Call sites are known in
 // archives of Refrain; the time from fork to join where both are events around the region.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
-// Errors: one line. Cost: reads all events; memory for the call trees.
+// Cost: reads all events; memory for the call trees.
 // Units: ticks of the archive's clock.
 #pragma once
 
@@ -14,20 +14,20 @@
 #include <vector>
 
 #include "analysis/profile/message_calls.h"
+#include "base/result.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
 struct EventSummary {
-  std::string error;
   std::vector<summary::RunSummary> processes;
   std::vector<ProcessMessages> messages;  // of all processes that the archive defines
   std::uint64_t events = 0;
   std::uint64_t gaps = 0;  // intervals that were not written
 };
 
-EventSummary summarize_events(const std::string& archive,
-                              const reader::Progress& progress = {});
+base::Result<EventSummary> summarize_events(const std::string& archive,
+                                            const reader::Progress& progress = {});
 
 }  // namespace refrain::analysis

@@ -17,8 +17,7 @@ namespace refrain::analysis::event_summary_test {
 TEST_CASE("Event summary: an archive of another tool - all of its threads' time") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
-  const EventSummary events = summarize_events(folder / "a");
-  REQUIRE(events.error == "");
+  const EventSummary events = *summarize_events(folder / "a");
   CHECK(events.events > 0);
   CHECK(events.gaps == 0);
   REQUIRE(events.processes.size() == 2);
@@ -52,7 +51,7 @@ TEST_CASE("Event summary: an archive of another tool - all of its threads' time"
 TEST_CASE("Event summary: an archive of another tool - its calls by partner and size") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a");
-  const EventSummary events = summarize_events(folder / "a");
+  const EventSummary events = *summarize_events(folder / "a");
   const MessageTables messages = message_tables(events.messages);
   REQUIRE(messages.processes.size() == 2);
   std::vector<std::string> rows;
@@ -73,13 +72,12 @@ TEST_CASE("Event summary: an archive of another tool - its calls by partner and 
 
 TEST_CASE("Event summary: no archive - one line") {
   test::TemporaryFolder folder;
-  CHECK(summarize_events(folder / "none").error != "");
+  CHECK(!summarize_events(folder / "none"));
   reader::write_foreign_archive(folder / "a");
   std::ofstream(folder / "a" / "traces.otf2") << "no archive";
-  const EventSummary events = summarize_events(folder / "a");
-  CHECK(events.error != "");
-  CHECK(events.error.find('\n') == std::string::npos);
-  CHECK(events.processes.empty());
+  const auto events = summarize_events(folder / "a");
+  CHECK(!events);
+  CHECK(events.error().find('\n') == std::string::npos);
 }
 
 }  // namespace refrain::analysis::event_summary_test

@@ -195,7 +195,7 @@ std::uint32_t MessageEvents::own_rank(std::uint32_t process, std::uint32_t group
   if (group >= definitions_->groups.size()) return reader::kNone;
   const auto [known, is_new] = ranks_.try_emplace(group);
   if (is_new) {
-    const std::vector<std::uint32_t>& members = definitions_->groups[group];
+    const std::vector<ProcessId>& members = definitions_->groups[group];
     for (std::uint32_t rank = 0; rank < members.size(); ++rank)
       known->second.try_emplace(members[rank], rank);
   }

@@ -36,11 +36,13 @@ class Run {
     definitions_.locations.resize(4);
     definitions_.processes.resize(4);
     for (std::uint32_t i = 0; i < 4; ++i) {
-      definitions_.locations[i].process = i;
+      definitions_.locations[i].process = ProcessId(i);
       definitions_.processes[i].rank = i;
     }
     definitions_.ticks_per_second = 1000;
-    definitions_.groups = {{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 1}, {3, 2}};
+    for (const std::vector<int>& group :
+         {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 1}, {3, 2}})
+      definitions_.groups.emplace_back(group.begin(), group.end());
     definitions_.comms.resize(5);
     definitions_.comms[kWorld].group = 0;
     definitions_.comms[kSelf].self = true;
@@ -100,7 +102,7 @@ class Run {
     return copy.take()[process];
   }
   Run& put(TraceEvent event) {
-    event.location = location_;
+    event.location = LocationId(location_);
     event.ticks = now_;
     events_.event(event);
     return *this;

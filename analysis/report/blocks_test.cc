@@ -106,7 +106,7 @@ TEST_CASE("Report file: the data is in its place, and nothing else is left") {
   Blocks blocks;
   blocks.add("n", json{{"one", 1}});
   const fs::path file = folder / "r.html";
-  REQUIRE(write_report(file, kPage, blocks, false).empty());
+  REQUIRE(write_report(file, kPage, blocks, false).ok());
   const std::string text = test::read_file(file);
   CHECK(text.starts_with("<html><body><script"));
   CHECK(text.ends_with("</script>\n</body></html>"));
@@ -118,23 +118,23 @@ TEST_CASE("Report file: an existing file - is replaced only where that is wanted
   const test::TemporaryFolder folder;
   const fs::path file = folder / "r.html";
   std::ofstream(file) << "mine";
-  CHECK(write_report(file, kPage, {}, false) ==
+  CHECK(write_report(file, kPage, {}, false).error() ==
         "'" + file.string() + "' exists; --overwrite replaces it");
   CHECK(test::read_file(file) == "mine");
-  CHECK(write_report(file, kPage, {}, true).empty());
+  CHECK(write_report(file, kPage, {}, true).ok());
   CHECK(test::read_file(file) != "mine");
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
 }
 
 TEST_CASE("Report file: what cannot be written - one line, and no file") {
   const test::TemporaryFolder folder;
-  const std::string wrong = write_report(folder / "no/r.html", kPage, {}, false);
-  CHECK(wrong == "cannot write '" + (folder / "no/r.html").string() +
-                     "': No such file or directory");
+  const auto done = write_report(folder / "no/r.html", kPage, {}, false);
+  CHECK(done.error() == "cannot write '" + (folder / "no/r.html").string() +
+                            "': No such file or directory");
   fs::create_directory(folder / "r.html");
-  CHECK(!write_report(folder / "r.html", kPage, {}, true).empty());
+  CHECK(!write_report(folder / "r.html", kPage, {}, true).ok());
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
-  CHECK(!write_report(folder / "r2.html", "no place", {}, false).empty());
+  CHECK(!write_report(folder / "r2.html", "no place", {}, false).ok());
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
 }
 

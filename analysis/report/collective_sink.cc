@@ -7,7 +7,7 @@ namespace refrain::report {
 using reader::EventKind;
 using reader::TraceEvent;
 
-std::string CollectiveSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> CollectiveSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   calls_.resize(definitions.locations.size());
   comms_.resize(definitions.comms.size());
@@ -59,7 +59,7 @@ void CollectiveSink::join(const Call& call, std::uint32_t process, double left_n
   }
 }
 
-std::string CollectiveSink::finish(std::uint64_t) {
+base::Result<> CollectiveSink::finish(std::uint64_t) {
   operations_ = kept_.take();
   std::ranges::sort(operations_, {}, &Operation::first_ns);
   return {};

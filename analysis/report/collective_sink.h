@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/report/longest.h"
+#include "base/result.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::report {
@@ -34,10 +35,10 @@ class CollectiveSink final : public reader::TraceSink {
 
   CollectiveSink() : kept_(kMost) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   // After finish(); by the first enter.
   const std::vector<Operation>& operations() const { return operations_; }

@@ -7,7 +7,7 @@
 
 namespace refrain::report {
 
-std::string EventViews::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> EventViews::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   ns_per_tick_ =
       1e9 / static_cast<double>(std::max<std::uint64_t>(1, definitions.ticks_per_second));
@@ -31,7 +31,7 @@ std::string EventViews::begin(const reader::TraceDefinitions& definitions) {
   take_names(definitions, reported_);
   for (reader::TraceSink* sink : std::initializer_list<reader::TraceSink*>{
            &*timeline_, &*nest_, &*messages_, &*collectives_})
-    if (std::string error = sink->begin(definitions); !error.empty()) return error;
+    if (const auto done = sink->begin(definitions); !done) return done;
   return next_->begin(definitions);
 }
 
@@ -82,10 +82,10 @@ void EventViews::event(const reader::TraceEvent& event) {
   next_->event(event);
 }
 
-std::string EventViews::finish(std::uint64_t end_ns) {
+base::Result<> EventViews::finish(std::uint64_t end_ns) {
   for (reader::TraceSink* sink : std::initializer_list<reader::TraceSink*>{
            &*timeline_, &*nest_, &*messages_, &*collectives_, next_})
-    if (std::string error = sink->finish(end_ns); !error.empty()) return error;
+    if (const auto done = sink->finish(end_ns); !done) return done;
   take_calls();
   waits_->finish();
   begins_.assign(profile_.processes.size(), 0);

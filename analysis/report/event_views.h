@@ -17,6 +17,7 @@
 #include "analysis/report/timeline_rows.h"
 #include "analysis/report/timeline_sink.h"
 #include "analysis/report/wait_intervals.h"
+#include "base/result.h"
 #include "reader/trace_sink.h"
 #include "waits/metrics/pattern.h"
 
@@ -29,10 +30,10 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
       : profile_(profile), marks_of_(marks_of) {}
   void hand_on(reader::TraceSink* next) { next_ = next; }
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
   void waited(const waits::Call& call, std::uint32_t metric, waits::Ticks begin,
               waits::Ticks wait) override {
     waits_->waited(call, metric, begin, wait);

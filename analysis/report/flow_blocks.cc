@@ -78,8 +78,8 @@ struct Level {
 void finish(Blocks& blocks, const std::string& name, std::vector<Level>& levels) {
   std::vector<GraphLayout> layouts;
   for (Level& level : levels) layouts.push_back(std::move(level.layout));
-  const std::string error = lay_out(layouts);
-  if (!error.empty()) return blocks.add(name, json{{"error", error}});
+  const auto done = lay_out(layouts);
+  if (!done) return blocks.add(name, json{{"error", done.error()}});
   json out = {{"levels", json::array()}};
   for (std::size_t i = 0; i < levels.size(); ++i) {
     levels[i].layout = std::move(layouts[i]);

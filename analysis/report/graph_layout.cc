@@ -89,14 +89,15 @@ void take(const nlohmann::json& from, GraphLayout& graph) {
 
 }  // namespace
 
-std::string lay_out(std::vector<GraphLayout>& graphs) {
+base::Result<> lay_out(std::vector<GraphLayout>& graphs) {
   if (graphs.empty()) return {};
   std::string dot;
   for (const GraphLayout& graph : graphs) put(dot, graph);
-  const analysis::GraphvizResult result = analysis::laid_out(dot, "json0");
-  if (result.missing) return "Graphs are drawn with Graphviz, and " + result.error;
-  if (!result.error.empty()) return result.error;
-  std::istringstream text(result.text);
+  const auto result = analysis::laid_out(dot, "json0");
+  if (result.error() == analysis::kNoGraphviz)
+    return base::Failure{"Graphs are drawn with Graphviz, and " + result.error()};
+  if (!result) return result.failure();
+  std::istringstream text(*result);
   try {
     for (GraphLayout& graph : graphs) {
       nlohmann::json from;
@@ -104,7 +105,7 @@ std::string lay_out(std::vector<GraphLayout>& graphs) {
       take(from, graph);
     }
   } catch (const nlohmann::json::exception&) {
-    return "Graphviz ('dot') writes something that is no JSON";
+    return base::Failure{"Graphviz ('dot') writes something that is no JSON"};
   }
   return {};
 }

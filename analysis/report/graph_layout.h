@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+
 namespace refrain::report {
 
 struct GraphNode {
@@ -30,6 +32,6 @@ struct GraphLayout {
 };
 
 // Fills in coordinates. Between two nodes there is one edge in each direction at most.
-std::string lay_out(std::vector<GraphLayout>& graphs);
+base::Result<> lay_out(std::vector<GraphLayout>& graphs);
 
 }  // namespace refrain::report

@@ -50,7 +50,7 @@ class MadeUpEvents {
     region("loop 2 @ main p.c:4-6", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE, true);
     d.attributes[kWritten].name = "written";
     d.attributes[kComplete].name = "complete";
-    std::vector<std::uint32_t> world;
+    std::vector<ProcessId> world;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       reader::ProcessInfo& process = d.processes.emplace_back();
       process.ref = rank;
@@ -58,10 +58,10 @@ class MadeUpEvents {
       profile.processes.push_back({.number = rank, .rank = rank, .time = 1000});
       for (std::uint32_t thread = 0; thread < threads; ++thread) {
         const auto location = static_cast<std::uint32_t>(d.locations.size());
-        process.locations.push_back(location);
+        process.locations.emplace_back(location);
         d.locations.push_back({.ref = 100 + location,
                                .name = "thread",
-                               .process = rank,
+                               .process = ProcessId(rank),
                                .thread = thread,
                                .properties = {}});
         profile.locations.push_back({.process = rank,
@@ -70,7 +70,7 @@ class MadeUpEvents {
                                      .primary = thread == 0,
                                      .worker = thread != 0});
       }
-      world.push_back(rank);
+      world.emplace_back(rank);
     }
     d.groups.push_back(world);
     reader::CommInfo comm;
@@ -82,7 +82,7 @@ class MadeUpEvents {
   reader::TraceEvent& add(std::uint32_t location, std::uint64_t ns,
                           reader::EventKind kind) {
     reader::TraceEvent& event = events.emplace_back();
-    event.location = location;
+    event.location = LocationId(location);
     event.ns = ns;
     event.ticks = ns;
     event.kind = kind;
@@ -146,7 +146,7 @@ class MadeUpEvents {
                          .duration_ns = duration,
                          .category = category,
                          .text = text,
-                         .location = location});
+                         .location = LocationId(location)});
   }
 
   // Each location's number in the report is its own.
@@ -157,9 +157,9 @@ class MadeUpEvents {
   }
   void feed(reader::TraceSink& sink, std::uint64_t end_ns) {
     d.end_ticks = end_ns;
-    REQUIRE(sink.begin(d).empty());
+    REQUIRE(sink.begin(d).ok());
     for (const reader::TraceEvent& event : events) sink.event(event);
-    REQUIRE(sink.finish(end_ns).empty());
+    REQUIRE(sink.finish(end_ns).ok());
   }
 
   reader::TraceDefinitions d;

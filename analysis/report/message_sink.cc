@@ -7,7 +7,7 @@ namespace refrain::report {
 using reader::EventKind;
 using reader::TraceEvent;
 
-std::string MessageSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> MessageSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   entered_.resize(definitions.locations.size());
   processes_.resize(definitions.processes.size());
@@ -61,7 +61,8 @@ void MessageSink::event(const TraceEvent& event) {
 }
 
 void MessageSink::send(const TraceEvent& event, std::uint32_t process) {
-  const std::uint32_t to = definitions_->process_of(event.ref, event.peer, process);
+  const std::uint32_t to =
+      definitions_->process_of(event.ref, event.peer, ProcessId(process));
   if (to >= processes_.size()) return;
   Cell& cell = matrix_[{group_of(process), group_of(to)}];
   cell.messages += 1;
@@ -91,7 +92,8 @@ void MessageSink::receive(const TraceEvent& event, std::uint32_t process) {
   Posted* posted = event.kind == EventKind::kMpiIrecv ? posted_for(event, of) : nullptr;
   if (posted == nullptr) posted = &of.posted.emplace_back();
   posted->open = false;
-  const std::uint32_t from = definitions_->process_of(event.ref, event.peer, process);
+  const std::uint32_t from =
+      definitions_->process_of(event.ref, event.peer, ProcessId(process));
   posted->cancelled = from >= processes_.size();
   posted->channel = {event.ref, from, process, event.tag};
   posted->received = {rows_.row_of(event.location), static_cast<double>(event.ns)};
@@ -120,7 +122,7 @@ void MessageSink::match(const Sent& sent, const Received& received) {
   lines_.add({sent.row, received.row, sent.ns, received.ns, sent.bytes});
 }
 
-std::string MessageSink::finish(std::uint64_t) {
+base::Result<> MessageSink::finish(std::uint64_t) {
   for (Process& of : processes_) release(of, 0);
   kept_ = lines_.take();
   std::ranges::sort(kept_, [](const Line& a, const Line& b) {

@@ -20,6 +20,7 @@
 
 #include "analysis/report/longest.h"
 #include "analysis/report/timeline_rows.h"
+#include "base/result.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::report {
@@ -44,10 +45,10 @@ class MessageSink final : public reader::TraceSink {
 
   explicit MessageSink(const TimelineRows& rows) : rows_(rows), lines_(kMost) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   // After finish().
   const std::vector<Line>& lines() const { return kept_; }  // by the time of sending

@@ -12,7 +12,7 @@ namespace refrain::report {
 using reader::EventKind;
 using reader::TraceEvent;
 
-std::string NestSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> NestSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   attributes_.emplace(definitions);
   return {};
@@ -141,7 +141,7 @@ void NestSink::keep_longest() {
   gaps_.resize(kMostGaps);
 }
 
-std::string NestSink::finish(std::uint64_t end_ns) {
+base::Result<> NestSink::finish(std::uint64_t end_ns) {
   gap_ends(static_cast<double>(end_ns));
   while (!open_.empty()) {
     if (visits_.size() >= open_.size())

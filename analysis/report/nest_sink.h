@@ -16,6 +16,7 @@
 
 #include "analysis/mark_attributes.h"
 #include "analysis/report/iteration_series.h"
+#include "base/result.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::report {
@@ -57,10 +58,10 @@ class NestSink final : public reader::TraceSink {
   // `process`: index of TraceDefinitions::processes, whose marks are wanted; kNone: the one that has the first mark.
   explicit NestSink(std::uint32_t process) : process_(process) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   // After finish().
   std::uint32_t process() const { return process_; }

@@ -4,13 +4,14 @@
 
 namespace refrain::report {
 
-std::string write_report(const std::string& path, std::string_view page,
-                         const Blocks& blocks, bool replace) {
+base::Result<> write_report(const std::string& path, std::string_view page,
+                            const Blocks& blocks, bool replace) {
   const std::size_t at = page.find(kDataLine);
-  if (at == std::string_view::npos) return "the page has no place for the data";
+  if (at == std::string_view::npos)
+    return base::Failure{"the page has no place for the data"};
   base::NewFile file(path);
   const auto existing = replace ? base::Existing::kReplace : base::Existing::kKeep;
-  if (std::string wrong = file.open(existing); !wrong.empty()) return wrong;
+  if (auto opened = file.open(existing); !opened) return opened;
   file.write(page.substr(0, at));
   blocks.write([&](const std::string& text) { file.write(text); });
   file.write(page.substr(at + kDataLine.size()));

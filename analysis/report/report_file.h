@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "analysis/report/blocks.h"
+#include "base/result.h"
 
 namespace refrain::report {
 
@@ -16,7 +17,7 @@ namespace refrain::report {
 inline constexpr std::string_view kDataLine = "<!-- refrain:data -->";
 
 // `page`: HTML that has kDataLine once. `replace`: an existing file; else that is an error.
-std::string write_report(const std::string& path, std::string_view page,
-                         const Blocks& blocks, bool replace);
+base::Result<> write_report(const std::string& path, std::string_view page,
+                            const Blocks& blocks, bool replace);
 
 }  // namespace refrain::report

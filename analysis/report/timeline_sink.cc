@@ -11,7 +11,7 @@ namespace refrain::report {
 using reader::EventKind;
 using reader::TraceEvent;
 
-std::string TimelineSink::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> TimelineSink::begin(const reader::TraceDefinitions& definitions) {
   definitions_ = &definitions;
   classes_.reserve(definitions.regions.size());
   for (const reader::RegionInfo& region : definitions.regions)
@@ -133,7 +133,7 @@ void TimelineSink::reduce() {
   spans_.erase(end, spans_.end());
 }
 
-std::string TimelineSink::finish(std::uint64_t end_ns) {
+base::Result<> TimelineSink::finish(std::uint64_t end_ns) {
   end_ns_ = std::max(end_ns_, static_cast<double>(end_ns));
   for (std::uint32_t i = 0; i < locations_.size(); ++i) {
     if (rows_.row_of(i) == reader::kNone || std::isnan(first_ns_[i])) continue;

@@ -16,6 +16,7 @@
 
 #include "analysis/profile/region_time_class.h"
 #include "analysis/report/timeline_rows.h"
+#include "base/result.h"
 #include "reader/trace_sink.h"
 
 namespace refrain::report {
@@ -45,10 +46,10 @@ class TimelineSink final : public reader::TraceSink {
   explicit TimelineSink(const TimelineRows& rows, const SpanLimits& limits = {})
       : rows_(rows), limits_(limits) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   // A procedure of MPI and where it was called.
   struct Call {

@@ -80,12 +80,12 @@ nlohmann::json wait_paths_value(const WaitAnalysis& analysis, const WaitPlaces& 
   json out = json::array();
   for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
     const WaitAnalysis::Path& path = analysis.paths[i];
-    const waits::Place place = waits::place_of(analysis, i);
+    const waits::Place place = waits::place_of(analysis, PathId(i));
     const bool known = path.region < analysis.regions.size();
-    out.push_back({{"path", waits::path_text(analysis, i)},
+    out.push_back({{"path", waits::path_text(analysis, PathId(i))},
                    {"parent", or_null(path.parent)},
                    {"name", known ? analysis.regions[path.region].name
-                                  : waits::path_text(analysis, 0)},
+                                  : waits::path_text(analysis, PathId{})},
                    {"site", path.site},
                    {"file", place.file},
                    {"line", place.line},

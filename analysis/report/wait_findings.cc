@@ -24,10 +24,11 @@ std::string rank_text(const WaitAnalysis& analysis, std::uint32_t process) {
 // "MPI_Allreduce at cg.c:74".
 std::string where_text(const WaitAnalysis& analysis, std::uint32_t path) {
   const std::uint32_t region = analysis.paths[path].region;
-  std::string text = region < analysis.regions.size() ? analysis.regions[region].name
-                                                      : waits::path_text(analysis, 0);
+  std::string text = region < analysis.regions.size()
+                         ? analysis.regions[region].name
+                         : waits::path_text(analysis, PathId{});
   if (text.starts_with("!$omp ")) text.erase(0, 6);
-  const waits::Place place = waits::place_of(analysis, path);
+  const waits::Place place = waits::place_of(analysis, PathId(path));
   const std::string at = place_text(place.file, place.line);
   return at.empty() || text.ends_with("@" + at) ? text : text + " at " + at;
 }
@@ -146,8 +147,9 @@ std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlace
     if (each.idle_seconds != 0)
       finding.text += fmt::format(" In it, {} are of threads that have no work meanwhile.",
                                   time_text(each.whole_idle_seconds * 1e9));
-    finding.evidence = {
-        {"view", "waits"}, {"metric", metric.name}, {"wait_path", each.path}};
+    finding.evidence = {{"view", "waits"},
+                        {"metric", metric.name},
+                        {"wait_path", std::uint32_t{each.path}}};
     const std::uint32_t path = places.paths[each.path];
     if (path != analysis::RunProfile::kNone) finding.evidence["path"] = path;
     out.push_back(std::move(finding));

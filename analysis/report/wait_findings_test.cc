@@ -80,7 +80,7 @@ TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
   estimate.whole = 12e-3;
   estimate.most = 20e-3;
   for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
-    const auto row = analysis.inclusive(metric, path);
+    const auto row = analysis.inclusive(metric, PathId(path));
     estimate.paths.push_back(
         1.5 * analysis.seconds(std::accumulate(row.begin(), row.end(), 0.0)));
   }
@@ -98,9 +98,9 @@ TEST_CASE(
   PatternSet patterns(all_patterns());
   patterns.inform(&waits);
   Replay replay(patterns);
-  replay.begin(trace.d);
+  REQUIRE(replay.begin(trace.d));
   for (const reader::TraceEvent& event : trace.events()) replay.event(event);
-  replay.finish(0);
+  REQUIRE(replay.finish(0));
   const auto nxn = patterns.tree().of("mpi_wait_nxn");
   std::size_t found = 0;
   waits.finish();

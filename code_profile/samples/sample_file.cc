@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/file_text.h"
 #include "base/folder.h"
 #include "base/json_values.h"
 
@@ -154,19 +153,19 @@ std::string sample_file_path(const std::string& archive, std::uint32_t process) 
   return archive + "/samples/" + kPrefix + std::to_string(process) + kSuffix;
 }
 
-std::string write_sample_file(const std::string& archive, const PlacedSamples& samples) {
+base::Result<> write_sample_file(const std::string& archive, const PlacedSamples& samples) {
   const std::string path = sample_file_path(archive, samples.process);
   const std::string unfinished = path + ".part";
   std::error_code error;
   std::filesystem::create_directories(archive + "/samples", error);
-  if (error) return archive + "/samples: " + error.message();
+  if (error) return base::Failure{archive + "/samples: " + error.message()};
   std::ofstream file(unfinished, std::ios::binary);
   file << to_text(samples);
   file.close();
   if (file) std::filesystem::rename(unfinished, path, error);
   if (file && !error) return {};
   std::filesystem::remove(unfinished, error);
-  return path + " cannot be written";
+  return base::Failure{path + " cannot be written"};
 }
 
 std::vector<PlacedSamples> read_sample_files(const std::string& archive) {
@@ -178,7 +177,9 @@ std::vector<PlacedSamples> read_sample_files(const std::string& archive) {
     std::string path = folder;
     path.append("/").append(name);
     try {
-      all.push_back(samples_from_text(base::file_text(path)));
+      const auto text_of_file = base::file_text(path);
+      if (!text_of_file) fail(text_of_file.error());
+      all.push_back(samples_from_text(*text_of_file));
     } catch (const std::exception& problem) {
       fail(path + " " + problem.what());
     }

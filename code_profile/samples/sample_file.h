@@ -2,7 +2,7 @@
 //
 // Place in the flow: between sample_placement.h, in the process that writes the archive, and sampled_profile.h.
 // Thread-safety: pure, but for the disk. Ownership: plain values.
-// Errors: writing says in one line what went wrong; reading throws std::runtime_error with one line.
+// Reading throws std::runtime_error with one line.
 // Nothing in a file is believed: of what is returned, parents come before children and indices lead somewhere.
 // Cost: linear.
 #pragma once
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "code_profile/samples/placed_samples.h"
 
 namespace refrain::code_profile {
@@ -21,7 +22,7 @@ PlacedSamples samples_from_text(const std::string& text);
 
 std::string sample_file_path(const std::string& archive, std::uint32_t process);
 // Replaces a file that is there, at one moment.
-std::string write_sample_file(const std::string& archive, const PlacedSamples& samples);
+base::Result<> write_sample_file(const std::string& archive, const PlacedSamples& samples);
 // Of all processes, in their order; none if the archive has none.
 std::vector<PlacedSamples> read_sample_files(const std::string& archive);
 

@@ -136,7 +136,7 @@ class Placer {
     return entry->second;
   }
 
-  // Named as in the profile of exact loops (code_profile/source_places.cc).
+  // Named as in the profile of exact loops (code_profile/loop_profile.cc).
   std::uint32_t function_at(const addresses::Module& module, std::uint64_t begin,
                             std::string linker_name) {
     const addresses::Place& symbol = symbols_.at(begin);

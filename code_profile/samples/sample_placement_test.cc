@@ -61,11 +61,10 @@ std::uint32_t line_of(const std::string& loop) {
 
 PlacedSamples placed(const spool::SampleBuilder& samples,
                      const std::vector<std::string>& modules) {
-  spool::SampleTree tree;
   const std::string file = samples.file();
-  REQUIRE(spool::read_samples(std::as_bytes(std::span<const char>(file)), "file", tree)
-              .empty());
-  return place_samples(tree, modules);
+  const auto tree = spool::read_samples(std::as_bytes(std::span<const char>(file)), "file");
+  REQUIRE(tree);
+  return place_samples(*tree, modules);
 }
 
 // The one stack that has samples: from main on, "main", "inner" of a loop by its name in the source.
@@ -167,10 +166,10 @@ TEST_CASE("Write samples: from the spool into the archive - nothing, or one line
   const Program known = program("gcc_o0");
   const test::TemporaryFolder folder;
   const std::string spool = folder.path().string(), archive = folder / "archive";
-  CHECK_FALSE(write_samples(spool, {known.module}, "./app 1", archive, 3).has_value());
+  CHECK_FALSE(*write_samples(spool, {known.module}, "./app 1", archive, 3));
   CHECK_FALSE(std::filesystem::exists(archive));
   spool::SampleBuilder().add(known.stacks.at("work"), 4).write(spool + "/samples");
-  REQUIRE(write_samples(spool, {known.module}, "./app 1", archive, 3) == "");
+  REQUIRE(*write_samples(spool, {known.module}, "./app 1", archive, 3));
   const std::vector<PlacedSamples> read = read_sample_files(archive);
   REQUIRE(read.size() == 1);
   CHECK(read[0].process == 3);
@@ -178,13 +177,13 @@ TEST_CASE("Write samples: from the spool into the archive - nothing, or one line
   CHECK(stack_of(read[0]).size() == 5);
   CHECK(std::filesystem::exists(archive + "/samples/process-3.json"));
   std::filesystem::resize_file(spool + "/samples", 4200);
-  const std::string problem = write_samples(spool, {known.module}, "", archive, 4).value();
+  const std::string problem = write_samples(spool, {known.module}, "", archive, 4).error();
   CHECK_THAT(problem, Catch::Contains("cut off"));
   CHECK(problem.find('\n') == std::string::npos);
   // The folder of the archive is a file.
   std::filesystem::resize_file(spool + "/samples", 0);
   spool::SampleBuilder().add({0, 1}, 1).write(spool + "/samples");
-  CHECK(write_samples(spool, {}, "", spool + "/samples", 0).value() != "");
+  CHECK(write_samples(spool, {}, "", spool + "/samples", 0).error() != "");
 }
 
 }  // namespace

@@ -9,21 +9,21 @@
 
 namespace refrain::code_profile {
 
-std::optional<std::string> write_samples(const std::string& spool_process_folder,
-                                         const std::vector<std::string>& module_texts,
-                                         const std::string& command,
-                                         const std::string& archive_folder,
-                                         std::uint32_t process) {
+base::Result<bool> write_samples(const std::string& spool_process_folder,
+                                 const std::vector<std::string>& module_texts,
+                                 const std::string& command,
+                                 const std::string& archive_folder, std::uint32_t process) {
   const std::string path = spool_process_folder + "/" + kSpooledSamples;
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
-  spool::SampleTree tree;
-  if (std::string problem = spool::read_samples(path, tree); !problem.empty())
-    return problem;
-  PlacedSamples samples = place_samples(tree, module_texts);
+  if (!std::filesystem::exists(path, error)) return false;
+  const auto tree = spool::read_samples(path);
+  if (!tree) return tree.failure();
+  PlacedSamples samples = place_samples(*tree, module_texts);
   samples.process = process;
   samples.command = command;
-  return write_sample_file(archive_folder, samples);
+  if (const auto done = write_sample_file(archive_folder, samples); !done)
+    return done.failure();
+  return true;
 }
 
 }  // namespace refrain::code_profile

@@ -5,20 +5,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::code_profile {
 
 // The name of the file in the process' spool folder.
 inline constexpr const char* kSpooledSamples = "samples";
 
-// What went wrong, or an empty text; nothing if there are no samples. `module_texts`: as in the journal.
-std::optional<std::string> write_samples(const std::string& spool_process_folder,
-                                         const std::vector<std::string>& module_texts,
-                                         const std::string& command,
-                                         const std::string& archive_folder,
-                                         std::uint32_t process);
+// Whether there are samples. `module_texts`: as in the journal.
+base::Result<bool> write_samples(const std::string& spool_process_folder,
+                                 const std::vector<std::string>& module_texts,
+                                 const std::string& command,
+                                 const std::string& archive_folder, std::uint32_t process);
 
 }  // namespace refrain::code_profile

@@ -34,14 +34,16 @@ std::shared_ptr<PyAnalysis> analyze(
     };
   auto result = std::make_shared<PyAnalysis>();
   result->archive = archive;
-  reading([&] {
-    result->analysis = waits::analyze_archive(archive, {}, {}, more);
-    if (result->analysis.error.empty() && result->analysis.problems.gaps != 0)
-      result->analysis.error = tools::estimate_whole_run(archive, result->analysis);
+  const base::Result<> done = reading([&]() -> base::Result<> {
+    auto analysis = waits::analyze_archive(archive, {}, {}, more);
+    if (!analysis) return analysis.failure();
+    result->analysis = *std::move(analysis);
+    if (result->analysis.problems.gaps == 0) return {};
+    return tools::estimate_whole_run(archive, result->analysis);
   });
   // What a pattern has raised, as it was raised.
   for (const std::shared_ptr<PythonPattern>& each : patterns) each->raise();
-  require(result->analysis.error);
+  require(done);
   return result;
 }
 
@@ -53,7 +55,7 @@ py::array values(const PyAnalysis& self, std::uint32_t metric, bool with_childre
   std::vector<double> out(from.paths.size() * width);
   for (std::uint32_t path = 0; path < from.paths.size(); ++path) {
     const waits::WaitAnalysis::Row row =
-        with_children ? from.inclusive(metric, path) : from.values[metric][path];
+        with_children ? from.inclusive(metric, PathId(path)) : from.values[metric][path];
     for (std::size_t at = 0; at < row.size(); ++at)
       out[path * width + at] = from.seconds(static_cast<double>(row[at]));
   }
@@ -88,8 +90,9 @@ void bind_analysis(py::module_& module) {
       .def_property_readonly("parents", parents)
       .def("experiment", [](const PyAnalysis& self) {
         auto result = std::make_shared<PyExperiment>();
-        require(
-            tools::experiment_of_waits(self.archive, self.analysis, result->experiment));
+        auto made = tools::experiment_of_waits(self.archive, self.analysis);
+        require(made);
+        result->experiment = *std::move(made);
         return result;
       });
   module.def("analyze", analyze, py::arg("archive"), py::arg("patterns"),

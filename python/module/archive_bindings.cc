@@ -53,16 +53,16 @@ py::dict definitions(const std::string& archive) {
 
 py::str info(const std::string& archive) {
   return text(reading([&] {
-    const analysis::ArchiveInfo info = analysis::read_archive_info(archive);
-    require(info.error);
-    return tools::info_json(info, archive);
+    const auto info = analysis::read_archive_info(archive);
+    require(info);
+    return tools::info_json(*info, archive);
   }));
 }
 
 tools::ProfiledRun profiled(const std::string& archive, bool from_events) {
-  tools::ProfiledRun run = tools::read_profiled_run(archive, from_events, {});
-  require(run.error);
-  return run;
+  auto run = tools::read_profiled_run(archive, from_events, {});
+  require(run);
+  return *std::move(run);
 }
 
 py::str profile(const std::string& archive, bool from_events) {
@@ -120,9 +120,9 @@ py::dict profile_values(const std::string& archive, bool from_events) {
 }
 
 tools::ProfiledIterations rows_of(const std::string& archive) {
-  tools::ProfiledIterations run = tools::read_iterations(archive, 12);
-  require(run.error);
-  return run;
+  auto run = tools::read_iterations(archive, 12);
+  require(run);
+  return *std::move(run);
 }
 
 py::str iterations(const std::string& archive) {

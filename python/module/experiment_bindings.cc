@@ -17,13 +17,13 @@ namespace {
 using Pointer = std::shared_ptr<PyExperiment>;
 
 Pointer read(const std::string& file) {
-  cube::ReadExperiment read = [&] {
+  auto read = [&] {
     const py::gil_scoped_release release;
     return cube::read_cubex(file);
   }();
-  require(read.error);
+  require(read);
   return std::make_shared<PyExperiment>(
-      PyExperiment{std::move(read.experiment), std::move(read.notes)});
+      PyExperiment{std::move(read->experiment), std::move(read->notes)});
 }
 
 Pointer combine(const std::string& operation, const std::vector<Pointer>& of) {

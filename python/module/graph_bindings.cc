@@ -29,11 +29,11 @@ std::int64_t number_of(const ControlFlow::Place& place) {
 
 py::dict control_flow(const std::string& archive, bool from_events) {
   const auto [run, flow] = reading([&] {
-    tools::ProfiledRun read = tools::read_profiled_run(archive, from_events, {});
-    require(read.error);
+    auto read = tools::read_profiled_run(archive, from_events, {});
+    require(read);
     ControlFlow made = analysis::control_flow(
-        read.profile, std::vector<bool>(read.profile.locations.size(), true));
-    return std::pair(std::move(read), std::move(made));
+        read->profile, std::vector<bool>(read->profile.locations.size(), true));
+    return std::pair(*std::move(read), std::move(made));
   });
   std::vector<std::int64_t> level, from, to;
   std::vector<std::uint64_t> count;
@@ -73,7 +73,9 @@ py::object event_flow(const std::string& archive) {
   const auto flow = [&] {
     const py::gil_scoped_release release;
     try {
-      return summary::read_merged_flow(folder.empty() ? "." : folder.string());
+      auto read = summary::read_merged_flow(folder.empty() ? "." : folder.string());
+      if (!read) throw std::runtime_error(read.error());
+      return *std::move(read);
     } catch (const std::exception& problem) {
       throw Error(problem.what());
     }

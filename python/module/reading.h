@@ -14,6 +14,24 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
+#include "base/result.h"
+
+// Ids are ints in Python.
+template <class Tag>
+struct pybind11::detail::type_caster<refrain::base::Id<Tag>> {
+  PYBIND11_TYPE_CASTER(refrain::base::Id<Tag>, const_name("int"));
+  bool load(handle from, bool convert) {
+    make_caster<std::uint32_t> number;
+    if (!number.load(from, convert)) return false;
+    value = refrain::base::Id<Tag>(cast_op<std::uint32_t>(number));
+    return true;
+  }
+  static handle cast(refrain::base::Id<Tag> id, return_value_policy, handle) {
+    return PyLong_FromUnsignedLong(id);
+  }
+};
+
 namespace refrain::python {
 
 namespace py = pybind11;
@@ -26,6 +44,10 @@ class Error : public std::runtime_error {
 
 inline void require(const std::string& error) {
   if (!error.empty()) throw Error(error);
+}
+template <typename Value>
+void require(const base::Result<Value>& result) {
+  require(result.error());
 }
 
 // Of one thread several times: a pattern may read another archive.

@@ -327,7 +327,7 @@ void bind_trace(py::module_& module) {
       .def(
           "find",
           [](const TracePointer& self, std::uint32_t location, std::uint64_t at) {
-            return event_of(self, self->access->find({location, at}));
+            return event_of(self, self->access->find({LocationId(location), at}));
           },
           py::arg("location"), py::arg("number"))
       .def(

@@ -16,36 +16,16 @@ constexpr std::uint8_t kCpuThread = 1;       // OTF2_LOCATION_TYPE_...
 constexpr std::uint8_t kSingleExecutor = 3;  // ompt_work_single_executor
 constexpr std::uint8_t kCritical = 5, kOrdered = 7;  // ompt_mutex_...
 
-// Where a cut may lie: a Sync, or the begin of a team where no region is open.
-bool cut_before(const Record& record) {
-  const bool team = record.kind == spool::kParallelBegin ||
-                    record.kind == spool::kImplicitTaskBegin ||
-                    record.kind == spool::kTargetBegin;
-  return record.kind == spool::kSync || (team && (record.sub & spool::kTeamCut) != 0);
-}
-
 bool begins_region(const Record& record) {
-  switch (record.kind & ~spool::kSnapshot) {
-    case spool::kImplicitTaskBegin:
-      return (record.sub & spool::kTeamInitial) == 0;
-    case spool::kParallelBegin:
-    case spool::kWorkBegin:
-    case spool::kSyncRegionBegin:
-    case spool::kWaitBegin:
-    case spool::kMaskedBegin:
-    case spool::kReductionBegin:
-    case spool::kTargetBegin:
-    case spool::kTargetDataBegin:
-    case spool::kTargetSubmitBegin:
-      return true;
-    default:
-      return false;
-  }
+  const auto kind = static_cast<std::uint8_t>(record.kind & ~spool::kSnapshot);
+  const bool initial =
+      kind == spool::kImplicitTaskBegin && (record.sub & spool::kTeamInitial) != 0;
+  return spool::is_one_of(spool::kBegins, kind) && !initial;
 }
 
 bool ends_region(const Record& record) {
   Record begin = record;
-  begin.kind = static_cast<std::uint8_t>(record.kind - 1);
+  begin.kind = spool::begin_of(record.kind);
   return (record.kind & spool::kSnapshot) == 0 && begins_region(begin);
 }
 
@@ -89,7 +69,7 @@ std::uint64_t begin_of_last_but_one(const RawSpool& spool) {
 std::uint64_t epoch_at(const RawLocation& location, std::uint64_t ticks) {
   std::uint64_t epoch = kForEver;
   for (const Record& record : location.suspended ? location.ring : location.log)
-    if (cut_before(record) && (epoch == kForEver || record.ticks <= ticks))
+    if (spool::is_cut(record) && (epoch == kForEver || record.ticks <= ticks))
       epoch = record.a48();
   return epoch;
 }
@@ -97,7 +77,8 @@ std::uint64_t epoch_at(const RawLocation& location, std::uint64_t ticks) {
 // The epoch from which on a location's ring has everything, if it forgot something.
 std::uint64_t ring_begins(const RawLocation& location) {
   if (!location.ring_forgot) return 0;
-  const auto first = std::find_if(location.ring.begin(), location.ring.end(), cut_before);
+  const auto first =
+      std::find_if(location.ring.begin(), location.ring.end(), spool::is_cut);
   return first == location.ring.end() ? 0 : first->a48();
 }
 
@@ -142,7 +123,7 @@ class LocationCheck {
     if (record.kind == spool::kSuspend || record.kind == spool::kResume)
       cut_reported_ = record.kind == spool::kSuspend;
     if (record.kind == spool::kSuspend) return start_hole();
-    if (cut_before(record)) pass(records, index);
+    if (spool::is_cut(record)) pass(records, index);
     if (!is_event(record)) return;
     if (in_hole_) {
       // After a kSuspend there are only ends; regions whose begin the ring forgot are left out.

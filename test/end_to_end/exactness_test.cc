@@ -108,10 +108,10 @@ TEST_CASE(
           const Traced whole = trace(job, folder / "full");
           job.settings = {{"LIMIT", "10"}, {"MIN_GAP", "0"}};
           trace(job, folder / "reduced");
-          const auto reduced = summary::read_summaries(folder / "reduced");
+          const auto reduced = *summary::read_summaries(folder / "reduced");
           REQUIRE(reduced.size() == 1);
           CHECK(visits_by_region(reduced) ==
-                visits_by_region(summary::read_summaries(folder / "full")));
+                visits_by_region(*summary::read_summaries(folder / "full")));
           if (std::ranges::find(kAnyThread, program.name) != std::end(kAnyThread) ||
               combined_by_some(whole.trace, threads))
             continue;
@@ -136,13 +136,13 @@ TEST_CASE(
           MpiJob job{.program = name, .ranks = ranks, .threads = program.threads};
           job.settings = {{"LIMIT", "0"}, {"GRAPH", components_for(program.name)}};
           const Traced whole = trace_mpi(job, MpiWay::kOutside, folder / "full");
-          const auto full = summary::read_summaries(folder / "full");
+          const auto full = *summary::read_summaries(folder / "full");
           REQUIRE(full.size() == static_cast<std::size_t>(ranks));
           CHECK(text(check_flow(whole.trace, full, SummaryOf::kSameRun)) == "");
           job.settings["LIMIT"] = "10";
           job.settings["MIN_GAP"] = "0";
           trace_mpi(job, MpiWay::kOutside, folder / "reduced");
-          const auto reduced = summary::read_summaries(folder / "reduced");
+          const auto reduced = *summary::read_summaries(folder / "reduced");
           REQUIRE(reduced.size() == full.size());
           if (chance) continue;
           CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");

@@ -68,7 +68,7 @@ void check_absent(const std::vector<summary::RunSummary>& summaries,
 }
 
 void check_same_run(const Trace& whole, const fs::path& archive, const LeftOut& left_out) {
-  const auto summaries = summary::read_summaries(archive, summary::Iterations::kRead);
+  const auto summaries = *summary::read_summaries(archive, summary::Iterations::kRead);
   REQUIRE_FALSE(summaries.empty());
   CHECK(visits_of(whole, left_out) > 20);
   check_absent(summaries, left_out);
@@ -139,14 +139,14 @@ TEST_CASE("Filter: MPI - tree, rows and event flow graph as the events without i
   trace_mpi(job, MpiWay::kOutside, folder / "archive");
   const Trace whole = recovered_in_full(folder / "archive", folder / "whole");
   check_same_run(whole, folder / "archive", left_out);
-  const auto full = summary::read_summaries(folder / "archive");
+  const auto full = *summary::read_summaries(folder / "archive");
   CHECK(text(check_flow(whole, full, SummaryOf::kSameRun, left_out)) == "");
   // Of a run that skips most, and from inside.
   job.settings["LIMIT"] = "3";
   job.settings["MIN_GAP"] = "0";
   job.settings.erase("KEEP_SPOOL");
   trace_mpi(job, MpiWay::kInside, folder / "reduced");
-  const auto reduced = summary::read_summaries(folder / "reduced");
+  const auto reduced = *summary::read_summaries(folder / "reduced");
   check_absent(reduced, left_out);
   const auto other = SummaryOf::kOtherRun;
   CHECK(text(check_summary(whole, reduced, other, Ended::kOrderly, left_out)) == "");
@@ -168,7 +168,7 @@ TEST_CASE("Filter: killed - recover has the run's filter, or that there is none 
   REQUIRE(run_refrain({"recover", archive.string()}).ok());
   const Trace trace = read_checked(archive);
   CHECK(visits_of(trace, left_out) == 0);
-  check_absent(summary::read_summaries(archive), left_out);
+  check_absent(*summary::read_summaries(archive), left_out);
   fs::remove(folder / "filter");
   const Result without = run_refrain({"recover", (folder / "copy").string()});
   CHECK(without.exit_status == 0);

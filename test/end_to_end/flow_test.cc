@@ -42,17 +42,17 @@ TEST_CASE("Flow: MPI programs - of the same run, and of a reduced one, as the ev
   CAPTURE(run.program, run.number);
   TemporaryFolder folder;
   const Traced whole = recorded(full_mpi(run), MpiWay::kOutside, folder / "full");
-  const auto full = summary::read_summaries(folder / "full");
+  const auto full = *summary::read_summaries(folder / "full");
   REQUIRE(full.size() == static_cast<std::size_t>(run.number));
   CHECK(text(check_flow(whole.trace, full, SummaryOf::kSameRun)) == "");
   const Traced part = recorded(reduced_mpi(run), MpiWay::kInside, folder / "reduced");
   CHECK(property_number(part.trace, "EVENTS_WRITTEN") <
         property_number(part.trace, "EVENTS_SEEN"));
-  const auto reduced = summary::read_summaries(folder / "reduced");
+  const auto reduced = *summary::read_summaries(folder / "reduced");
   if (!polls_by_chance(run))
     CHECK(text(check_flow(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
   for (const char* archive : {"full", "reduced"}) {
-    const auto merged = summary::read_merged_flow(folder / archive);
+    const auto merged = *summary::read_merged_flow(folder / archive);
     REQUIRE(merged.has_value());
     CHECK(merged->components == std::vector<std::string>{"partner", "size"});
     CHECK(text(check_merged(*merged, archive[0] == 'f' ? full : reduced)) == "");
@@ -64,7 +64,7 @@ TEST_CASE(
   TemporaryFolder folder;
   const MpiJob job{.program = "halo_gcc", .ranks = 4, .settings = {{"LIMIT", "3"}}};
   recorded(job, MpiWay::kOutside, folder / "archive");
-  const auto merged = summary::read_merged_flow(folder / "archive");
+  const auto merged = *summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   // Those at the ends have one neighbour each.
   REQUIRE(merged->clusters.size() == 3);
@@ -77,7 +77,7 @@ TEST_CASE(
   CHECK(isend->site.find("halo.c:") != std::string::npos);
   REQUIRE(isend->callers.size() == 1);
   CHECK(isend->callers[0].starts_with("halo.c:"));
-  CHECK(text(check_merged(*merged, summary::read_summaries(folder / "archive"))) == "");
+  CHECK(text(check_merged(*merged, *summary::read_summaries(folder / "archive"))) == "");
 }
 
 TEST_CASE("Flow: a grid of rings - all ranks have the same partners, so one graph") {
@@ -87,7 +87,7 @@ TEST_CASE("Flow: a grid of rings - all ranks have the same partners, so one grap
                    .ranks = 4,
                    .settings = {{"LIMIT", "3"}, {"GRAPH", "partner"}}};
   recorded(job, MpiWay::kOutside, folder / "archive");
-  const auto merged = summary::read_merged_flow(folder / "archive");
+  const auto merged = *summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   REQUIRE(merged->clusters.size() == 1);
   CHECK(merged->clusters[0].ranks.text() == "0-3");
@@ -100,22 +100,22 @@ TEST_CASE("Flow: a grid of rings - all ranks have the same partners, so one grap
   }
   std::sort(distances.begin(), distances.end());
   CHECK(distances == std::vector<int>{1, 2});
-  CHECK(text(check_merged(*merged, summary::read_summaries(folder / "archive"))) == "");
+  CHECK(text(check_merged(*merged, *summary::read_summaries(folder / "archive"))) == "");
 }
 
 TEST_CASE("Flow: setting - no graph, or the calls alone") {
   TemporaryFolder folder;
   MpiJob job{.program = "ring_gcc", .ranks = 2, .settings = {{"GRAPH", "none"}}};
   recorded(job, MpiWay::kOutside, folder / "none");
-  CHECK_FALSE(summary::read_merged_flow(folder / "none").has_value());
-  for (const auto& summary : summary::read_summaries(folder / "none"))
+  CHECK_FALSE(summary::read_merged_flow(folder / "none")->has_value());
+  for (const auto& summary : *summary::read_summaries(folder / "none"))
     CHECK(graph_of(summary).nodes.empty());
   job.settings["GRAPH"] = "call";
   recorded(job, MpiWay::kOutside, folder / "call");
-  const auto merged = summary::read_merged_flow(folder / "call");
+  const auto merged = *summary::read_merged_flow(folder / "call");
   REQUIRE(merged.has_value());
   CHECK(merged->components.empty());
-  for (const auto& summary : summary::read_summaries(folder / "call")) {
+  for (const auto& summary : *summary::read_summaries(folder / "call")) {
     auto names = names_of(graph_of(summary));
     CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
     CHECK(std::count(names.begin(), names.end(), "MPI_Init") == 1);
@@ -131,7 +131,7 @@ TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks", "[al
   const Result result = run_mpi(job, MpiWay::kOutside, folder / "archive");
   REQUIRE(result.signal == SIGKILL);
   recover_job(folder / "archive");
-  const auto summaries = summary::read_summaries(folder / "archive");
+  const auto summaries = *summary::read_summaries(folder / "archive");
   REQUIRE(summaries.size() == 2);
   for (const auto& summary : summaries) {
     CHECK_FALSE(summary.complete);
@@ -139,7 +139,7 @@ TEST_CASE("Flow: killed - recover has the graphs up to then, of all ranks", "[al
     CHECK(std::find(names.begin(), names.end(), "MPI_Waitall") != names.end());
     CHECK(std::find(names.begin(), names.end(), "MPI_Finalize") == names.end());
   }
-  const auto merged = summary::read_merged_flow(folder / "archive");
+  const auto merged = *summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   CHECK(text(check_merged(*merged, summaries)) == "");
 }

@@ -26,7 +26,7 @@ using summary::IterationRows;
 using summary::RunSummary;
 
 std::vector<RunSummary> rows_of(const std::filesystem::path& archive) {
-  return summary::read_summaries(archive, summary::Iterations::kRead);
+  return *summary::read_summaries(archive, summary::Iterations::kRead);
 }
 
 // Of the loop that has most iterations on a location.

@@ -226,7 +226,7 @@ TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say th
   check_same(parts_of(graph), parts_of(messages_of(folder / "reduced")), false);
 
   // The graph of the job is those of its ranks together.
-  const auto merged = summary::read_merged_flow(folder / "reduced");
+  const auto merged = *summary::read_merged_flow(folder / "reduced");
   REQUIRE(merged.has_value());
   Table expected;
   std::map<std::string, double> times;

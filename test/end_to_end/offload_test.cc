@@ -216,7 +216,7 @@ TEST_CASE("Offload: a reduced trace - the summary has all, the loop is detected"
   TemporaryFolder folder;
   const Traced traced = recorded(job_of(kRounds, "3"), folder / "archive");
   auto wanted = asked(traced.result);
-  Regions all = regions_of(summary::read_summaries(folder / "archive"));
+  Regions all = regions_of(*summary::read_summaries(folder / "archive"));
   check_counts(all, wanted);
   bool found = false;
   for (const std::uint32_t region : phase_regions(traced.trace))

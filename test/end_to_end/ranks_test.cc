@@ -117,7 +117,7 @@ using Counts = std::multiset<
     std::tuple<std::uint32_t, std::string, std::uint64_t, std::uint64_t, std::uint64_t>>;
 Counts counts_of(const fs::path& archive) {
   Counts counts;
-  for (const summary::RunSummary& summary : summary::read_summaries(archive)) {
+  for (const summary::RunSummary& summary : *summary::read_summaries(archive)) {
     std::vector<std::string> paths;
     for (const summary::RunSummary::Node& node : summary.nodes) {
       std::string path =
@@ -186,7 +186,7 @@ TEST_CASE("Ranks: representatives - their events as without the setting, totals 
   CHECK(counts_of(folder / "some") == counts_of(folder / "all"));
   CHECK(counts_of(folder / "some").size() >= 20);
   if (limit == "0")
-    CHECK(text(check_summary(all.trace, summary::read_summaries(folder / "some"),
+    CHECK(text(check_summary(all.trace, *summary::read_summaries(folder / "some"),
                              SummaryOf::kOtherRun)) == "");
   CHECK(event_bytes(folder / "some") < event_bytes(folder / "all"));
   if (!alike) return;
@@ -218,7 +218,7 @@ TEST_CASE("Ranks: clusters - are those of the graph, each has its representative
   // Those at the ends have one neighbour each.
   CHECK(property(run.trace, "RANKS::WRITTEN") == "0-1,3");
   CHECK(property(run.trace, "RANKS::CLUSTERS") == "0: 0\n1: 1-2\n3: 3");
-  const auto merged = summary::read_merged_flow(folder / "archive");
+  const auto merged = *summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   REQUIRE(merged->clusters.size() == 3);
   CHECK(merged->clusters[1].ranks.text() == "1-2");
@@ -251,7 +251,7 @@ TEST_CASE("Ranks: any program - each rank is a representative, or has no events"
   if (std::string(program).starts_with("threaded")) job.threads = 2;
   job.settings["RANKS"] = "representatives=" + each;
   const Traced run = recorded(job, MpiWay::kInside, folder / "archive");
-  const auto merged = summary::read_merged_flow(folder / "archive");
+  const auto merged = *summary::read_merged_flow(folder / "archive");
   REQUIRE(merged.has_value());
   std::set<int> chosen;
   for (const auto& cluster : merged->clusters)

@@ -97,7 +97,7 @@ RawSpool read_raw_spool(const std::filesystem::path& archive) {
 }
 
 bool is_event(const Record& record) {
-  return record.kind >= spool::kFirstEvent && record.kind < spool::kText;
+  return spool::is_one_of(spool::kOfProgram, record.kind);
 }
 
 std::uint64_t logged_events(const RawSpool& spool) {

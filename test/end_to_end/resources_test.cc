@@ -140,7 +140,7 @@ TEST_CASE("Resources: no memory for the summary of one thread - its events are w
       job.environment["NO_MEMORY_MAP"] = std::to_string(kilobytes * 1024);
       INFO("mapping " << mapping << " of " << kilobytes << " KiB");
       if (!check_limited(job, Way::kRun, archive).archive) continue;
-      const auto summaries = summary::read_summaries(archive);
+      const auto summaries = *summary::read_summaries(archive);
       if (summaries.empty() || summaries[0].locations_without.empty()) continue;
       without = summaries[0].locations_without.size();
       CHECK(summaries[0].locations.size() == 1);

@@ -57,7 +57,7 @@ void check_alike(const Trace& whole, const fs::path& archive) {
   CHECK(summarized.locations.size() == whole.locations.size());
   CHECK(loops_of(summarized) == loops_of(whole));
   CHECK_FALSE(loops_of(whole).empty());
-  const auto summaries = summary::read_summaries(archive);
+  const auto summaries = *summary::read_summaries(archive);
   CHECK(text(check_summary(whole, summaries, SummaryOf::kOtherRun)) == "");
   CHECK(fs::exists(archive / "profile.cubex"));
 }
@@ -103,7 +103,7 @@ TEST_CASE("Summary only: what is recorded does not grow with the run", "[alone]"
     job.settings["KEEP_SPOOL"] = "yes";
     const Result result = run_job(job, Way::kRun, folder / "a");
     REQUIRE(result.exit_status == 0);
-    const auto summaries = summary::read_summaries(folder / "a");
+    const auto summaries = *summary::read_summaries(folder / "a");
     REQUIRE(summaries.size() == 1);
     std::uint64_t visits = 0;
     for (const auto& sums : summaries[0].locations.at(0).sums) visits += sums.visits;
@@ -131,7 +131,7 @@ TEST_CASE("Summary only: killed - recovered up to then", "[alone]") {
   CHECK(recovered.output.find("wrote the summary of") != std::string::npos);
   const Trace trace = read_checked(archive);
   CHECK(records_of(trace) == 0);
-  const auto summaries = summary::read_summaries(archive);
+  const auto summaries = *summary::read_summaries(archive);
   REQUIRE(summaries.size() == 1);
   const summary::RunSummary& summary = summaries[0];
   CHECK_FALSE(summary.complete);

@@ -34,7 +34,7 @@ std::vector<summary::RunSummary> record(Job job, const char* limit,
       spool ? run_job(job, Way::kRun, archive) : recorded_result(job, archive);
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
-  return summary::read_summaries(archive);
+  return *summary::read_summaries(archive);
 }
 
 // Begins of regions that the archive has, and those that found no place.
@@ -76,7 +76,7 @@ TEST_CASE("Summary: OpenMP programs - of a reduced run as the events of a full o
   TemporaryFolder folder;
   const Traced whole = recorded(full_openmp(run), folder / "full");
   const Traced part = recorded(reduced_openmp(run), folder / "reduced");
-  const auto reduced = summary::read_summaries(folder / "reduced");
+  const auto reduced = *summary::read_summaries(folder / "reduced");
   REQUIRE(reduced.size() == 1);
   const bool chance = run.program.starts_with("tasks") && run.number > 1;
   if (!chance)  // which thread runs a task
@@ -93,7 +93,7 @@ TEST_CASE("Summary: MPI programs - of a reduced run as the events of a full one"
   TemporaryFolder folder;
   const Traced whole = recorded(full_mpi(run), MpiWay::kOutside, folder / "full");
   recorded(reduced_mpi(run), MpiWay::kInside, folder / "reduced");
-  const auto reduced = summary::read_summaries(folder / "reduced");
+  const auto reduced = *summary::read_summaries(folder / "reduced");
   REQUIRE(reduced.size() == static_cast<std::size_t>(run.number));
   if (!polls_by_chance(run))
     CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
@@ -115,7 +115,7 @@ TEST_CASE("Summary: killed - as the events that were recorded", "[alone]") {
     INFO(recovered.errors);
     REQUIRE(recovered.exit_status == 0);
     const Trace trace = read_checked(folder / "archive");
-    const auto summaries = summary::read_summaries(folder / "archive");
+    const auto summaries = *summary::read_summaries(folder / "archive");
     REQUIRE(summaries.size() == 1);
     CHECK_FALSE(summaries[0].complete);
     CHECK(regions_of(summaries[0]) > 100);
@@ -185,7 +185,7 @@ TEST_CASE("Summary: memory - at most 1 MiB with all tables full", "[alone]") {
   CHECK(bytes <= kDefaultMemory);
   CHECK(bytes > kDefaultMemory / 4 * 3);
   const auto summaries =
-      summary::read_summaries(folder / "archive", summary::Iterations::kRead);
+      *summary::read_summaries(folder / "archive", summary::Iterations::kRead);
   REQUIRE(summaries.size() == 1);
   REQUIRE(summaries[0].locations.size() == 1);
   const auto& location = summaries[0].locations[0];

@@ -100,7 +100,7 @@ Trace read_checked(const fs::path& archive, Ended ended, Others others) {
   CHECK(text(check_all(result)) == "");
   if (printed.valid()) CHECK(text(printed.get()) == "");
   if (read_by_python.valid()) CHECK(text(read_by_python.get()) == "");
-  const auto summaries = summary::read_summaries(archive, summary::Iterations::kRead);
+  const auto summaries = *summary::read_summaries(archive, summary::Iterations::kRead);
   if (was_recovered(result)) ended = Ended::kAnywhere;
   if (!summaries.empty())
     CHECK(text(check_summary(result, summaries, kind_of(result), ended)) == "");

@@ -171,7 +171,7 @@ TEST_CASE("Watch: four ranks of two threads - the figures are those of the summa
   const Result result = job.result();
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
-  const auto summaries = summary::read_summaries(job.archive());
+  const auto summaries = *summary::read_summaries(job.archive());
   REQUIRE(summaries.size() == kRanks);
   for (std::size_t i = 0; i < kRanks; ++i) {
     const json& rank = state["ranks"][i];

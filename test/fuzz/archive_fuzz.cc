@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::ofstream(archive / name, std::ios::binary) << text;
   }
   const test::LibraryMayLeak archive_that_cannot_be_opened;
-  const std::string error = analysis::read_archive_info(archive.string()).error;
+  const std::string error = analysis::read_archive_info(archive.string()).error();
   fuzz::require(fuzz::one_line(error), "an error is one line", error);
   for (const auto format :
        {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
@@ -57,26 +57,28 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.archive = archive.string();
     options.format = format;
     options.overwrite = true;
-    const convert::ConvertResult result = convert::convert_archive(options);
-    fuzz::require(fuzz::one_line(result.error), "an error is one line", result.error);
-    for (const std::string& file : result.files)
+    const auto result = convert::convert_archive(options);
+    fuzz::require(fuzz::one_line(result.error()), "an error is one line", result.error());
+    if (!result) continue;
+    for (const std::string& file : result->files)
       fuzz::require(fs::exists(file), "what it says that it wrote is there", file);
   }
-  const std::string profiled = analysis::read_trace_profile(archive.string()).error;
+  const std::string profiled = analysis::read_trace_profile(archive.string()).error();
   fuzz::require(fuzz::one_line(profiled), "an error is one line", profiled);
-  const std::string summarized = analysis::summarize_events(archive.string()).error;
+  const std::string summarized = analysis::summarize_events(archive.string()).error();
   fuzz::require(fuzz::one_line(summarized), "an error is one line", summarized);
   reader::TraceAccess access({.before = 8, .after = 8});
-  const std::string opened = access.open(archive.string());
-  fuzz::require(fuzz::one_line(opened), "an error is one line", opened);
+  const auto done = access.open(archive.string());
+  fuzz::require(fuzz::one_line(done.error()), "an error is one line", done.error());
   while (const reader::StatefulEvent* event = access.next())
     fuzz::require(access.open_regions(*event).size() ==
                       (event->in_region ? event->region.depth + 1 : 0),
                   "the stack of an event is as deep as it says");
   fuzz::require(fuzz::one_line(access.error()), "an error is one line", access.error());
-  const waits::WaitAnalysis waited = waits::analyze_archive(archive.string());
-  fuzz::require(fuzz::one_line(waited.error), "an error is one line", waited.error);
-  if (waited.error.empty()) {
+  const auto analyzed = waits::analyze_archive(archive.string());
+  fuzz::require(fuzz::one_line(analyzed.error()), "an error is one line", analyzed.error());
+  if (analyzed) {
+    const waits::WaitAnalysis& waited = *analyzed;
     fuzz::require(waited.overcharged == 0, "no wait is more than what contains it");
     for (const auto& each : waits::estimate_waits(waited, waits::calls_of(waited, waited)))
       fuzz::require(each.least <= each.whole && each.whole <= each.most,

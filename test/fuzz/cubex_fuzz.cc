@@ -38,17 +38,14 @@ class File {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace refrain;
   const File file(data, size);
-  const cube::ReadExperiment read = cube::read_cubex(file.name());
-  fuzz::require(fuzz::one_line(read.error), "an error is one line", read.error);
-  if (!read.error.empty()) {
-    fuzz::require(read.experiment.paths.empty(), "nothing is half read");
-    return 0;
-  }
-  for (std::size_t i = 0; i < read.experiment.paths.size(); ++i) {
-    const auto parent = read.experiment.paths[i].parent;
+  const auto read = cube::read_cubex(file.name());
+  fuzz::require(fuzz::one_line(read.error()), "an error is one line", read.error());
+  if (!read) return 0;
+  for (std::size_t i = 0; i < read->experiment.paths.size(); ++i) {
+    const auto parent = read->experiment.paths[i].parent;
     fuzz::require(parent == cube::kNone || parent < i, "parents come first");
   }
-  const std::vector<cube::Experiment> twice{read.experiment, read.experiment};
+  const std::vector<cube::Experiment> twice{read->experiment, read->experiment};
   cube::combine(cube::Operation::kMean, twice);
   return 0;
 }

@@ -11,9 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view mangled = bytes.until('\0');
   const std::string_view file = bytes.rest();
   filters::RegionFilter filter;
-  const std::string error = filter.parse(text);
-  fuzz::require(fuzz::one_line(error), "an error is one line", error);
-  fuzz::require(error.empty() || filter.empty(), "a wrong filter excludes nothing");
+  const auto done = filter.parse(text);
+  fuzz::require(fuzz::one_line(done.error()), "an error is one line", done.error());
+  fuzz::require(done.ok() || filter.empty(), "a wrong filter excludes nothing");
   const bool out = filter.excludes(name, mangled, file);
   fuzz::require(!out || !filter.empty(), "an empty filter excludes nothing");
   fuzz::require(filters::glob_matches("*", name), "* matches all");

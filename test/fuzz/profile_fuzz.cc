@@ -39,14 +39,14 @@ std::uint64_t accounted(const analysis::RunProfile& profile, std::uint32_t locat
 void draw(const analysis::RunProfile& profile, const analysis::FlowViewOptions& options) {
   const std::vector<bool> all(profile.locations.size(), true);
   const analysis::ControlFlow flow = analysis::control_flow(profile, all);
-  const analysis::FlowView view = analysis::view_of(profile, flow, options);
-  fuzz::require(fuzz::one_line(view.error), "an error is one line", view.error);
-  if (!view.error.empty()) return;
-  fuzz::require(options.most == 0 || view.regions - view.left_out <= options.most,
+  const auto view = analysis::view_of(profile, flow, options);
+  fuzz::require(fuzz::one_line(view.error()), "an error is one line", view.error());
+  if (!view) return;
+  fuzz::require(options.most == 0 || view->regions - view->left_out <= options.most,
                 "not more regions than wanted");
-  const tools::Drawing drawing = tools::control_flow_drawing(profile, flow, view, all);
+  const tools::Drawing drawing = tools::control_flow_drawing(profile, flow, *view, all);
   const auto graph = nlohmann::json::parse(tools::json_text(drawing), nullptr, false);
-  fuzz::require(!graph.is_discarded() && graph["nodes"].size() == view.nodes.size(),
+  fuzz::require(!graph.is_discarded() && graph["nodes"].size() == view->nodes.size(),
                 "JSON of a graph");
   fuzz::require(!tools::dot_text(drawing).empty() && !tools::graphml_text(drawing).empty(),
                 "dot and GraphML");
@@ -77,14 +77,11 @@ void check_messages(const tools::ProfiledRun& run) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  summary::RunSummary summary;
-  try {
-    summary = summary::summary_from_text(text);
-  } catch (const std::exception& problem) {
-    fuzz::require(fuzz::one_line(problem.what()), "an error is one line", problem.what());
-    return 0;
-  }
-  fuzz::require(summary::summary_from_text(summary::to_text(summary)) == summary,
+  const auto read = summary::summary_from_text(text);
+  fuzz::require(fuzz::one_line(read.error()), "an error is one line", read.error());
+  if (!read) return 0;
+  const summary::RunSummary& summary = *read;
+  fuzz::require(*summary::summary_from_text(summary::to_text(summary)) == summary,
                 "what is written is what was read");
   tools::ProfiledRun run;
   run.profile = analysis::merge_summaries({summary, summary});

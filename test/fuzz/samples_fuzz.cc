@@ -46,11 +46,11 @@ void check(const code_profile::PlacedSamples& samples) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   if (data[0] == 0) {
-    spool::SampleTree tree;
-    const std::string problem =
-        spool::read_samples(std::as_bytes(std::span(data + 1, size - 1)), "file", tree);
-    fuzz::require(fuzz::one_line(problem), "an error is one line", problem);
-    if (!problem.empty()) return 0;
+    const auto read =
+        spool::read_samples(std::as_bytes(std::span(data + 1, size - 1)), "file");
+    fuzz::require(fuzz::one_line(read.error()), "an error is one line", read.error());
+    if (!read) return 0;
+    const spool::SampleTree& tree = *read;
     for (std::size_t i = 1; i < tree.nodes.size(); ++i)
       fuzz::require(tree.nodes[i].parent < i, "callers come first");
     check(code_profile::place_samples(

@@ -44,18 +44,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   // As `refrain watch` reads it while it is written.
   watch::LiveRun live;
-  const std::string problem = live.open(archive.string());
-  fuzz::require(fuzz::one_line(problem), "an error is one line", problem);
-  if (problem.empty())
+  const auto done = live.open(archive.string());
+  fuzz::require(fuzz::one_line(done.error()), "an error is one line", done.error());
+  if (done.ok())
     fuzz::require(live.look().ranks.size() <= processes, "a rank for each process at most");
   writer::WriteOptions options;
   options.archive = archive.string();
   options.threads = 1;
   options.recovered = (shape & 4) != 0;
-  const writer::WriteResult result = writer::write_archive(options);
-  fuzz::require(fuzz::one_line(result.error), "an error is one line", result.error);
-  fuzz::require(result.ok == result.error.empty(), "what fails says why", result.error);
-  fuzz::require(result.ok == std::filesystem::exists(archive / "traces.otf2"),
+  const auto result = writer::write_archive(options);
+  fuzz::require(fuzz::one_line(result.error()), "an error is one line", result.error());
+  fuzz::require(result.ok() == result.error().empty(), "what fails says why",
+                result.error());
+  fuzz::require(result.ok() == std::filesystem::exists(archive / "traces.otf2"),
                 "there is an archive if it says so");
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     fuzz::require(entry.path() == archive, "nothing is written outside of the archive",

@@ -24,11 +24,11 @@ waits::WaitAnalysis nothing_written(const summary::RunSummary& summary) {
                                .file = summary.regions[i].file,
                                .line = summary.regions[i].line,
                                .metric = metric});
-    written.paths.push_back({0, static_cast<std::uint32_t>(i), {}});
+    written.paths.push_back({PathId{}, RegionId(i), {}});
   }
   written.processes.emplace_back();
   for (const auto& location : summary.locations)
-    written.locations.push_back({{}, summary.process, location.number});
+    written.locations.push_back({{}, ProcessId(summary.process), location.number});
   written.values.assign(written.tree.metrics.size(),
                         std::vector<waits::WaitAnalysis::Row>(written.paths.size()));
   written.products = written.squares = written.values;
@@ -41,21 +41,18 @@ waits::WaitAnalysis nothing_written(const summary::RunSummary& summary) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace refrain;
-  summary::RunSummary summary;
-  try {
-    summary =
-        summary::summary_from_text(std::string(reinterpret_cast<const char*>(data), size));
-  } catch (const std::runtime_error& error) {
-    fuzz::require(fuzz::one_line(error.what()), "an error is one line", error.what());
-    return 0;
-  }
+  const auto read =
+      summary::summary_from_text(std::string(reinterpret_cast<const char*>(data), size));
+  fuzz::require(fuzz::one_line(read.error()), "an error is one line", read.error());
+  if (!read) return 0;
+  const summary::RunSummary& summary = *read;
   for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
     const std::uint32_t parent = summary.nodes[i].parent;
     fuzz::require(parent == summary::RunSummary::kNone || parent < i, "parents come first");
   }
   for (const auto& location : summary.locations)
     fuzz::require(location.sums.size() == summary.nodes.size(), "sums for each node");
-  fuzz::require(summary::summary_from_text(summary::to_text(summary)) == summary,
+  fuzz::require(*summary::summary_from_text(summary::to_text(summary)) == summary,
                 "written and read again");
   const waits::WaitAnalysis written = nothing_written(summary);
   for (const auto& each :

@@ -129,9 +129,9 @@ bool report(const std::filesystem::path& archive, convert::Format format, const 
     options.archive = archive;
     options.format = format;
     options.overwrite = true;
-    const convert::ConvertResult result = convert::convert_archive(options);
-    if (!result.error.empty()) fmt::print(stderr, "{}\n", result.error);
-    _exit(result.error.empty() && result.events == events ? 0 : 1);
+    const auto result = convert::convert_archive(options);
+    if (!result) fmt::print(stderr, "{}\n", result.error());
+    _exit(result && result->events == events ? 0 : 1);
   }
   int status = 0;
   rusage usage{};

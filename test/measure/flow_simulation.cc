@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "exchange/tree.h"
-#include "summary/flow_exchange.h"
 #include "summary/merged_flow.h"
 #include "test/measure/live_bytes.h"
 #include "tracer/mpi/periodic_grid.h"

@@ -13,7 +13,7 @@
 
 #include "exchange/tree.h"
 #include "test/measure/live_bytes.h"
-#include "writer/agree/message_settlement.h"
+#include "writer/agree/mpi_job.h"
 #include "writer/agree/rank_cuts.h"
 #include "writer/messages/mpi_comms.h"
 

@@ -12,7 +12,7 @@
 #include "analysis/profile/event_summary.h"
 #include "summary/run_summary.h"
 #include "writer/archive_writer.h"
-#include "writer/testing/job_builder.h"
+#include "writer/testing/spool_builder.h"
 
 namespace refrain {
 namespace {
@@ -130,14 +130,14 @@ summary::IterationRows rows_of(const Shape& shape, const summary::RunSummary& pr
 
 std::string add_summaries(const Shape& shape, const std::string& archive,
                           const std::string& loop) {
-  analysis::EventSummary events = analysis::summarize_events(archive);
-  if (!events.error.empty()) return events.error;
-  for (summary::RunSummary& process : events.processes) {
+  auto events = analysis::summarize_events(archive);
+  if (!events) return events.error();
+  for (summary::RunSummary& process : events->processes) {
     process.loops = {{1, loop}};
     for (summary::RunSummary::Location& location : process.locations)
       location.iterations = rows_of(shape, process, location);
-    if (std::string error = summary::write_summary(archive, process); !error.empty())
-      return error;
+    if (const auto written = summary::write_summary(archive, process); !written)
+      return written.error();
   }
   return {};
 }
@@ -146,9 +146,9 @@ std::string make(const Shape& shape, const std::string& archive) {
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) write_rank(shape, rank, archive);
   writer::WriteOptions options;
   options.archive = archive;
-  const writer::WriteResult result = writer::write_archive(options);
-  if (!result.error.empty()) return result.error;
-  return add_summaries(shape, archive, result.loops.empty() ? "" : result.loops[0].name);
+  const auto result = writer::write_archive(options);
+  if (!result) return result.error();
+  return add_summaries(shape, archive, result->loops.empty() ? "" : result->loops[0].name);
 }
 
 }  // namespace

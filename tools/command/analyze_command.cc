@@ -36,8 +36,9 @@ class AnalyzeCommand final : public Subcommand {
  private:
   std::string cube_file() const;
   int run_first(Job* job);
-  std::string wrong_use() const;
-  waits::WaitAnalysis analyze(Job* job, const waits::MorePatterns& more) const;
+  base::Result<> check() const;
+  base::Result<waits::WaitAnalysis> analyze(Job* job,
+                                            const waits::MorePatterns& more) const;
   int print(const waits::WaitAnalysis& analysis) const;
 
   std::string archive_;
@@ -102,69 +103,69 @@ constexpr unsigned kMostThreads = 4;
 int AnalyzeCommand::run() {
   std::unique_ptr<Job> job;
   bool first = true;
-  if (const std::string wrong = Job::join(job, first); !wrong.empty())
-    return first ? fail(wrong) : kWrongUse;
+  if (const auto done = Job::join(job, first); !done)
+    return first ? fail(done.error()) : kWrongUse;
   if (job == nullptr) return run_first(nullptr);
   // Patterns of users are not made for several readers: the first one works alone.
   if (!modules_.empty()) return job->leave(first ? run_first(nullptr) : kDone);
   // The others print nothing, and end as the first one does.
   if (first) return job->leave(run_first(job.get()));
-  waits::analyze_in_job(archive_, *job);
+  (void)waits::analyze_in_job(archive_, *job);
   return job->leave(kDone);
 }
 
-std::string AnalyzeCommand::wrong_use() const {
+base::Result<> AnalyzeCommand::check() const {
   const std::filesystem::path folder(archive_);
   std::error_code error;
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))
-    return "'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-           archive_ + "' makes the archive";
-  return base::cannot_place(cube_file_,
-                            overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
+    return base::Failure{"'" + archive_ +
+                         "' is a recording without an archive: 'refrain recover " +
+                         archive_ + "' makes the archive"};
+  return base::may_place(cube_file_,
+                         overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
-waits::WaitAnalysis AnalyzeCommand::analyze(Job* job,
-                                            const waits::MorePatterns& more) const {
+base::Result<waits::WaitAnalysis> AnalyzeCommand::analyze(
+    Job* job, const waits::MorePatterns& more) const {
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
   // Patterns of users are not made for several readers.
   if (more) {
-    waits::WaitAnalysis analysis = waits::analyze_archive(archive_, progress, {}, more);
+    auto analysis = waits::analyze_archive(archive_, progress, {}, more);
     bar.remove();
     return analysis;
   }
   const std::size_t threads =
       threads_ != 0 ? threads_
                     : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
-  waits::WaitAnalysis analysis =
-      job != nullptr ? waits::analyze_in_job(archive_, *job, progress)
-                     : waits::analyze_in_threads(archive_, threads, progress);
+  auto analysis = job != nullptr ? waits::analyze_in_job(archive_, *job, progress)
+                                 : waits::analyze_in_threads(archive_, threads, progress);
   bar.remove();
   return analysis;
 }
 
 // The only process, or the first one of a job.
 int AnalyzeCommand::run_first(Job* job) {
-  std::string wrong = wrong_use();
-  if (!wrong.empty()) {
+  base::Result<> done = check();
+  if (!done) {
     if (job != nullptr) waits::stop_readers(*job, job->size() - 1);
-    return fail(wrong);
+    return fail(done.error());
   }
   waits::PatternModules modules;
   for (const std::string& file : modules_)
-    if (wrong = modules.load(file); !wrong.empty()) return fail(wrong);
+    if (done = modules.load(file); !done) return fail(done.error());
   waits::MorePatterns more;
   if (!modules.empty()) more = [&modules] { return modules.make(); };
-  waits::WaitAnalysis analysis = analyze(job, more);
-  if (!analysis.error.empty()) return fail(analysis.error);
+  auto analysis = analyze(job, more);
+  if (!analysis) return fail(analysis.error());
   if (limit_ != 0)
-    wrong = estimate_limited(archive_, limit_, analysis, more);
-  else if (analysis.problems.gaps != 0)
-    wrong = estimate_whole_run(archive_, analysis);
-  return wrong.empty() ? print(analysis) : fail(wrong);
+    done = estimate_limited(archive_, limit_, *analysis, more);
+  else if (analysis->problems.gaps != 0)
+    done = estimate_whole_run(archive_, *analysis);
+  return done ? print(*analysis) : fail(done.error());
 }
 
 int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
@@ -179,14 +180,13 @@ int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;
-  cube::Experiment experiment;
-  std::string wrong = experiment_of_waits(archive_, analysis, experiment);
-  if (!wrong.empty()) return fail(wrong);
-  wrong = cube::write_cubex(experiment, file);
-  if (wrong.empty()) return kDone;
-  if (!cube_file_.empty()) return fail(wrong);
+  const auto experiment = experiment_of_waits(archive_, analysis);
+  if (!experiment) return fail(experiment.error());
+  const auto done = cube::write_cubex(*experiment, file);
+  if (done) return kDone;
+  if (!cube_file_.empty()) return fail(done.error());
   // Archives of others are often read-only.
-  std::fprintf(stderr, "refrain: %s; --cube writes it elsewhere\n", wrong.c_str());
+  std::fprintf(stderr, "refrain: %s; --cube writes it elsewhere\n", done.error().c_str());
   return kDone;
 }
 

@@ -40,7 +40,6 @@ class CompareCommand final : public Subcommand {
 };
 
 using analysis::Comparison;
-using analysis::ProfileResult;
 using analysis::Row;
 using analysis::Section;
 using analysis::TraceProfile;
@@ -186,16 +185,16 @@ int CompareCommand::run() {
     return analysis::read_trace_profile(path, options);
   };
   if (limit_ != 0) second_ = first_;
-  const ProfileResult a = read(first_, 0);
-  if (!a.error.empty()) return fail(a.error);
-  const ProfileResult b = read(second_, limit_);
-  if (!b.error.empty()) return fail(b.error);
-  const Comparison comparison = analysis::compare(a.profile, b.profile, least);
+  const auto a = read(first_, 0);
+  if (!a) return fail(a.error());
+  const auto b = read(second_, limit_);
+  if (!b) return fail(b.error());
+  const Comparison comparison = analysis::compare(*a, *b, least);
   if (json_) {
-    fmt::print("{}\n", comparison_value(comparison, first_, a.profile, second_, b.profile)
+    fmt::print("{}\n", comparison_value(comparison, first_, *a, second_, *b)
                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    print_text(comparison, first_, a.profile, second_, b.profile);
+    print_text(comparison, first_, *a, second_, *b);
   }
   if (tolerance_.empty() || comparison.greatest_difference() <= tolerance) return kDone;
   if (!json_) fmt::print("\nMore than {} apart\n", tolerance_);

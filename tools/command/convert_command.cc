@@ -65,12 +65,12 @@ int ConvertCommand::run() {
     options.progress = [&bar](std::uint64_t done, std::uint64_t total) {
       bar.show(done, total);
     };
-  const convert::ConvertResult result = convert::convert_archive(options);
+  const auto result = convert::convert_archive(options);
   bar.remove();
-  if (!result.error.empty()) return fail(result.error);
-  for (const std::string& note : result.notes) fail(note);
+  if (!result) return fail(result.error());
+  for (const std::string& note : result->notes) fail(note);
   if (!quiet_ && output_ != "-")
-    fmt::print("{} events: {}\n", result.events, result.files[0]);
+    fmt::print("{} events: {}\n", result->events, result->files[0]);
   return kDone;
 }
 

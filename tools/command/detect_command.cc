@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tools/command/subcommand.h"
 #include "tools/detect/detection.h"
 
@@ -25,7 +26,7 @@ class DetectCommand final : public Subcommand {
   int run() override;
 
  private:
-  std::string read_options(DetectionSettings& settings) const;
+  base::Result<> read_options(DetectionSettings& settings) const;
 
   std::string detector_ = "nested";
   std::string nested_ = "first";
@@ -106,11 +107,11 @@ void print_text(const std::string& file, const DetectionSettings& settings,
   fmt::print("Structure  {}\n", found.structure);
 }
 
-std::string set(filters::Settings& settings, const char* name, const std::string& text) {
+base::Result<> set(filters::Settings& settings, const char* name, const std::string& text) {
   if (text.empty()) return {};
   for (const filters::SettingInfo& info : filters::setting_table())
     if (info.name == std::string_view(name)) return set_value(settings, info, text);
-  return std::string("no setting ") + name;
+  return base::Failure{std::string("no setting ") + name};
 }
 
 }  // namespace
@@ -138,11 +139,11 @@ void DetectCommand::add_options(CLI::App& app) {
       ->required();
 }
 
-std::string DetectCommand::read_options(DetectionSettings& settings) const {
+base::Result<> DetectCommand::read_options(DetectionSettings& settings) const {
   auto& tracer = settings.tracer;
   for (const auto& [name, text] :
        {std::pair{"limit", &limit_}, {"window", &window_}, {"max_period", &max_period_}})
-    if (std::string wrong = set(tracer, name, *text); !wrong.empty()) return wrong;
+    if (const auto done = set(tracer, name, *text); !done) return done;
   // As for the tracer: where one of the two is set the other is fitted to it.
   if (max_period_.empty())
     tracer.max_period_events = std::min(tracer.max_period_events, tracer.window_events);
@@ -155,23 +156,23 @@ std::string DetectCommand::read_options(DetectionSettings& settings) const {
 
 int DetectCommand::run() {
   DetectionSettings settings;
-  if (const std::string wrong = read_options(settings); !wrong.empty()) return fail(wrong);
+  if (const auto done = read_options(settings); !done) return fail(done.error());
   int status = kDone;
   bool any = false;
   for (const std::string& file : files_) {
-    const Detection found = detect(file, settings);
-    if (!found.error.empty()) {
+    const auto found = detect(file, settings);
+    if (!found) {
       std::fflush(stdout);
       status =
-          fail((file == "-" ? "standard input" : "'" + file + "'") + " " + found.error);
+          fail((file == "-" ? "standard input" : "'" + file + "'") + " " + found.error());
       continue;
     }
     if (any && !json_) fmt::print("\n");
     any = true;
     if (json_)
-      print_json(file, settings, found);
+      print_json(file, settings, *found);
     else
-      print_text(file, settings, found);
+      print_text(file, settings, *found);
   }
   return status;
 }

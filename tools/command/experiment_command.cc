@@ -140,18 +140,18 @@ int ExperimentCommand::run() {
     for (const std::string& file : files_)
       if (fs::equivalent(file, output_, error))
         return fail("'" + output_ + "' is one of the files that are read");
-    if (std::string wrong = base::cannot_place(
+    if (const auto may = base::may_place(
             output_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
-        !wrong.empty())
-      return fail(wrong);
+        !may)
+      return fail(may.error());
   }
   std::vector<Experiment> read;
   std::vector<std::string> notes;
   for (const std::string& file : files_) {
-    cube::ReadExperiment experiment = cube::read_cubex(file);
-    if (!experiment.error.empty()) return fail(experiment.error);
-    for (const std::string& note : experiment.notes) notes.push_back(file + ": " + note);
-    read.push_back(std::move(experiment.experiment));
+    auto experiment = cube::read_cubex(file);
+    if (!experiment) return fail(experiment.error());
+    for (const std::string& note : experiment->notes) notes.push_back(file + ": " + note);
+    read.push_back(std::move(experiment->experiment));
   }
   const Experiment result = cube::combine(operation, read);
   const Totals totals = totals_of(read, result);
@@ -163,8 +163,8 @@ int ExperimentCommand::run() {
   }
   std::fflush(stdout);
   if (output_.empty()) return kDone;
-  const std::string wrong = cube::write_cubex(result, output_);
-  return wrong.empty() ? kDone : fail(wrong);
+  const auto done = cube::write_cubex(result, output_);
+  return done.ok() ? kDone : fail(done.error());
 }
 
 std::unique_ptr<Subcommand> make_experiment_command() {

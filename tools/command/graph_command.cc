@@ -33,8 +33,8 @@ class GraphCommand final : public Subcommand {
 
  private:
   // What is wrong, or nothing.
-  std::string draw(const ProfiledRun& run, Drawing& drawing) const;
-  std::string draw_events(Drawing& drawing) const;
+  base::Result<Drawing> draw(const ProfiledRun& run) const;
+  base::Result<Drawing> draw_events() const;
 
   std::string archive_;
   std::string format_;
@@ -100,77 +100,72 @@ int GraphCommand::run() {
                 archive_ + "' makes the archive");
   const base::Existing existing =
       overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
-  if (std::string wrong = base::cannot_place(output_, existing);
-      output_ != "-" && !wrong.empty())
-    return fail(wrong);
+  if (const auto may = base::may_place(output_, existing); output_ != "-" && !may)
+    return fail(may.error());
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  Drawing drawing;
-  std::string problem;
-  if (kind_ == "events") {
-    problem = draw_events(drawing);
-  } else {
-    const ProfiledRun run = read_profiled_run(archive_, from_events_, progress);
+  const auto drawing = [&]() -> base::Result<Drawing> {
+    if (kind_ == "events") return draw_events();
+    const auto run = read_profiled_run(archive_, from_events_, progress);
     bar.remove();
-    if (!run.error.empty()) return fail(run.error);
-    problem = draw(run, drawing);
-  }
-  if (!problem.empty()) return fail(problem);
-  std::string text;
-  problem = text_of(drawing, format_, text);
-  if (problem.empty()) problem = write_text(text, output_, existing);
-  if (!problem.empty()) return fail(problem);
+    return run ? draw(*run) : run.failure();
+  }();
+  if (!drawing) return fail(drawing.error());
+  const auto text = text_of(*drawing, format_);
+  if (!text) return fail(text.error());
+  if (const auto done = write_text(*text, output_, existing); !done)
+    return fail(done.error());
   if (!quiet_)
-    for (const std::string& note : drawing.notes) fail(note);
+    for (const std::string& note : drawing->notes) fail(note);
   return kDone;
 }
 
-std::string GraphCommand::draw(const ProfiledRun& run, Drawing& drawing) const {
-  std::string error;
-  const std::vector<bool> locations = locations_of(run.profile, ranks_, error);
-  if (!error.empty()) return error;
-  const analysis::ControlFlow flow = analysis::control_flow(run.profile, locations);
+base::Result<Drawing> GraphCommand::draw(const ProfiledRun& run) const {
+  const auto locations = locations_of(run.profile, ranks_);
+  if (!locations) return locations.failure();
+  const analysis::ControlFlow flow = analysis::control_flow(run.profile, *locations);
   const bool picture = format_ == "dot" || format_ == "svg";
-  const analysis::FlowView view =
-      analysis::view_of(run.profile, flow,
-                        {.level = level_,
-                         .region = region_,
-                         .most = most_.value_or(picture ? kMostDrawn : 0)});
-  if (!view.error.empty()) return view.error;
-  drawing = control_flow_drawing(run.profile, flow, view, locations);
+  const auto view = analysis::view_of(run.profile, flow,
+                                      {.level = level_,
+                                       .region = region_,
+                                       .most = most_.value_or(picture ? kMostDrawn : 0)});
+  if (!view) return view.failure();
+  Drawing drawing = control_flow_drawing(run.profile, flow, *view, *locations);
   if (run.from_events && run.gaps != 0)
     drawing.notes.push_back(
         "what was not written is missing: " + std::to_string(run.gaps) +
         " gaps, across which regions come after each other that did not");
   drawing.values.emplace_back("source",
                               std::string(run.from_events ? "events" : "summary"));
-  return {};
+  return drawing;
 }
 
-std::string GraphCommand::draw_events(Drawing& drawing) const {
-  if (level_ || from_events_) return "--level and --events are for --kind control";
+base::Result<Drawing> GraphCommand::draw_events() const {
+  if (level_ || from_events_)
+    return base::Failure{"--level and --events are for --kind control"};
   std::error_code error;
   std::string folder = archive_;
   if (!std::filesystem::is_directory(folder, error))
     folder = std::filesystem::path(folder).parent_path().string();
   try {
-    const auto flow = summary::read_merged_flow(folder);
+    const auto read = summary::read_merged_flow(folder);
+    if (!read) return read.failure();
+    const auto& flow = *read;
     if (!flow || flow->nodes.empty())
-      return "'" + archive_ +
-             "' has no event flow graph: it is made of MPI programs, unless with "
-             "--graph none or --no-summary";
-    std::string problem;
-    EventFlowOptions options{.clusters = clusters_of(*flow, ranks_, problem),
-                             .caller = region_};
-    if (!problem.empty()) return problem;
+      return base::Failure{
+          "'" + archive_ +
+          "' has no event flow graph: it is made of MPI programs, unless with "
+          "--graph none or --no-summary"};
+    auto clusters = clusters_of(*flow, ranks_);
+    if (!clusters) return clusters.failure();
+    EventFlowOptions options{.clusters = *std::move(clusters), .caller = region_};
     const bool picture = format_ == "dot" || format_ == "svg";
     options.most = most_.value_or(picture ? kMostDrawn : 0);
-    drawing = event_flow_drawing(*flow, options, problem);
-    return problem;
+    return event_flow_drawing(*flow, options);
   } catch (const std::exception& problem) {
-    return problem.what();
+    return base::Failure{problem.what()};
   }
 }
 

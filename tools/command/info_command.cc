@@ -52,11 +52,11 @@ int InfoCommand::run() {
     return fail("'" + archive_ +
                 "' has only a Paraver trace (--format paraver), which refrain info cannot "
                 "read: open its traces.prv with Paraver");
-  const ArchiveInfo info = analysis::read_archive_info(archive_);
-  if (!info.error.empty()) return fail(info.error);
+  const auto read = analysis::read_archive_info(archive_);
+  if (!read) return fail(read.error());
+  const ArchiveInfo& info = *read;
   // All else is known without it.
-  if (!info.totals.error.empty())
-    fail(info.totals.error + "; totals of the whole run are left out");
+  if (!info.totals) fail(info.totals.error() + "; totals of the whole run are left out");
   if (json_) {
     const std::string text = info_json(info, archive_);
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -38,10 +38,10 @@ class LoopsCommand final : public Subcommand {
  private:
   int run_exact();
   // What went wrong, or nothing.
-  std::string print_exact(const std::vector<std::string>& files);
-  std::string print_samples(const std::string& archive);
-  std::string print(const code_profile::LoopProfile& profile) const;
-  std::string text_of(const code_profile::LoopProfile& profile, std::string& text) const;
+  base::Result<> print_exact(const std::vector<std::string>& files);
+  base::Result<> print_samples(const std::string& archive);
+  base::Result<> print(const code_profile::LoopProfile& profile) const;
+  base::Result<std::string> text_of(const code_profile::LoopProfile& profile) const;
 
   std::vector<std::string> words_;  // an archive, files, or the program and its arguments
   bool exact_ = false;
@@ -85,16 +85,16 @@ bool is_archive(const std::string& path) {
   return path.ends_with(".otf2") || std::filesystem::is_directory(path, error);
 }
 
-// Of these processes alone. What is wrong with the list, or nothing.
-std::string choose(std::vector<code_profile::PlacedSamples>& processes,
-                   const std::string& ranks) {
+// Of these processes alone.
+base::Result<> choose(std::vector<code_profile::PlacedSamples>& processes,
+                      const std::string& ranks) {
   const auto wanted = parse_number_list(ranks);
-  if (!wanted) return "'" + ranks + "' is no list of ranks, as 0-3,7";
+  if (!wanted) return base::Failure{"'" + ranks + "' is no list of ranks, as 0-3,7"};
   for (const NumberRange& range : *wanted)
     if (std::ranges::none_of(processes, [&](const code_profile::PlacedSamples& process) {
           return process.process >= range.first && process.process <= range.last;
         }))
-      return "there are no samples of rank " + std::to_string(range.first);
+      return base::Failure{"there are no samples of rank " + std::to_string(range.first)};
   std::erase_if(processes, [&](const code_profile::PlacedSamples& process) {
     return std::ranges::none_of(*wanted, [&](const NumberRange& range) {
       return process.process >= range.first && process.process <= range.last;
@@ -137,73 +137,68 @@ int LoopsCommand::run() {
     return fail("--json prints the profile, --to the graph: choose one");
   const base::Existing existing =
       overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
-  if (std::string wrong = base::cannot_place(output_, existing);
-      output_ != "-" && !wrong.empty())
-    return fail(wrong);
+  if (const auto may = base::may_place(output_, existing); output_ != "-" && !may)
+    return fail(may.error());
   const bool archive = !exact_ && words_.size() == 1 && is_archive(words_.front());
   if (!ranks_.empty() && !archive) return fail("--ranks is for archives");
   if (exact_) return run_exact();
   if (!raw_.empty()) return fail("--raw is for --exact");
-  const std::string problem = archive ? print_samples(words_.front()) : print_exact(words_);
-  return problem.empty() ? kDone : fail(problem);
+  const auto done = archive ? print_samples(words_.front()) : print_exact(words_);
+  return done ? kDone : fail(done.error());
 }
 
 int LoopsCommand::run_exact() {
   ValgrindRun valgrind;
-  std::string problem = valgrind.run(words_, raw_);
-  if (problem.empty()) problem = print_exact(valgrind.files());
-  if (!problem.empty()) return fail(problem);
+  base::Result<> done = valgrind.run(words_, raw_);
+  if (done) done = print_exact(valgrind.files());
+  if (!done) return fail(done.error());
   // The program's own, as if it had run alone.
   return valgrind.status();
 }
 
-std::string LoopsCommand::print_exact(const std::vector<std::string>& files) {
+base::Result<> LoopsCommand::print_exact(const std::vector<std::string>& files) {
   try {
     return print(profile_of(files));
   } catch (const std::exception& problem) {
-    return problem.what();
+    return base::Failure{problem.what()};
   }
 }
 
-std::string LoopsCommand::print_samples(const std::string& archive) {
+base::Result<> LoopsCommand::print_samples(const std::string& archive) {
   try {
     const std::string folder = base::archive_folder(archive);
     std::vector<code_profile::PlacedSamples> processes =
         code_profile::read_sample_files(folder);
     if (processes.empty())
-      return base::holds_archive(folder)
-                 ? "'" + archive + "' was not sampled; 'refrain run --loops' samples"
-                 : "'" + archive + "' is no archive";
+      return base::Failure{base::holds_archive(folder)
+                               ? "'" + archive +
+                                     "' was not sampled; 'refrain run --loops' samples"
+                               : "'" + archive + "' is no archive"};
     if (!ranks_.empty())
-      if (std::string problem = choose(processes, ranks_); !problem.empty()) return problem;
+      if (const auto done = choose(processes, ranks_); !done) return done;
     // Samples can be read without the archive around them.
     const bool whole = std::filesystem::exists(folder + "/traces.otf2");
     return print(sampled_loops(
-        processes, whole ? analysis::read_archive_info(archive) : analysis::ArchiveInfo{}));
+        processes, whole ? analysis::read_archive_info(archive) : analysis::ArchiveInfo()));
   } catch (const std::exception& problem) {
-    return problem.what();
+    return base::Failure{problem.what()};
   }
 }
 
-std::string LoopsCommand::print(const code_profile::LoopProfile& profile) const {
+base::Result<> LoopsCommand::print(const code_profile::LoopProfile& profile) const {
   for (const std::string& complaint : profile.complaints)
     std::fprintf(stderr, "refrain: %s\n", complaint.c_str());
-  std::string text;
-  if (std::string problem = text_of(profile, text); !problem.empty()) return problem;
-  return write_text(text, output_,
+  const auto text = text_of(profile);
+  if (!text) return text.failure();
+  return write_text(*text, output_,
                     overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
-std::string LoopsCommand::text_of(const code_profile::LoopProfile& profile,
-                                  std::string& text) const {
-  if (json_) {
-    text = code_profile::profile_json(profile, share_ / 100);
-  } else if (format_.empty()) {
-    text = code_profile::flat_text(profile, share_ / 100);
-  } else {
-    return tools::text_of(loop_drawing(profile, share_ / 100), format_, text);
-  }
-  return {};
+base::Result<std::string> LoopsCommand::text_of(
+    const code_profile::LoopProfile& profile) const {
+  if (json_) return code_profile::profile_json(profile, share_ / 100);
+  if (format_.empty()) return code_profile::flat_text(profile, share_ / 100);
+  return tools::text_of(loop_drawing(profile, share_ / 100), format_);
 }
 
 std::unique_ptr<Subcommand> make_loops_command() {

@@ -90,8 +90,8 @@ Answer loops_of(std::vector<std::string> arguments) {
 
 std::string archive_in(const test::TemporaryFolder& folder) {
   const std::string archive = folder.path().string();
-  REQUIRE(code_profile::write_sample_file(archive, samples(0)).empty());
-  REQUIRE(code_profile::write_sample_file(archive, samples(1)).empty());
+  REQUIRE(code_profile::write_sample_file(archive, samples(0)).ok());
+  REQUIRE(code_profile::write_sample_file(archive, samples(1)).ok());
   return archive;
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("refrain loops: archives without samples, or with damaged ones - one l
   }
   PlacedSamples other = samples(1);
   other.period_ns = 1;
-  REQUIRE(code_profile::write_sample_file(archive, other).empty());
+  REQUIRE(code_profile::write_sample_file(archive, other).ok());
   refused({archive}, "another rate");
 }
 

@@ -84,8 +84,9 @@ void ProfileCommand::add_options(CLI::App& app) {
 
 int ProfileCommand::run_iterations() {
   constexpr std::size_t kMostParts = 12;
-  const ProfiledIterations run = read_iterations(archive_, kMostParts);
-  if (!run.error.empty()) return fail(run.error);
+  const auto read = read_iterations(archive_, kMostParts);
+  if (!read) return fail(read.error());
+  const ProfiledIterations& run = *read;
   std::string text;
   if (json_) {
     text = iterations_json(run);
@@ -111,10 +112,10 @@ std::string ProfileCommand::text_of(const ProfiledRun& run) const {
 
 int ProfileCommand::run() {
   std::error_code error;
-  if (std::string wrong = base::cannot_place(
+  if (const auto may = base::may_place(
           cube_file_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
-      !wrong.empty())
-    return fail(wrong);
+      !may)
+    return fail(may.error());
   const std::filesystem::path folder(archive_);
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))
@@ -125,18 +126,17 @@ int ProfileCommand::run() {
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-  ProfiledRun profiled = read_profiled_run(archive_, from_events_, progress);
+  auto profiled = read_profiled_run(archive_, from_events_, progress);
   // What the summary does not say is counted in the events, if there are any.
-  if (messages_ && profiled.error.empty() && !profiled.messages.complete() &&
-      !profiled.summary_only)
+  if (messages_ && profiled && !profiled->messages.complete() && !profiled->summary_only)
     profiled = read_profiled_run(archive_, true, progress);
   bar.remove();
-  if (!profiled.error.empty()) return fail(profiled.error);
+  if (!profiled) return fail(profiled.error());
   if (!cube_file_.empty()) {
-    const std::string wrong = cube::write_cube(cube_summaries(profiled), cube_file_);
-    return wrong.empty() ? kDone : fail(wrong);
+    const auto done = cube::write_cube(cube_summaries(*profiled), cube_file_);
+    return done.ok() ? kDone : fail(done.error());
   }
-  const std::string text = text_of(profiled);
+  const std::string text = text_of(*profiled);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kDone;
 }

@@ -14,8 +14,7 @@
 #include "analysis/run_totals.h"
 #include "base/version.h"
 #include "convert/formats_at_end.h"
-#include "spool/collected_spools.h"
-#include "spool/recording_process.h"
+#include "spool/spool_folder.h"
 #include "spool/spool_place.h"
 #include "tools/command/subcommand.h"
 #include "tools/output/info_screen.h"
@@ -86,12 +85,12 @@ void RecoverCommand::add_options(CLI::App& app) {
 }
 
 int RecoverCommand::collect() {
-  const spool::Collected collected = spool::collect_spools(archive_);
-  if (!collected.error.empty()) return fail(collected.error);
+  const auto collected = spool::collect_spools(archive_);
+  if (!collected) return fail(collected.error());
   if (quiet_) return kDone;
   const auto distant = spool::distant_spools(archive_);
-  fmt::print("{} {} moved into '{}'; {}\n", collected.spools,
-             collected.spools == 1 ? "spool" : "spools", archive_,
+  fmt::print("{} {} moved into '{}'; {}\n", *collected,
+             *collected == 1 ? "spool" : "spools", archive_,
              distant.empty() ? "'refrain recover " + archive_ + "' makes the archive"
                              : "those of " + spool::places_text(distant));
   return kDone;
@@ -139,15 +138,16 @@ int RecoverCommand::run() {
     if (!file) return fail("cannot read '" + filter_ + "': " + std::strerror(errno));
     options.filter.assign(std::istreambuf_iterator<char>(file), {});
   }
-  const writer::WriteResult result = writer::write_archive(options);
-  if (!result.ok) return fail(result.error);
-  for (const std::string& line : writer::loss_lines(result)) fail(line);
+  const auto result = writer::write_archive(options);
+  if (!result) return fail(result.error());
+  for (const std::string& line : writer::loss_lines(*result)) fail(line);
   const convert::FormatsResult formats = convert::write_formats(archive_, format_);
   for (const std::string& line : formats.warnings) fail(line);
   if (!quiet_) {
-    std::vector<std::string> lines = writer::summary_lines(result, archive_);
+    std::vector<std::string> lines = writer::summary_lines(*result, archive_);
     // None where only another format was asked for.
-    const std::string totals = totals_text(analysis::read_run_totals(archive_));
+    const auto read = analysis::read_run_totals(archive_);
+    const std::string totals = read ? totals_text(*read) : std::string();
     if (!totals.empty()) lines.insert(lines.end() - 1, "whole run: " + totals);
     for (const std::string& line : lines) fmt::print("{}\n", line);
   }

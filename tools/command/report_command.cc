@@ -29,7 +29,7 @@ class ReportCommand final : public Subcommand {
   int run() override;
 
  private:
-  std::string check() const;
+  base::Result<> check() const;
 
   std::vector<std::string> archives_;
   std::string output_ = "report.html";
@@ -54,21 +54,22 @@ void ReportCommand::add_options(CLI::App& app) {
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
-std::string ReportCommand::check() const {
+base::Result<> ReportCommand::check() const {
   std::error_code error;
   for (const std::string& archive : archives_) {
     const std::filesystem::path folder(archive);
     if (std::filesystem::exists(folder / "spool", error) &&
         !std::filesystem::exists(folder / "traces.otf2", error))
-      return "'" + archive + "' is a recording without an archive: 'refrain recover " +
-             archive + "' makes the archive";
+      return base::Failure{"'" + archive +
+                           "' is a recording without an archive: 'refrain recover " +
+                           archive + "' makes the archive"};
   }
-  return base::cannot_place(output_,
-                            overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
+  return base::may_place(output_,
+                         overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
 int ReportCommand::run() {
-  if (std::string wrong = check(); !wrong.empty()) return fail(wrong);
+  if (const auto done = check(); !done) return fail(done.error());
   report::Blocks blocks;
   Json runs = Json::array(), limits = Json::array();
   const char* const keys[] = {"a", "b"};
@@ -77,24 +78,23 @@ int ReportCommand::run() {
     reader::Progress progress;
     if (!quiet_)
       progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
-    const ReportedRun run = report_run(archives_[i], keys[i], blocks, progress);
+    const auto run = report_run(archives_[i], keys[i], blocks, progress);
     bar.remove();
-    if (!run.error.empty()) return fail(run.error);
-    runs.push_back(run.facts());
-    for (const std::string& limit : run.limits) limits.push_back(limit);
+    if (!run) return fail(run.error());
+    runs.push_back(run->facts());
+    for (const std::string& limit : run->limits) limits.push_back(limit);
   }
   if (archives_.size() == 2) {
-    ReportedComparison comparison = report_comparison(archives_[0], archives_[1], {});
-    if (!comparison.error.empty()) return fail(comparison.error);
-    blocks.add("compare", comparison.value);
+    const auto comparison = report_comparison(archives_[0], archives_[1], {});
+    if (!comparison) return fail(comparison.error());
+    blocks.add("compare", *comparison);
   }
   blocks.add("report", Json{{"version", 1},
                             {"made_by", std::string("refrain ") + kVersion},
                             {"runs", runs},
                             {"limits", limits}});
-  const std::string wrong =
-      report::write_report(output_, report::page_text(), blocks, overwrite_);
-  return wrong.empty() ? kDone : fail(wrong);
+  const auto done = report::write_report(output_, report::page_text(), blocks, overwrite_);
+  return done.ok() ? kDone : fail(done.error());
 }
 
 std::unique_ptr<Subcommand> make_report_command() {

@@ -2,13 +2,21 @@
 //
 // Prepares the environment and becomes the program (exec), so that its process number,
 // signals and exit status are what they were without us.
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,11 +30,9 @@
 
 #include "base/launcher.h"
 #include "base/processor.h"
+#include "base/watch_socket.h"
 #include "filters/settings.h"
-#include "spool/left_spools.h"
-#include "spool/recording_process.h"
 #include "spool/spool_folder.h"
-#include "tools/command/run_watch.h"
 #include "tools/command/subcommand.h"
 #include "tools/programs/device_tools.h"
 #include "tools/programs/elf_program.h"
@@ -38,6 +44,137 @@
 namespace refrain::tools {
 namespace {
 
+namespace fs = std::filesystem;
+
+// Says what a traced program could not say itself, because it was killed, crashed, or ended in another way that runs no
+// code of the library's.
+//
+// Place in the flow: `refrain run` becomes the program, so that its process number, parent and status are what they were
+// without us. Before that it starts a process that waits for the program's end, and has nothing to do with it: no child of
+// it, in a session of its own, with none of its files but stderr. The library sends that process a message when the program has
+// ended in order (tracer/life/run_report.h). Without one it looks at what was left, and says it in one line.
+// Thread-safety: once. Errors: nobody watches. Cost: two forks; about a millisecond.
+
+class RunWatch {
+ public:
+  // Of this process, which becomes the program. `archive`, `folder`, `since`: as spool::find_archives(). Names itself in
+  // REFRAIN_WATCH. `silent`: nothing is said of a run that left nothing.
+  void start(const std::string& archive, const std::string& folder, std::int64_t since,
+             bool silent);
+  // The program was not started.
+  void stop() const;
+
+ private:
+  std::string name_;
+};
+
+struct Watched {
+  int process;  // pidfd
+  int socket;
+  std::string archive;
+  std::string folder;
+  std::int64_t since;
+  bool silent;
+};
+
+enum class End { kUnknown, kAllSaid, kNothing };
+
+// Takes what has come; whether that says how it ended.
+End read_messages(Watched& watched) {
+  base::WatchMessage message{};
+  while (recv(watched.socket, &message, 1, MSG_DONTWAIT) > 0) {
+    if (message == base::WatchMessage::kSaid) watched.silent = true;
+    if (message == base::WatchMessage::kEnded) return End::kAllSaid;
+    if (message == base::WatchMessage::kNothing) return End::kNothing;
+  }
+  return End::kUnknown;
+}
+
+End wait_for_end(Watched& watched) {
+  std::array<pollfd, 2> sources{
+      {{watched.process, POLLIN, 0}, {watched.socket, POLLIN, 0}}};
+  for (;;) {
+    if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR)
+      return End::kAllSaid;
+    const End end = read_messages(watched);
+    if (end != End::kUnknown || (sources[0].revents & POLLIN) != 0) return end;
+  }
+}
+
+void report(const Watched& watched) {
+  const spool::FoundArchives found =
+      spool::find_archives(watched.archive, watched.folder, watched.since);
+  if (!found.left.empty()) {
+    std::fprintf(stderr, "refrain: %s\n", spool::line_about_left(found.left).c_str());
+  } else if (!found.any && !watched.silent) {
+    std::fprintf(
+        stderr,
+        "refrain: no archive: before its end nothing was recorded of the program. It was "
+        "killed, used no OpenMP, no MPI and no regions of refrain.h, or started programs that "
+        "are linked statically or without LD_PRELOAD\n");
+  }
+}
+
+void report_nothing() {
+  std::fputs(
+      "refrain: no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions "
+      "of refrain.h, or those that did are statically linked\n",
+      stderr);
+}
+
+[[noreturn]] void watch(Watched watched) {
+  setsid();
+  std::signal(SIGPIPE, SIG_IGN);
+  // What the program's readers wait for to be closed.
+  const int nothing = open("/dev/null", O_RDWR);
+  dup2(nothing, STDIN_FILENO);
+  dup2(nothing, STDOUT_FILENO);
+  const unsigned low = static_cast<unsigned>(std::min(watched.process, watched.socket));
+  const unsigned high = static_cast<unsigned>(std::max(watched.process, watched.socket));
+  if (low > 3) syscall(SYS_close_range, 3U, low - 1, 0U);
+  if (high - low > 1) syscall(SYS_close_range, low + 1, high - 1, 0U);
+  syscall(SYS_close_range, high + 1, ~0U, 0U);
+  if (chdir("/") != 0) _exit(0);
+  const End end = wait_for_end(watched);
+  if (end == End::kUnknown) report(watched);
+  if (end == End::kNothing && !watched.silent) report_nothing();
+  std::fflush(stderr);
+  _exit(0);
+}
+
+void RunWatch::start(const std::string& archive, const std::string& folder,
+                     std::int64_t since, bool silent) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::string name = "refrain-" + std::to_string(getpid()) + '-' +
+                           std::to_string(now.tv_sec * 1'000'000'000 + now.tv_nsec);
+  Watched watched{static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)),
+                  base::bind_watch_socket(name),
+                  archive,
+                  folder,
+                  since,
+                  silent};
+  if (watched.process >= 0 && watched.socket >= 0) {
+    std::fflush(nullptr);
+    const pid_t between = fork();
+    if (between == 0) {
+      if (fork() == 0) watch(watched);
+      _exit(0);
+    }
+    if (between > 0) {
+      waitpid(between, nullptr, 0);
+      name_ = name;
+      setenv("REFRAIN_WATCH", name.c_str(), 1);
+    }
+  }
+  if (watched.process >= 0) close(watched.process);
+  if (watched.socket >= 0) close(watched.socket);
+}
+
+void RunWatch::stop() const {
+  if (!name_.empty()) base::tell_watch_socket(name_.c_str(), base::WatchMessage::kEnded);
+}
+
 class RunCommand final : public Subcommand {
  public:
   const char* name() const override { return "run"; }
@@ -47,18 +184,18 @@ class RunCommand final : public Subcommand {
 
  private:
   std::string as_typed(std::string complaint) const;
-  std::string export_settings();
-  std::string check_switch_value() const;
-  std::string check_archive(const std::string& archive, bool overwrite) const;
+  base::Result<> export_settings();
+  base::Result<> check_switch_value() const;
+  base::Result<> check_archive(const std::string& archive, bool overwrite) const;
   void remove_old_archive() const;
   void report_left_recordings() const;
   void export_run() const;
-  std::string choose_runtime(const Program& program);
+  base::Result<> choose_runtime(const Program& program);
   void report_untraceable(const Program& program);
   void report(const std::string& line);
   void report_devices(const Program& program) const;
-  std::string choose_library(const MpiChoice& choice, const Program& traced,
-                             std::string& library);
+  base::Result<> choose_library(const base::Result<MpiChoice>& choice,
+                                const Program& traced, std::string& library);
 
   std::map<std::string, std::string> values_;  // of settings, by name, as given
   std::map<std::string, bool> switches_;
@@ -71,8 +208,6 @@ class RunCommand final : public Subcommand {
   std::vector<std::string> command_;
   std::string mpi_ = "auto";
 };
-
-namespace fs = std::filesystem;
 
 std::string flag_of(const filters::SettingInfo& info) {
   std::string name = info.name;
@@ -183,18 +318,18 @@ std::string RunCommand::as_typed(std::string complaint) const {
 }
 
 // Checks what was given and puts it into the environment, where the library looks.
-std::string RunCommand::export_settings() {
+base::Result<> RunCommand::export_settings() {
   filters::Settings settings;
   for (const std::string& line : filters::read_settings(
            settings, [](const char* name) -> const char* { return std::getenv(name); }))
-    return line;
+    return base::Failure{line};
   for (const filters::SettingInfo& info : filters::setting_table()) {
     std::string text = values_[info.name];
     if (switches_[info.name]) text = "yes";
     if (no_summary_ && std::string_view(info.name) == "summary_memory") text = "0";
     if (text.empty()) continue;
-    if (std::string wrong = filters::set_value(settings, info, text); !wrong.empty())
-      return as_typed(std::move(wrong));
+    if (const auto done = filters::set_value(settings, info, text); !done)
+      return base::Failure{as_typed(done.error())};
     setenv(filters::variable_name(info).c_str(), text.c_str(), 1);
   }
   // What --overwrite means is done here, once: each process of the command has its own
@@ -206,43 +341,48 @@ std::string RunCommand::export_settings() {
   settings = {};
   for (const std::string& line : filters::read_settings(
            settings, [](const char* name) -> const char* { return std::getenv(name); }))
-    return as_typed(line);
+    return base::Failure{as_typed(line)};
   if (!settings.archive.empty()) {
     settings.archive += task_;
     // The program may change its folder before it starts OpenMP.
     setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);
-    if (std::string wrong = check_archive(settings.archive, overwrite_); !wrong.empty())
-      return wrong;
+    if (const auto done = check_archive(settings.archive, overwrite_); !done) return done;
     archive_ = fs::absolute(settings.archive);
   } else if (access(".", W_OK) != 0) {
-    return std::string("cannot write to the current folder: ") + std::strerror(errno);
+    return base::Failure{std::string("cannot write to the current folder: ") +
+                         std::strerror(errno)};
   }
   if (!settings.spool_dir.empty()) {
     // Where it is not, each process makes it: this may be another node.
     if (fs::exists(settings.spool_dir) && access(settings.spool_dir.c_str(), W_OK) != 0)
-      return "cannot write to '" + settings.spool_dir + "': " + std::strerror(errno);
+      return base::Failure{"cannot write to '" + settings.spool_dir +
+                           "': " + std::strerror(errno)};
     setenv("REFRAIN_SPOOL_DIR", fs::absolute(settings.spool_dir).c_str(), 1);
   }
   if (!settings.filter_file.empty()) {
     if (access(settings.filter_file.c_str(), R_OK) != 0)
-      return "cannot read '" + settings.filter_file + "': " + std::strerror(errno);
+      return base::Failure{"cannot read '" + settings.filter_file +
+                           "': " + std::strerror(errno)};
     setenv("REFRAIN_FILTER", fs::absolute(settings.filter_file).c_str(), 1);
   }
   return {};
 }
 
-std::string RunCommand::check_archive(const std::string& archive, bool overwrite) const {
+base::Result<> RunCommand::check_archive(const std::string& archive, bool overwrite) const {
   std::error_code error;
   const fs::path path = fs::absolute(archive);
   if (fs::exists(path, error)) {
-    if (!fs::is_directory(path, error)) return "'" + archive + "' exists and is no folder";
+    if (!fs::is_directory(path, error))
+      return base::Failure{"'" + archive + "' exists and is no folder"};
     if (access(path.c_str(), W_OK) != 0)
-      return "cannot write to '" + archive + "': " + std::strerror(errno);
+      return base::Failure{"cannot write to '" + archive + "': " + std::strerror(errno)};
     if (fs::is_empty(path, error)) return {};
-    if (!overwrite) return "'" + archive + "' exists; --overwrite replaces it";
+    if (!overwrite)
+      return base::Failure{"'" + archive + "' exists; --overwrite replaces it"};
     if (!fs::exists(path / "traces.otf2") && !fs::exists(path / "traces.prv") &&
         !fs::exists(path / "spool"))
-      return "'" + archive + "' exists and is no archive; it is not replaced";
+      return base::Failure{"'" + archive +
+                           "' exists and is no archive; it is not replaced"};
     return {};
   }
   // Whether the folder can be made is seen by making another one beside it: all ranks of a job
@@ -252,16 +392,18 @@ std::string RunCommand::check_archive(const std::string& archive, bool overwrite
     above = above.parent_path();
   std::string probe = above / ".refrain-XXXXXX";
   if (mkdtemp(probe.data()) == nullptr)
-    return "cannot make the folder '" + archive + "': " + std::strerror(errno);
+    return base::Failure{"cannot make the folder '" + archive +
+                         "': " + std::strerror(errno)};
   fs::remove(probe, error);
   return {};
 }
 
-std::string RunCommand::choose_runtime(const Program& program) {
-  const OpenMpChoice choice = choose_openmp(program, wanted_libomp());
-  if (!choice.preload.empty()) prepend("LD_PRELOAD", choice.preload);
-  report(choice.report);
-  return choice.error;
+base::Result<> RunCommand::choose_runtime(const Program& program) {
+  const auto choice = choose_openmp(program, wanted_libomp());
+  if (!choice) return choice.failure();
+  if (!choice->preload.empty()) prepend("LD_PRELOAD", choice->preload);
+  report(choice->report);
+  return {};
 }
 
 // What is not traced, once for a job.
@@ -286,20 +428,20 @@ void RunCommand::report_untraceable(const Program& program) {
 
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
 // needs no MPI library itself.
-std::string RunCommand::choose_library(const MpiChoice& choice, const Program& traced,
-                                       std::string& library) {
-  if (!choice.error.empty()) return choice.error;
-  report(choice.report);
+base::Result<> RunCommand::choose_library(const base::Result<MpiChoice>& choice,
+                                          const Program& traced, std::string& library) {
+  if (!choice) return choice.failure();
+  report(choice->report);
   if (mpi_ == "none") reported_ = true;  // as was asked for
-  if (choice.mpi.empty()) return {};
-  const std::string variant = find_variant(library, choice.mpi);
+  if (choice->mpi.empty()) return {};
+  const std::string variant = find_variant(library, choice->mpi);
   if (variant.empty())
-    return "'" + traced.path + "' uses MPI, and librefrain_" + choice.mpi +
-           ".so was not found beside " + library;
+    return base::Failure{"'" + traced.path + "' uses MPI, and librefrain_" + choice->mpi +
+                         ".so was not found beside " + library};
   library = variant;
   // What loads MPI later (mpi4py, a plugin) finds it here already: our wrappers need its procedures
   // from the begin.
-  if (!choice.preload.empty()) prepend("LD_PRELOAD", choice.preload);
+  if (!choice->preload.empty()) prepend("LD_PRELOAD", choice->preload);
   return {};
 }
 
@@ -318,18 +460,18 @@ void RunCommand::remove_old_archive() const {
 }
 
 // "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000.
-std::string RunCommand::check_switch_value() const {
+base::Result<> RunCommand::check_switch_value() const {
   if (command_.size() < 2 || command_[1] != "--") return {};
   filters::Settings ignored;
   for (const filters::SettingInfo& info : filters::setting_table()) {
     if (*info.given_alone != 0 && values_.at(info.name) == info.given_alone &&
-        filters::set_value(ignored, info, command_[0]).empty())
-      return flag_of(info) + " takes its value behind '=': " + flag_of(info) + '=' +
-             command_[0];
+        filters::set_value(ignored, info, command_[0]).ok())
+      return base::Failure{flag_of(info) + " takes its value behind '=': " + flag_of(info) +
+                           '=' + command_[0]};
     const auto given = switches_.find(info.name);
     if (given != switches_.end() && given->second &&
-        filters::set_value(ignored, info, command_[0]).empty())
-      return flag_of(info) + " takes no value: '" + command_[0] + " --'";
+        filters::set_value(ignored, info, command_[0]).ok())
+      return base::Failure{flag_of(info) + " takes no value: '" + command_[0] + " --'"};
   }
   return {};
 }
@@ -368,14 +510,14 @@ void RunCommand::export_run() const {
 }
 
 int RunCommand::run() {
-  if (std::string wrong = check_switch_value(); !wrong.empty()) return fail(wrong);
+  if (const auto done = check_switch_value(); !done) return fail(done.error());
   const Program program = inspect_program(command_[0]);
   const Program traced = find_traced(command_, program);
-  const MpiChoice choice = choose_mpi(mpi_, command_, program, traced);
+  const auto choice = choose_mpi(mpi_, command_, program, traced);
   // Those that begin later would find the archives of others, or replace them.
-  if (is_task_of_its_own(choice, command_))
+  if (choice && is_task_of_its_own(*choice, command_))
     task_ = std::string(".task-") + base::launched_rank();
-  if (std::string wrong = export_settings(); !wrong.empty()) return fail(wrong);
+  if (const auto done = export_settings(); !done) return fail(done.error());
   std::string library = find_library();
   if (library.empty())
     return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
@@ -384,9 +526,9 @@ int RunCommand::run() {
     if (!one->foreign.empty())
       return fail("'" + one->path + "' is for " + one->foreign + ", this refrain for " +
                   base::kMachine + ": trace it there, with a refrain built for it");
-  if (std::string wrong = choose_library(choice, traced, library); !wrong.empty())
-    return fail(wrong);
-  if (std::string wrong = choose_runtime(traced); !wrong.empty()) return fail(wrong);
+  if (const auto done = choose_library(choice, traced, library); !done)
+    return fail(done.error());
+  if (const auto done = choose_runtime(traced); !done) return fail(done.error());
   report_untraceable(traced);
   report_devices(traced);
   // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.

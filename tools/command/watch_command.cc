@@ -33,7 +33,7 @@ class WatchCommand final : public Subcommand {
   int run() override;
 
  private:
-  std::string find_archive(std::string& archive) const;
+  base::Result<std::string> find_archive() const;
   void print(const watch::RunState& state) const;
   int watch_plain(watch::LiveRun& run) const;
   int watch_terminal(watch::LiveRun& run) const;
@@ -115,30 +115,28 @@ void WatchCommand::add_options(CLI::App& app) {
   app.add_flag("--json", json_, "as JSON, one line for each look");
 }
 
-// What is wrong, or nothing.
-std::string WatchCommand::find_archive(std::string& archive) const {
+base::Result<std::string> WatchCommand::find_archive() const {
   std::error_code error;
   if (is_number(target_) && !std::filesystem::exists(target_, error)) {
     const long pid = target_.size() > 9 ? 0 : std::stol(target_);
-    archive = pid <= 0 ? std::string() : watch::archive_of_process(pid);
-    return archive.empty() ? "process " + target_ + " is not being traced" : "";
+    std::string archive = pid <= 0 ? std::string() : watch::archive_of_process(pid);
+    if (archive.empty())
+      return base::Failure{"process " + target_ + " is not being traced"};
+    return archive;
   }
   if (!target_.empty()) {
-    archive = target_;
-    return std::filesystem::exists(target_, error) ? ""
-                                                   : "'" + target_ + "' does not exist";
+    if (!std::filesystem::exists(target_, error))
+      return base::Failure{"'" + target_ + "' does not exist"};
+    return target_;
   }
   const std::vector<watch::RunningJob> jobs = watch::running_jobs();
-  if (jobs.empty()) return "no traced program runs here";
-  if (jobs.size() == 1) {
-    archive = jobs.front().archive;
-    return {};
-  }
+  if (jobs.empty()) return base::Failure{"no traced program runs here"};
+  if (jobs.size() == 1) return jobs.front().archive;
   std::string text = "several traced programs run; name one:";
   for (const watch::RunningJob& job : jobs)
     text += "\n  refrain watch " + std::to_string(job.pids.front()) + "    # " +
             job.command + " (" + job.archive + ")";
-  return text;
+  return base::Failure{text};
 }
 
 void WatchCommand::print(const watch::RunState& state) const {
@@ -193,10 +191,11 @@ int WatchCommand::watch_terminal(watch::LiveRun& run) const {
 }
 
 int WatchCommand::run() {
-  std::string archive;
-  if (std::string wrong = find_archive(archive); !wrong.empty()) return fail(wrong);
+  const auto found = find_archive();
+  if (!found) return fail(found.error());
+  const std::string& archive = *found;
   watch::LiveRun run;
-  if (std::string wrong = run.open(archive); !wrong.empty()) return fail(wrong);
+  if (const auto done = run.open(archive); !done) return fail(done.error());
   if (run.is_over())
     return fail("no process of this machine records '" + archive +
                 "' any more: 'refrain recover " + archive + "' makes its archive");

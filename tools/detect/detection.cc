@@ -244,8 +244,7 @@ class Observer final : private periodicity::LoopSink {
 
 }  // namespace
 
-Detection detect(const std::string& path, const DetectionSettings& settings) {
-  Detection result;
+base::Result<Detection> detect(const std::string& path, const DetectionSettings& settings) {
   SymbolReader reader(path);
   Observer observer(settings);
   Stopwatch stopwatch(settings);
@@ -254,8 +253,8 @@ Detection detect(const std::string& path, const DetectionSettings& settings) {
     observer.feed(block);
     stopwatch.feed(block);
   }
-  result.error = reader.error();
-  if (!result.error.empty()) return result;
+  if (!reader.error().empty()) return base::Failure{reader.error()};
+  Detection result;
   observer.finish();
   observer.report(result, reader.has_negative());
   result.ns_per_event = stopwatch.total_ns() / static_cast<double>(result.events);

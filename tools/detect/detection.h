@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "filters/nested_policy.h"
 #include "filters/settings.h"
 
@@ -40,7 +41,6 @@ struct DetectedLoop {
 };
 
 struct Detection {
-  std::string error;  // empty: all is well
   std::uint64_t events = 0;
   std::uint64_t distinct = 0;
   std::uint64_t skipped = 0;  // events
@@ -57,6 +57,6 @@ struct DetectionSettings {
 };
 
 // Reads the stream at `path` ("-": standard input).
-Detection detect(const std::string& path, const DetectionSettings& settings);
+base::Result<Detection> detect(const std::string& path, const DetectionSettings& settings);
 
 }  // namespace refrain::tools

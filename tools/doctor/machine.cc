@@ -13,7 +13,7 @@
 
 #include "base/processor.h"
 #include "base/quantity_text.h"
-#include "spool/left_spools.h"
+#include "spool/spool_folder.h"
 #include "tools/programs/elf_program.h"
 #include "tools/programs/shared_libraries.h"
 

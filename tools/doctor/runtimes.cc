@@ -96,14 +96,14 @@ Check openmp_of(const Program& program) {
   const char* name = "its OpenMP";
   if (const std::string why = why_devices_are_not_traced(program); !why.empty())
     return {State::kProblem, name, "LLVM's runtime, with devices", why};
-  const OpenMpChoice choice = choose_openmp(program, wanted_libomp());
-  if (!choice.report.empty()) return {State::kNote, name, choice.report, ""};
-  if (!choice.error.empty())
+  const auto choice = choose_openmp(program, wanted_libomp());
+  if (choice && !choice->report.empty()) return {State::kNote, name, choice->report, ""};
+  if (!choice)
     return {State::kProblem, name,
             "libgomp, and LLVM's libomp is not there to take its place", kInstall};
   if (loads(program, "libgomp.so"))
     return {State::kWorks, name,
-            "libgomp: " + choice.preload + " takes its place while it is traced", ""};
+            "libgomp: " + choice->preload + " takes its place while it is traced", ""};
   if (loads(program, "libomp.so") || loads(program, "libiomp5.so"))
     return {State::kWorks, name, "LLVM's or Intel's runtime: traced as it is", ""};
   return {

@@ -130,8 +130,9 @@ Trial run_trial(const std::string& folder, const std::vector<std::string>& comma
                                               : ended.problem,
                         said.empty() ? "" : ": " + said)};
   }
-  const analysis::ArchiveInfo info = analysis::read_archive_info(archive);
-  if (!info.error.empty()) return {false, info.error};
+  const auto read = analysis::read_archive_info(archive);
+  if (!read) return {false, read.error()};
+  const analysis::ArchiveInfo& info = *read;
   if (info.events_written == 0) return {false, "the trial's archive has no events"};
   if (info.processes != processes)
     return {false, fmt::format("the trial's archive has {} of {} processes", info.processes,

@@ -10,6 +10,7 @@
 #include "analysis/flow/control_flow.h"
 #include "analysis/flow/flow_view.h"
 #include "analysis/profile/run_profile.h"
+#include "base/result.h"
 #include "tools/graph/drawing.h"
 
 namespace refrain::tools {
@@ -38,8 +39,8 @@ class LocationNames {
 
 // Of the locations of these processes, "0-3,7" (their ranks, or numbers where they have none);
 // empty: all. `error`: one line.
-std::vector<bool> locations_of(const analysis::RunProfile& profile,
-                               const std::string& ranks, std::string& error);
+base::Result<std::vector<bool>> locations_of(const analysis::RunProfile& profile,
+                                             const std::string& ranks);
 
 Drawing control_flow_drawing(const analysis::RunProfile& profile,
                              const analysis::ControlFlow& flow,

@@ -19,9 +19,8 @@ Drawing drawing_of(const RunProfile& profile,
                    const analysis::FlowViewOptions& options = {}) {
   const std::vector<bool> all(profile.locations.size(), true);
   const analysis::ControlFlow flow = analysis::control_flow(profile, all);
-  const analysis::FlowView view = analysis::view_of(profile, flow, options);
-  REQUIRE(view.error == "");
-  return control_flow_drawing(profile, flow, view, all);
+  return control_flow_drawing(profile, flow, *analysis::view_of(profile, flow, options),
+                              all);
 }
 
 const Drawing::Node& node_of(const Drawing& drawing, const std::string& id) {
@@ -162,10 +161,9 @@ TEST_CASE("Ranks: a choice, and what is wrong with one") {
   }
   const RunProfile profile = analysis::merge_summaries(summaries);
   const auto chosen = [&](const std::string& ranks, const std::string& error) {
-    std::string problem;
-    const std::vector<bool> out = locations_of(profile, ranks, problem);
-    CHECK(problem == error);
-    return out;
+    const auto out = locations_of(profile, ranks);
+    CHECK(out.error() == error);
+    return out ? *out : std::vector<bool>();
   };
   CHECK(chosen("", "") == std::vector<bool>{true, true, true, true, true});
   CHECK(chosen("1", "") == std::vector<bool>{false, true, true, false, false});

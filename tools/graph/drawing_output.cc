@@ -9,27 +9,24 @@
 
 namespace refrain::tools {
 
-std::string text_of(const Drawing& drawing, const std::string& format, std::string& text) {
-  if (format == "json") {
-    text = json_text(drawing);
-  } else if (format == "graphml") {
-    text = graphml_text(drawing);
-  } else {
-    text = dot_text(drawing);
-  }
-  if (format != "svg") return {};
-  analysis::GraphvizResult picture = analysis::laid_out(text, "svg");
-  text = std::move(picture.text);
-  return picture.missing
-             ? "svg needs Graphviz, and " + picture.error + "; '--to dot' works without"
-             : picture.error;
+base::Result<std::string> text_of(const Drawing& drawing, const std::string& format) {
+  if (format == "json") return json_text(drawing);
+  if (format == "graphml") return graphml_text(drawing);
+  const std::string dot = dot_text(drawing);
+  if (format != "svg") return dot;
+  auto picture = analysis::laid_out(dot, "svg");
+  if (picture.error() == analysis::kNoGraphviz)
+    return base::Failure{"svg needs Graphviz, and " + picture.error() +
+                         "; '--to dot' works without"};
+  return picture;
 }
 
-std::string write_text(const std::string& text, const std::string& output,
-                       base::Existing existing) {
+base::Result<> write_text(const std::string& text, const std::string& output,
+                          base::Existing existing) {
   if (output == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? std::string() : "stdout cannot be written";
+    if (std::fflush(stdout) != 0) return base::Failure{"stdout cannot be written"};
+    return {};
   }
   return base::write_new_file(output, text, existing);
 }

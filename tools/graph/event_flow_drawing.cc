@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/quantity_text.h"
-#include "tools/graph/event_flow_choice.h"
+#include "base/result.h"
+#include "summary/merged_flow.h"
+#include "tools/graph/drawing.h"
 #include "tools/graph/number_list.h"
 
 namespace refrain::tools {
@@ -18,6 +24,123 @@ namespace {
 using summary::FlowGraph;
 using summary::FlowLink;
 using summary::MergedFlow;
+
+// What of an event flow graph is drawn: every signature, or what a caller has inside.
+//
+// Place in the flow: ARCHITECTURE.md, stage 7, between summary/merged_flow.h and event_flow_drawing.h.
+// Source: Fuerlinger/Skinner, section 4 and Fig. 6. Thread-safety: pure. Cost: nodes and edges x log.
+
+struct EventFlowChoice {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  struct Group {
+    std::vector<std::uint32_t> nodes;  // of the graph
+    std::string caller;   // that stands for them; empty: one node, drawn itself
+    bool dotted = false;  // not in what was chosen, but next to it
+  };
+  std::vector<Group> groups;          // in the order of their first nodes
+  std::vector<std::uint32_t> places;  // by node: its group, or kNone
+};
+
+// Of the nodes that these edges have. `caller`: "file:line", as a whole, or else a part of it; in recursion the
+// outermost. Empty: a group for each node.
+base::Result<EventFlowChoice> choose_events(const summary::MergedFlow& flow,
+                                            const std::vector<summary::FlowLink>& links,
+                                            const std::string& caller);
+
+constexpr std::size_t kFewNames = 8;
+
+class Chooser {
+ public:
+  Chooser(const MergedFlow& flow, const std::vector<FlowLink>& links,
+          const std::string& caller)
+      : flow_(flow), links_(links), caller_(caller), used_(flow.nodes.size()) {
+    out_.places.assign(flow.nodes.size(), EventFlowChoice::kNone);
+    for (const FlowLink& link : links) used_[link.sums.from] = used_[link.sums.to] = true;
+  }
+
+  base::Result<EventFlowChoice> choose() {
+    if (!caller_.empty())
+      if (const auto done = match(); !done) return done.failure();
+    std::vector<bool> next(flow_.nodes.size());
+    for (const FlowLink& link : links_) {
+      if (inside(link.sums.from)) next[link.sums.to] = true;
+      if (inside(link.sums.to)) next[link.sums.from] = true;
+    }
+    for (std::uint32_t node = 0; node < flow_.nodes.size(); ++node)
+      if (used_[node] && (inside(node) || next[node])) place(node);
+    return std::move(out_);
+  }
+
+ private:
+  // Which texts are the chosen caller.
+  base::Result<> match() {
+    std::set<std::string> all;
+    for (std::uint32_t node = 0; node < flow_.nodes.size(); ++node)
+      if (used_[node])
+        all.insert(flow_.nodes[node].callers.begin(), flow_.nodes[node].callers.end());
+    for (const std::string& name : all) {
+      if (name == caller_) {
+        chosen_ = {name};
+        return {};
+      }
+      if (name.find(caller_) != std::string::npos) chosen_.insert(name);
+    }
+    if (!chosen_.empty()) return {};
+    if (all.empty())
+      return base::Failure{"the graph has no callers: record with --mpi-frames 4 or more"};
+    std::string names;
+    std::size_t count = 0;
+    for (const std::string& name : all) {
+      if (count++ == kFewNames) {
+        names += ", ...";
+        break;
+      }
+      names += (names.empty() ? "" : ", ") + clean_text(name);
+    }
+    return base::Failure{fmt::format("no caller '{}'; callers are {}", caller_, names)};
+  }
+
+  // How many callers lie between the chosen one and the call; kNone: it is not one of them.
+  std::uint32_t depth(std::uint32_t node) const {
+    const std::vector<std::string>& callers = flow_.nodes[node].callers;
+    for (std::size_t i = callers.size(); i > 0; --i)
+      if (chosen_.contains(callers[i - 1])) return static_cast<std::uint32_t>(i - 1);
+    return EventFlowChoice::kNone;
+  }
+
+  bool inside(std::uint32_t node) const {
+    return caller_.empty() || depth(node) != EventFlowChoice::kNone;
+  }
+
+  void place(std::uint32_t node) {
+    const std::uint32_t below = caller_.empty() ? 0 : depth(node);
+    std::string child;
+    if (below != 0 && below != EventFlowChoice::kNone)
+      child = flow_.nodes[node].callers[below - 1];
+    std::uint32_t group = static_cast<std::uint32_t>(out_.groups.size());
+    if (!child.empty()) group = children_.try_emplace(child, group).first->second;
+    if (group == out_.groups.size())
+      out_.groups.push_back(
+          {.nodes = {}, .caller = child, .dotted = below == EventFlowChoice::kNone});
+    out_.groups[group].nodes.push_back(node);
+    out_.places[node] = group;
+  }
+
+  const MergedFlow& flow_;
+  const std::vector<FlowLink>& links_;
+  const std::string& caller_;
+  std::vector<bool> used_;                         // by node
+  std::set<std::string> chosen_;                   // names of callers
+  std::map<std::string, std::uint32_t> children_;  // their groups
+  EventFlowChoice out_;
+};
+
+base::Result<EventFlowChoice> choose_events(const MergedFlow& flow,
+                                            const std::vector<FlowLink>& links,
+                                            const std::string& caller) {
+  return Chooser(flow, links, caller).choose();
+}
 
 std::string size_text(const FlowGraph::Node& node) {
   if (node.size_greatest == 0) return {};
@@ -41,11 +164,12 @@ const char* type_of(FlowGraph::Kind kind) {
 
 class EventFlowDrawer {
  public:
-  EventFlowDrawer(const MergedFlow& flow, const EventFlowOptions& options)
+  EventFlowDrawer(const MergedFlow& flow, const EventFlowOptions& options,
+                  const std::vector<FlowLink>& links, EventFlowChoice choice)
       : flow_(flow),
         clusters_(options.clusters),
-        links_(summary::links(flow, options.clusters)),
-        choice_(choose_events(flow, links_, options.caller)),
+        links_(links),
+        choice_(std::move(choice)),
         caller_(options.caller) {
     sums_.resize(choice_.groups.size());
     for (const FlowLink& link : links_)
@@ -53,8 +177,6 @@ class EventFlowDrawer {
         add(sums_[group], link.sums);
     choose(options.most);
   }
-
-  const std::string& error() const { return choice_.error; }
 
   Drawing draw() {
     out_.kind = "event flow";
@@ -287,7 +409,7 @@ class EventFlowDrawer {
 
   const MergedFlow& flow_;
   const std::vector<std::size_t>& clusters_;
-  const std::vector<FlowLink> links_;
+  const std::vector<FlowLink>& links_;
   const EventFlowChoice choice_;
   std::string caller_;
   std::vector<Sums> sums_;                         // by group
@@ -302,8 +424,8 @@ class EventFlowDrawer {
 
 }  // namespace
 
-std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& ranks,
-                                     std::string& error) {
+base::Result<std::vector<std::size_t>> clusters_of(const MergedFlow& flow,
+                                                   const std::string& ranks) {
   std::vector<std::size_t> clusters;
   if (ranks.empty()) {
     clusters.resize(flow.clusters.size());
@@ -311,10 +433,7 @@ std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& 
     return clusters;
   }
   const auto wanted = parse_number_list(ranks);
-  if (!wanted) {
-    error = "'" + ranks + "' is no list of ranks, as 0-3,7";
-    return clusters;
-  }
+  if (!wanted) return base::Failure{"'" + ranks + "' is no list of ranks, as 0-3,7"};
   std::vector<bool> found(wanted->size());
   for (std::size_t i = 0; i < flow.clusters.size(); ++i) {
     bool has = false;
@@ -329,15 +448,17 @@ std::vector<std::size_t> clusters_of(const MergedFlow& flow, const std::string& 
   }
   for (std::size_t part = 0; part < found.size(); ++part)
     if (!found[part])
-      error = fmt::format("there is no graph of rank {}", (*wanted)[part].first);
+      return base::Failure{
+          fmt::format("there is no graph of rank {}", (*wanted)[part].first)};
   return clusters;
 }
 
-Drawing event_flow_drawing(const MergedFlow& flow, const EventFlowOptions& options,
-                           std::string& error) {
-  EventFlowDrawer drawer(flow, options);
-  error = drawer.error();
-  return error.empty() ? drawer.draw() : Drawing();
+base::Result<Drawing> event_flow_drawing(const MergedFlow& flow,
+                                         const EventFlowOptions& options) {
+  const std::vector<FlowLink> links = summary::links(flow, options.clusters);
+  auto choice = choose_events(flow, links, options.caller);
+  if (!choice) return choice.failure();
+  return EventFlowDrawer(flow, options, links, *std::move(choice)).draw();
 }
 
 }  // namespace refrain::tools

@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "summary/merged_flow.h"
 #include "tools/graph/drawing.h"
 
 namespace refrain::tools {
 
 // Indices of the clusters that have one of these ranks, "0-3,7"; empty: all. `error`: one line.
-std::vector<std::size_t> clusters_of(const summary::MergedFlow& flow,
-                                     const std::string& ranks, std::string& error);
+base::Result<std::vector<std::size_t>> clusters_of(const summary::MergedFlow& flow,
+                                                   const std::string& ranks);
 
 struct EventFlowOptions {
   std::vector<std::size_t> clusters{};  // indices; none: all
@@ -31,7 +32,7 @@ struct EventFlowOptions {
 };
 
 // `error`: one line, if there is no such caller.
-Drawing event_flow_drawing(const summary::MergedFlow& flow, const EventFlowOptions& options,
-                           std::string& error);
+base::Result<Drawing> event_flow_drawing(const summary::MergedFlow& flow,
+                                         const EventFlowOptions& options);
 
 }  // namespace refrain::tools

@@ -50,10 +50,8 @@ Lines texts(const Drawing& drawing) {
 }  // namespace
 
 TEST_CASE("EventFlowDrawing: all ranks - signatures, and edges with their ranks") {
-  std::string error;
   const MergedFlow flow = pairs();
-  const Drawing drawing = event_flow_drawing(flow, {}, error);
-  CHECK(error.empty());
+  const Drawing drawing = *event_flow_drawing(flow, {});
   CHECK(texts(drawing) ==
         Lines{"start", "MPI_Init, 4x, 2 us", "MPI_Recv, from rank+1, 1 kB, 20x, 200 ns",
               "MPI_Send, to rank-1, 1 kB, 20x, 200 ns", "start > MPI_Init: 1x (0-3)",
@@ -64,25 +62,19 @@ TEST_CASE("EventFlowDrawing: all ranks - signatures, and edges with their ranks"
 }
 
 TEST_CASE("EventFlowDrawing: some ranks - the graphs that are theirs") {
-  std::string error;
   const MergedFlow flow = pairs();
-  const Drawing drawing =
-      event_flow_drawing(flow, {.clusters = clusters_of(flow, "2", error)}, error);
-  CHECK(error.empty());
+  const Drawing drawing = *event_flow_drawing(flow, {.clusters = *clusters_of(flow, "2")});
   CHECK(texts(drawing) ==
         Lines{"start", "MPI_Init, 2x, 1 us", "MPI_Recv, from rank+1, 1 kB, 20x, 200 ns",
               "start > MPI_Init: 1x (0,2)", "MPI_Init > MPI_Recv: 1x (0,2)",
               "MPI_Recv > MPI_Recv: 9x (0,2)"});
-  CHECK(clusters_of(flow, "7", error).empty());
-  CHECK(error == "there is no graph of rank 7");
-  clusters_of(flow, "x", error);
-  CHECK(error == "'x' is no list of ranks, as 0-3,7");
+  CHECK(clusters_of(flow, "7").error() == "there is no graph of rank 7");
+  CHECK(clusters_of(flow, "x").error() == "'x' is no list of ranks, as 0-3,7");
 }
 
 TEST_CASE("EventFlowDrawing: most - what is left out is one, with the same sums") {
-  std::string error;
   const MergedFlow flow = pairs();
-  const Drawing drawing = event_flow_drawing(flow, {.most = 1}, error);
+  const Drawing drawing = *event_flow_drawing(flow, {.most = 1});
   CHECK(texts(drawing) ==
         Lines{"start", "MPI_Init, 4x, 2 us", "2 more signatures, 40x, 400 ns",
               "start > MPI_Init: 1x (0-3)",
@@ -135,10 +127,8 @@ Lines dotted(const Drawing& drawing) {
 }  // namespace
 
 TEST_CASE("EventFlowDrawing: a caller - what is called from there, and deeper as one") {
-  std::string error;
   const MergedFlow flow = nested_calls();
-  const Drawing solve = event_flow_drawing(flow, {.caller = "main.c:9"}, error);
-  CHECK(error.empty());
+  const Drawing solve = *event_flow_drawing(flow, {.caller = "main.c:9"});
   CHECK(texts(solve) == Lines{"MPI_Allreduce, solve.c:8, 3x, 60 ns",
                               "MPI_Finalize, main.c:12, 1x, 5 ns",
                               "MPI_Init, main.c:3, 1x, 500 ns",
@@ -153,17 +143,15 @@ TEST_CASE("EventFlowDrawing: a caller - what is called from there, and deeper as
   // The colour is that of the part.
   CHECK(solve.nodes[3].weight == 1);
 
-  const Drawing exchange = event_flow_drawing(flow, {.caller = "solve.c"}, error);
-  CHECK(error.empty());
+  const Drawing exchange = *event_flow_drawing(flow, {.caller = "solve.c"});
   CHECK(dotted(exchange) == Lines{"MPI_Allreduce", "MPI_Init", "MPI_Allreduce > MPI_Send",
                                   "MPI_Init > MPI_Send", "MPI_Recv > MPI_Allreduce"});
   CHECK(exchange.edges.size() == 4);
 }
 
 TEST_CASE("EventFlowDrawing: a caller - the dotted ones are left out first") {
-  std::string error;
   const MergedFlow flow = nested_calls();
-  const Drawing solve = event_flow_drawing(flow, {.caller = "main.c:9", .most = 2}, error);
+  const Drawing solve = *event_flow_drawing(flow, {.caller = "main.c:9", .most = 2});
   CHECK(texts(solve) == Lines{"MPI_Allreduce, solve.c:8, 3x, 60 ns",
                               "calls from solve.c:5, 2 signatures, 6x, 120 ns",
                               "2 more signatures, 2x, 505 ns",
@@ -175,7 +163,6 @@ TEST_CASE("EventFlowDrawing: a caller - the dotted ones are left out first") {
 }
 
 TEST_CASE("EventFlowDrawing: a caller - in recursion the outermost") {
-  std::string error;
   FlowGraph graph;
   graph.components = {"callers"};
   graph.nodes = {{},
@@ -183,19 +170,17 @@ TEST_CASE("EventFlowDrawing: a caller - in recursion the outermost") {
                   .name = "MPI_Send",
                   .callers = {"tree.c:7", "tree.c:7", "main.c:2"}}};
   graph.edges = {{.from = 0, .to = 1, .count = 1}};
-  const Drawing drawing = event_flow_drawing(summary::merged_flow(graph, 0, 1e9),
-                                             {.caller = "tree.c:7"}, error);
-  CHECK(error.empty());
+  const Drawing drawing =
+      *event_flow_drawing(summary::merged_flow(graph, 0, 1e9), {.caller = "tree.c:7"});
   CHECK(texts(drawing) == Lines{"start", "calls from tree.c:7, 1 signature, 1x, 0 ns",
                                 "start > calls from tree.c:7: 1x (0)"});
 }
 
 TEST_CASE("EventFlowDrawing: a caller - one that is not there") {
-  std::string error;
-  event_flow_drawing(nested_calls(), {.caller = "solver.f"}, error);
-  CHECK(error == "no caller 'solver.f'; callers are main.c:9, solve.c:5");
-  event_flow_drawing(pairs(), {.caller = "main.c:9"}, error);
-  CHECK(error == "the graph has no callers: record with --mpi-frames 4 or more");
+  CHECK(event_flow_drawing(nested_calls(), {.caller = "solver.f"}).error() ==
+        "no caller 'solver.f'; callers are main.c:9, solve.c:5");
+  CHECK(event_flow_drawing(pairs(), {.caller = "main.c:9"}).error() ==
+        "the graph has no callers: record with --mpi-frames 4 or more");
 }
 
 }  // namespace refrain::tools::event_flow_drawing_test

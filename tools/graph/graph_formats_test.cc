@@ -83,9 +83,9 @@ TEST_CASE("Graph formats: dot - Graphviz takes all of it, whatever names contain
 
 TEST_CASE("Graph formats: svg - well-formed, with the label of each node and edge") {
   test::TemporaryFolder folder;
-  const analysis::GraphvizResult picture = analysis::laid_out(dot_text(drawing()), "svg");
-  REQUIRE(picture.error == "");
-  const json svg = test::read_graph(file_of(folder, picture.text));
+  const auto picture = analysis::laid_out(dot_text(drawing()), "svg");
+  REQUIRE(picture.ok());
+  const json svg = test::read_graph(file_of(folder, *picture));
   const auto texts = svg["texts"].get<std::multiset<std::string>>();
   // Once in the node, once as a label of a cluster, once in the legend.
   CHECK(texts.count(kOdd) == 3);
@@ -97,10 +97,9 @@ TEST_CASE("Graph formats: svg - well-formed, with the label of each node and edg
 }
 
 TEST_CASE("Graph formats: svg - what Graphviz refuses is one line") {
-  const analysis::GraphvizResult refused = analysis::laid_out("digraph { a -> ", "svg");
-  CHECK(refused.text == "");
-  CHECK(refused.error.starts_with("Graphviz ('dot') failed: exit status "));
-  CHECK(refused.error.find('\n') == std::string::npos);
+  const auto refused = analysis::laid_out("digraph { a -> ", "svg");
+  CHECK(refused.error().starts_with("Graphviz ('dot') failed: exit status "));
+  CHECK(refused.error().find('\n') == std::string::npos);
 }
 
 TEST_CASE("Graph formats: graphml - an XML parser and NetworkX read the same") {

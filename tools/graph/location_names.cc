@@ -53,15 +53,13 @@ std::string LocationNames::list(const std::vector<std::uint32_t>& locations) con
 
 std::string LocationNames::all() const { return list(chosen_); }
 
-std::vector<bool> locations_of(const RunProfile& profile, const std::string& ranks,
-                               std::string& error) {
+base::Result<std::vector<bool>> locations_of(const RunProfile& profile,
+                                             const std::string& ranks) {
   std::vector<bool> chosen(profile.locations.size(), ranks.empty());
   if (ranks.empty()) return chosen;
   const auto ranges = parse_number_list(ranks);
-  if (!ranges.has_value()) {
-    error = "'" + ranks + "' is not a list of ranks, such as 0-3,7";
-    return chosen;
-  }
+  if (!ranges)
+    return base::Failure{"'" + ranks + "' is not a list of ranks, such as 0-3,7"};
   std::map<std::uint32_t, std::vector<std::uint32_t>> locations;  // by number
   for (std::uint32_t i = 0; i < chosen.size(); ++i)
     locations[number_of(profile.process_of(i))].push_back(i);
@@ -74,8 +72,8 @@ std::vector<bool> locations_of(const RunProfile& profile, const std::string& ran
     std::vector<std::uint32_t> known;
     known.reserve(locations.size());
     for (const auto& [number, indices] : locations) known.push_back(number);
-    error =
-        "not all ranks of '" + ranks + "' are in this run, which has " + number_list(known);
+    return base::Failure{"not all ranks of '" + ranks + "' are in this run, which has " +
+                         number_list(known)};
   }
   return chosen;
 }

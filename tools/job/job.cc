@@ -29,13 +29,14 @@ void check(int result) {
 
 }  // namespace
 
-std::string Job::join(std::unique_ptr<Job>& job, bool& first) {
+base::Result<> Job::join(std::unique_ptr<Job>& job, bool& first) {
   first = base::is_first_of_job();
   if (base::launched_size() < 2) return {};
   const base::SrunInterface srun = base::srun_interface();
   if (srun == base::SrunInterface::kNone)
-    return "srun has started several processes that cannot find each other: start them with srun --mpi=pmi2 "
-           "(MPICH) or --mpi=pmix (Open MPI), or one";
+    return base::Failure{
+        "srun has started several processes that cannot find each other: start them with srun --mpi=pmi2 "
+        "(MPICH) or --mpi=pmix (Open MPI), or one"};
   const char* launcher = base::launching_mpi();
   const bool openmpi = (launcher != nullptr && std::string_view(launcher) == "openmpi") ||
                        srun == base::SrunInterface::kPmix;
@@ -43,25 +44,27 @@ std::string Job::join(std::unique_ptr<Job>& job, bool& first) {
       std::string("librefrain_job_") + (openmpi ? "openmpi" : "mpich") + ".so";
   const std::string file = find_link(name);
   if (file.empty())
-    return name +
-           ", with which several processes share an analysis, is not there: install it, or "
-           "start the command once, with --threads";
+    return base::Failure{
+        name +
+        ", with which several processes share an analysis, is not there: install it, or "
+        "start the command once, with --threads"};
   const char* wanted = std::getenv("REFRAIN_MPI_LIBRARY");
   if (wanted == nullptr) wanted = openmpi ? "libmpi.so.40" : "libmpich.so.12";
   void* mpi = dlopen(wanted, RTLD_NOW | RTLD_GLOBAL);
   void* library = mpi == nullptr ? nullptr : dlopen(file.c_str(), RTLD_NOW);
   if (library == nullptr) {
     const char* why = dlerror();
-    return "MPI cannot be loaded, with which several processes share an analysis: " +
-           std::string(why == nullptr ? file : why);
+    return base::Failure{
+        "MPI cannot be loaded, with which several processes share an analysis: " +
+        std::string(why == nullptr ? file : why)};
   }
   const auto get =
       reinterpret_cast<RefrainGetJobLink>(dlsym(library, REFRAIN_JOB_LINK_NAME));
   const RefrainJobLink* link = get == nullptr ? nullptr : get();
   if (link == nullptr || link->version != REFRAIN_JOB_LINK_VERSION)
-    return file + " is of another version of Refrain: install both together";
+    return base::Failure{file + " is of another version of Refrain: install both together"};
   int rank = 0, size = 1;
-  if (link->start(&rank, &size) != 0) return "MPI cannot be started";
+  if (link->start(&rank, &size) != 0) return base::Failure{"MPI cannot be started"};
   first = rank == 0;
   if (size > 1) job = std::make_unique<Job>(*link, rank, size);
   return {};

@@ -2,13 +2,14 @@
 //
 // Place in the flow: `refrain analyze` under mpirun. The command is not linked with MPI: librefrain_job_mpich.so and
 // librefrain_job_openmpi.so are, beside it as installed (../lib) or as built; that of the launcher is loaded, and only then.
-// Thread-safety: one thread. Errors: one line; send() and receive() throw.
+// Thread-safety: one thread. Errors: send() and receive() throw.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "exchange/exchange.h"
 #include "tools/job/job_link.h"
 
@@ -17,7 +18,7 @@ namespace refrain::tools {
 class Job final : public exchange::Exchange {
  public:
   // No job: this process was started alone. Of an error, all processes have the same one, and `first` is one of them.
-  static std::string join(std::unique_ptr<Job>& job, bool& first);
+  static base::Result<> join(std::unique_ptr<Job>& job, bool& first);
 
   Job(const RefrainJobLink& link, int rank, int size)
       : link_(link), rank_(rank), size_(size) {}

@@ -319,7 +319,8 @@ std::string analysis_json(const WaitAnalysis& analysis) {
       for (const waits::Ticks each : row)
         cells.push_back(analysis.seconds(static_cast<double>(each)));
     }
-    paths.push_back({{"path", waits::path_text(analysis, i)}, {"exclusive", values}});
+    paths.push_back(
+        {{"path", waits::path_text(analysis, PathId(i))}, {"exclusive", values}});
   }
   out["paths"] = std::move(paths);
   return dumped(out);

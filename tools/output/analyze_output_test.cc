@@ -57,7 +57,7 @@ TEST_CASE("Analysis as text: a pattern that charges more than there is") {
   trace.send(0, 50, 60, 1);
   std::vector<std::unique_ptr<Pattern>> more;
   more.push_back(std::make_unique<Greedy>());
-  const WaitAnalysis analysis = trace.analyze(std::move(more));
+  const WaitAnalysis analysis = *trace.analyze(std::move(more));
   CHECK(analysis.total(analysis.tree.of("greedy")) == 360);
   CHECK(text_of(analysis, {.width = 200, .all = true})
             .find("Patterns charged 640 us more than the metrics that contain theirs") !=

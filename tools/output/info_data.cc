@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/result.h"
+
 namespace refrain::tools {
 namespace {
 
@@ -90,8 +92,10 @@ void add_traffic(const analysis::RunTotals::Traffic& traffic, nlohmann::ordered_
   out["collectives"] = count(traffic.collectives);
 }
 
-nlohmann::ordered_json json_of(const analysis::RunTotals& totals, bool uses_mpi) {
-  if (!totals.error.empty()) return {{"error", totals.error}};
+nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
+                               bool uses_mpi) {
+  if (!read) return {{"error", read.error()}};
+  const analysis::RunTotals& totals = *read;
   if (totals.summaries == 0) return nullptr;
   nlohmann::ordered_json out = {
       {"processes_counted", totals.summaries},

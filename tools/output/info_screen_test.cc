@@ -179,14 +179,14 @@ TEST_CASE("Info screen: the whole run - by the summary, also what was not writte
   ArchiveInfo info = archive();
   auto lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Whole run") == lines.size());
-  info.totals.summaries = 2;
-  info.totals.processes.resize(2);
-  info.totals.calls = 15000;
-  info.totals.regions.resize(1);
-  info.totals.traffic.messages_sent = 1200;
-  info.totals.traffic.bytes_sent = 4e6;
-  info.totals.traffic.collectives = 60;
-  CHECK(totals_text(info.totals) ==
+  info.totals->summaries = 2;
+  info.totals->processes.resize(2);
+  info.totals->calls = 15000;
+  info.totals->regions.resize(1);
+  info.totals->traffic.messages_sent = 1200;
+  info.totals->traffic.bytes_sent = 4e6;
+  info.totals->traffic.collectives = 60;
+  CHECK(totals_text(*info.totals) ==
         "15000 calls of 1 region, 1200 messages of 4 MB, 60 calls of collectives, counted "
         "whether written or not");
   info.mpi.used = true;
@@ -198,12 +198,12 @@ TEST_CASE("Info screen: the whole run - by the summary, also what was not writte
   lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Messages     1200 written") < lines.size());
   // Not known of one process: then there is no total to set beside it.
-  info.totals.processes.resize(3);
-  info.totals.calls_without_region = 7;
+  info.totals->processes.resize(3);
+  info.totals->calls_without_region = 7;
   info.mpi.messages = 1000;
   lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Messages     1000 written") < lines.size());
-  CHECK(totals_text(info.totals)
+  CHECK(totals_text(*info.totals)
             .ends_with(
                 "(of 2 of 3 processes); which regions 7 of the calls were is not known"));
   CHECK(totals_text({}).empty());

@@ -159,24 +159,25 @@ Json json_of(const IterationProfile& profile, const IterationProfile::Row& row) 
 
 }  // namespace
 
-ProfiledIterations read_iterations(const std::string& archive, std::size_t most_parts) {
+base::Result<ProfiledIterations> read_iterations(const std::string& archive,
+                                                 std::size_t most_parts) {
   ProfiledIterations run;
   run.archive = archive;
   std::error_code error;
-  if (!std::filesystem::exists(archive, error)) {
-    run.error = "'" + archive + "' does not exist";
-    return run;
-  }
+  if (!std::filesystem::exists(archive, error))
+    return base::Failure{"'" + archive + "' does not exist"};
   try {
-    run.profile = analysis::iteration_profile(
-        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead),
-        most_parts);
+    const auto summaries =
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
+    if (!summaries) return summaries.failure();
+    run.profile = analysis::iteration_profile(*summaries, most_parts);
   } catch (const std::exception& problem) {
-    run.error = problem.what();
+    return base::Failure{problem.what()};
   }
-  if (run.error.empty() && run.profile.locations.empty())
-    run.error =
-        "'" + archive + "' has no summary with iterations (see REFRAIN_SUMMARY_ITERATIONS)";
+  if (run.profile.locations.empty())
+    return base::Failure{
+        "'" + archive +
+        "' has no summary with iterations (see REFRAIN_SUMMARY_ITERATIONS)"};
   return run;
 }
 

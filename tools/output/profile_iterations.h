@@ -10,17 +10,18 @@
 #include <vector>
 
 #include "analysis/profile/iteration_profile.h"
+#include "base/result.h"
 
 namespace refrain::tools {
 
 struct ProfiledIterations {
-  std::string error;
   std::string archive;
   analysis::IterationProfile profile;
 };
 
 // `archive`: its folder, or its traces.otf2. `most_parts`: of a loop.
-ProfiledIterations read_iterations(const std::string& archive, std::size_t most_parts);
+base::Result<ProfiledIterations> read_iterations(const std::string& archive,
+                                                 std::size_t most_parts);
 
 // The loops, and the longest one part by part. `all`: every loop part by part.
 std::vector<std::string> iterations_screen(const ProfiledIterations& run, std::size_t width,

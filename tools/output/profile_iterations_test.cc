@@ -108,14 +108,14 @@ TEST_CASE("Iterations CSV: a row for each row, as many fields as titles") {
 
 TEST_CASE("Iterations: no archive, no rows, a bad file - one line") {
   const test::TemporaryFolder folder;
-  CHECK(read_iterations(folder / "none", 4).error ==
+  CHECK(read_iterations(folder / "none", 4).error() ==
         "'" + (folder / "none").string() + "' does not exist");
   const std::string archive = folder / "run";
   std::filesystem::create_directories(archive + "/summary");
-  CHECK(read_iterations(archive, 4).error.find("has no summary with iterations") !=
+  CHECK(read_iterations(archive, 4).error().find("has no summary with iterations") !=
         std::string::npos);
   std::ofstream(archive + "/summary/process-0.json") << "{}";
-  CHECK(read_iterations(archive, 4).error ==
+  CHECK(read_iterations(archive, 4).error() ==
         archive + "/summary/process-0.json is not a summary");
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
+#include "base/result.h"
 
 namespace refrain::tools {
 namespace {
@@ -23,17 +24,17 @@ std::uint64_t number(const std::map<std::string, std::string>& properties,
 }
 
 // What the anchor file says of the run.
-std::string read_facts(ProfiledRun& run) {
+base::Result<> read_facts(ProfiledRun& run) {
   reader::ArchiveStream stream;
-  std::string error = stream.open_anchor(run.archive);
-  if (!error.empty()) return error;
+  const auto done = stream.open_anchor(run.archive);
+  if (!done) return done;
   const auto& properties = stream.definitions().properties;
   const auto command = properties.find("REFRAIN::COMMAND");
   if (command != properties.end()) run.command = command->second;
   run.events_seen = number(properties, "EVENTS_SEEN");
   run.events_written = number(properties, "EVENTS_WRITTEN");
   run.summary_only = stream.definitions().summary_only();
-  return error;
+  return done;
 }
 
 analysis::MessageTables profile_graphs(const std::vector<summary::RunSummary>& summaries) {
@@ -46,43 +47,37 @@ analysis::MessageTables profile_graphs(const std::vector<summary::RunSummary>& s
 
 }  // namespace
 
-ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
-                              const reader::Progress& progress) {
+base::Result<ProfiledRun> read_profiled_run(const std::string& archive, bool from_events,
+                                            const reader::Progress& progress) {
   ProfiledRun run;
   run.archive = archive;
   run.asked_for_events = from_events;
   std::error_code error;
-  if (!fs::exists(archive, error)) {
-    run.error = "'" + archive + "' does not exist";
-    return run;
+  if (!fs::exists(archive, error)) return base::Failure{"'" + archive + "' does not exist"};
+  if (!from_events) {
+    auto summaries = summary::read_summaries(base::archive_folder(archive));
+    if (!summaries) return summaries.failure();
+    run.summaries = *std::move(summaries);
   }
-  try {
-    if (!from_events)
-      run.summaries = summary::read_summaries(base::archive_folder(archive));
-  } catch (const std::exception& problem) {
-    run.error = problem.what();
-    return run;
-  }
-  run.error = read_facts(run);
+  const auto facts = read_facts(run);
   // A summary may be all that there is.
-  if (!run.summaries.empty() &&
-      !fs::exists(base::archive_folder(archive) + "/traces.otf2", error))
-    run.error.clear();
-  if (run.error.empty() && run.summary_only && run.summaries.empty())
-    run.error = "'" + archive + "' has no events: it was recorded with --summary-only";
-  if (!run.error.empty()) return run;
+  if (!facts && (run.summaries.empty() ||
+                 fs::exists(base::archive_folder(archive) + "/traces.otf2", error)))
+    return facts.failure();
+  if (run.summary_only && run.summaries.empty())
+    return base::Failure{"'" + archive +
+                         "' has no events: it was recorded with --summary-only"};
   if (run.summaries.empty()) {
     run.from_events = true;
-    analysis::EventSummary events = analysis::summarize_events(archive, progress);
-    run.error = events.error;
-    run.gaps = events.gaps;
-    if (run.events_seen == 0) run.events_written = events.events;
-    run.summaries = std::move(events.processes);
-    run.messages = analysis::message_tables(events.messages);
+    auto events = analysis::summarize_events(archive, progress);
+    if (!events) return events.failure();
+    run.gaps = events->gaps;
+    if (run.events_seen == 0) run.events_written = events->events;
+    run.summaries = std::move(events->processes);
+    run.messages = analysis::message_tables(events->messages);
   } else {
     run.messages = profile_graphs(run.summaries);
   }
-  if (!run.error.empty()) return run;
   run.profile = analysis::merge_summaries(run.summaries);
   run.totals = analysis::total(run.profile);
   return run;

@@ -1,7 +1,7 @@
 // A run's profile and what else `refrain profile` says of it, read from an archive.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: one call a process at a time.
-// Errors: one line. Ownership: plain values.
+// Ownership: plain values.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 #include "analysis/profile/message_tables.h"
 #include "analysis/profile/profile_totals.h"
 #include "analysis/profile/run_profile.h"
+#include "base/result.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 
 namespace refrain::tools {
 
 struct ProfiledRun {
-  std::string error;
   std::string archive;
   std::string command;  // empty: not known
   bool from_events = false;
@@ -34,7 +34,7 @@ struct ProfiledRun {
 };
 
 // `archive`: its folder, or its traces.otf2. `from_events`: although there is a summary.
-ProfiledRun read_profiled_run(const std::string& archive, bool from_events,
-                              const reader::Progress& progress);
+base::Result<ProfiledRun> read_profiled_run(const std::string& archive, bool from_events,
+                                            const reader::Progress& progress);
 
 }  // namespace refrain::tools

@@ -65,12 +65,13 @@ std::vector<code_profile::DetectedLoop> detected_in(
 
 code_profile::LoopProfile sampled_loops(
     const std::vector<code_profile::PlacedSamples>& processes,
-    const analysis::ArchiveInfo& info) {
+    const base::Result<analysis::ArchiveInfo>& info) {
   code_profile::LoopProfile profile = code_profile::sampled_profile(processes);
-  profile.detected =
-      code_profile::joined_loops(profile, processes, detected_in(processes, info));
-  if (!info.error.empty())
-    profile.complaints.push_back("which loops were detected is not known: " + info.error);
+  if (info)
+    profile.detected =
+        code_profile::joined_loops(profile, processes, detected_in(processes, *info));
+  else
+    profile.complaints.push_back("which loops were detected is not known: " + info.error());
   return profile;
 }
 

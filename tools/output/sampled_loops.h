@@ -12,9 +12,9 @@
 
 namespace refrain::tools {
 
-// Of these processes; `info`: of their archive.
+// Of these processes; `info`: of their archive. Without it the profile has a complaint more.
 code_profile::LoopProfile sampled_loops(
     const std::vector<code_profile::PlacedSamples>& processes,
-    const analysis::ArchiveInfo& info);
+    const base::Result<analysis::ArchiveInfo>& info);
 
 }  // namespace refrain::tools

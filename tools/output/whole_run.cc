@@ -13,64 +13,67 @@ namespace {
 
 class Nothing final : public reader::TraceSink {
  public:
-  std::string begin(const reader::TraceDefinitions&) override { return {}; }
+  base::Result<> begin(const reader::TraceDefinitions&) override { return {}; }
   void event(const reader::TraceEvent&) override {}
   std::string error() const override { return {}; }
-  std::string finish(std::uint64_t) override { return {}; }
+  base::Result<> finish(std::uint64_t) override { return {}; }
 };
 
 }  // namespace
 
-std::string experiment_of_waits(const std::string& archive,
-                                const waits::WaitAnalysis& analysis,
-                                cube::Experiment& out) {
+base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
+                                                   const waits::WaitAnalysis& analysis) {
   try {
-    out = waits::experiment_of(analysis,
-                               summary::read_summaries(base::archive_folder(archive),
-                                                       summary::Iterations::kLeave));
+    const auto summaries =
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kLeave);
+    if (!summaries) return base::Failure{archive + ": " + summaries.error()};
+    return waits::experiment_of(analysis, *summaries);
   } catch (const std::exception& problem) {
-    return archive + ": " + problem.what();
+    return base::Failure{archive + ": " + problem.what()};
   }
-  return {};
 }
 
-std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written) {
+base::Result<> estimate_whole_run(const std::string& archive,
+                                  waits::WaitAnalysis& written) {
   try {
     const auto summaries = summary::read_summaries(base::archive_folder(archive));
-    if (!summaries.empty())
+    if (!summaries) return base::Failure{archive + ": " + summaries.error()};
+    if (!summaries->empty())
       written.estimates =
-          waits::estimate_waits(written, waits::calls_of(written, summaries));
+          waits::estimate_waits(written, waits::calls_of(written, *summaries));
   } catch (const std::exception& problem) {
-    return archive + ": " + problem.what();
+    return base::Failure{archive + ": " + problem.what()};
   }
   return {};
 }
 
-std::string estimate_limited(const std::string& archive, std::uint64_t limit,
-                             waits::WaitAnalysis& full, const waits::MorePatterns& more) {
+base::Result<> estimate_limited(const std::string& archive, std::uint64_t limit,
+                                waits::WaitAnalysis& full,
+                                const waits::MorePatterns& more) {
   analysis::PlanSink planner({.limit = limit});
   reader::ArchiveStream stream;
-  std::string error = stream.open(archive);
-  if (error.empty()) error = stream.run(planner);
-  if (!error.empty()) return error;
+  base::Result<> done = stream.open(archive);
+  if (done) done = stream.run(planner);
+  if (!done) return done;
   if (!planner.marks_seen())
-    return archive + ": it has no marks of iterations, so there are none to leave out" +
-           " (Refrain marks the iterations of loops that it detects)";
+    return base::Failure{archive +
+                         ": it has no marks of iterations, so there are none to leave out" +
+                         " (Refrain marks the iterations of loops that it detects)"};
   const analysis::SkipPlan plan = analysis::written_by_all(planner.take());
   analysis::WrittenMessages messages;
   Nothing nothing;
   analysis::SkippingSink learning(plan, nothing, &messages);
   reader::ArchiveStream again;
-  error = again.open(archive);
-  if (error.empty()) error = again.run(learning);
-  if (!error.empty()) return error;
+  done = again.open(archive);
+  if (done) done = again.run(learning);
+  if (!done) return done;
   messages.finish();
   const waits::Between skipping = [&](reader::TraceSink& sink) {
     return std::make_unique<analysis::SkippingSink>(plan, sink, &messages);
   };
-  const waits::WaitAnalysis written = waits::analyze_archive(archive, {}, skipping, more);
-  if (!written.error.empty()) return written.error;
-  full.estimates = waits::estimate_waits(written, waits::calls_of(written, full));
+  const auto written = waits::analyze_archive(archive, {}, skipping, more);
+  if (!written) return written.failure();
+  full.estimates = waits::estimate_waits(*written, waits::calls_of(*written, full));
   return {};
 }
 

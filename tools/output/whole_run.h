@@ -1,27 +1,28 @@
 // What the waits of the whole run were: from an archive's summaries, or, to see how good that is, of an archive that is
 // whole, as if iterations had been left out.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: as analyze_archive(). Errors: one line.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: as analyze_archive().
 // Cost: reads the summaries; estimate_limited() the events twice more.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "cube/experiment.h"
 #include "waits/estimates.h"
 
 namespace refrain::tools {
 
 // As cube/experiment.h, with the visits of the whole run.
-std::string experiment_of_waits(const std::string& archive,
-                                const waits::WaitAnalysis& analysis, cube::Experiment& out);
+base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
+                                                   const waits::WaitAnalysis& analysis);
 // Sets `written.estimates`, if the archive has summaries.
-std::string estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written);
+base::Result<> estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written);
 // Sets `full.estimates` to what they would be, had the iterations after the first `limit` not been written. `more`: the patterns
 // with which `full` was made.
-std::string estimate_limited(const std::string& archive, std::uint64_t limit,
-                             waits::WaitAnalysis& full,
-                             const waits::MorePatterns& more = {});
+base::Result<> estimate_limited(const std::string& archive, std::uint64_t limit,
+                                waits::WaitAnalysis& full,
+                                const waits::MorePatterns& more = {});
 
 }  // namespace refrain::tools

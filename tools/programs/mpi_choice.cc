@@ -204,8 +204,9 @@ Program find_traced(const std::vector<std::string>& command, const Program& firs
   return first;
 }
 
-MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& command,
-                     const Program& first, const Program& traced) {
+base::Result<MpiChoice> choose_mpi(const std::string& wanted,
+                                   const std::vector<std::string>& command,
+                                   const Program& first, const Program& traced) {
   MpiChoice choice;
   if (wanted == "none") return choice;
   const std::string own = mpi_of(traced);
@@ -222,16 +223,16 @@ MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& 
   const MpiAbi& abi = *find_mpi_abi(choice.mpi);
   if (!own.empty() && own != choice.mpi) {
     const MpiAbi& its = *find_mpi_abi(own);
-    choice.error = std::string("--mpi ") + abi.name + ": '" + traced.path + "' uses " +
-                   its.title + "; say --mpi " + its.name + ", or nothing";
-    return choice;
+    return base::Failure{std::string("--mpi ") + abi.name + ": '" + traced.path +
+                         "' uses " + its.title + "; say --mpi " + its.name +
+                         ", or nothing"};
   }
   if (own.empty()) {
     choice.preload = find_mpi_library(abi);
     if (choice.preload.empty())
-      choice.error = std::string("--mpi ") + abi.name + ": '" + traced.path +
-                     "' does not name MPI's library, and " + abi.libraries[0] +
-                     " was not found";
+      return base::Failure{std::string("--mpi ") + abi.name + ": '" + traced.path +
+                           "' does not name MPI's library, and " + abi.libraries[0] +
+                           " was not found"};
     return choice;
   }
   const std::string launcher = launcher_of(command, first);

@@ -1,13 +1,14 @@
 // Which MPI a command's processes use, and so which library traces them.
 //
 // Place in the flow: ARCHITECTURE.md, stage 1 (run_command.h). What the program names decides; where it names none
-// (Python, plugins), whose launcher starts it, and of a Python what its mpi4py uses. Errors: one line that says what would work; what is not refused is
+// (Python, plugins), whose launcher starts it, and of a Python what its mpi4py uses. What is not refused is
 // reported in one line, for the program does as it would untraced.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tools/programs/elf_program.h"
 
 namespace refrain::tools {
@@ -15,14 +16,15 @@ namespace refrain::tools {
 struct MpiChoice {
   std::string mpi;      // "mpich", "openmpi"; empty: none that is traced
   std::string preload;  // path of MPI's library, where the program does not name it
-  std::string error;    // the run is refused
   std::string report;   // what the user should know of a run that goes on
 };
 
 // `wanted`: auto, none, or a name. `first`: the program of the command's first word; `traced`: that which MPI's
 // processes run.
-MpiChoice choose_mpi(const std::string& wanted, const std::vector<std::string>& command,
-                     const Program& first, const Program& traced);
+// A failure: the run is refused.
+base::Result<MpiChoice> choose_mpi(const std::string& wanted,
+                                   const std::vector<std::string>& command,
+                                   const Program& first, const Program& traced);
 
 // A Python, or a script for one, that a launcher of MPI starts: it loads MPI later, with mpi4py.
 bool is_python_of_mpi(const std::vector<std::string>& command);

@@ -62,7 +62,8 @@ std::string wanted_libomp() {
   return wanted == nullptr ? "" : wanted;
 }
 
-OpenMpChoice choose_openmp(const Program& program, const std::string& wanted) {
+base::Result<OpenMpChoice> choose_openmp(const Program& program,
+                                         const std::string& wanted) {
   OpenMpChoice choice;
   const bool gcc = loads(program, "libgomp.so");
   const bool llvm = program.dynamic && has_llvm(program);
@@ -83,9 +84,9 @@ OpenMpChoice choose_openmp(const Program& program, const std::string& wanted) {
         "'" + program.path +
         "' uses two OpenMP runtimes: parallel regions of code made by gcc are not traced";
   else
-    choice.error = "'" + program.path +
-                   "' uses libgomp, and LLVM's libomp, which must stand in for it, "
-                   "was not found (REFRAIN_LIBOMP)";
+    return base::Failure{"'" + program.path +
+                         "' uses libgomp, and LLVM's libomp, which must stand in for it, "
+                         "was not found (REFRAIN_LIBOMP)"};
   return choice;
 }
 

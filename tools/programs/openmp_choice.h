@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "tools/programs/elf_program.h"
 
 namespace refrain::tools {
@@ -14,11 +15,11 @@ struct OpenMpChoice {
   std::string
       preload;  // the runtime that goes in front; empty: none, the program has LLVM's itself, or keeps libgomp
   std::string report;  // what is not traced, why, and what helps; empty: all is traced
-  std::string error;   // the run is refused
 };
 
 // Also of a program of which nothing is known: a script, an interpreter. `wanted`: as find_libomp().
-OpenMpChoice choose_openmp(const Program& program, const std::string& wanted);
+// A failure: the run is refused.
+base::Result<OpenMpChoice> choose_openmp(const Program& program, const std::string& wanted);
 
 // REFRAIN_LIBOMP, or empty.
 std::string wanted_libomp();

@@ -47,33 +47,37 @@ ValgrindRun::~ValgrindRun() {
   if (!folder_.empty()) base::remove_tree(folder_);
 }
 
-std::string ValgrindRun::prepare() {
+base::Result<> ValgrindRun::prepare() {
 #if !defined(__x86_64__)
-  return "exact counts are for x86-64 only; samples work here: refrain run --loops";
+  return base::Failure{
+      "exact counts are for x86-64 only; samples work here: refrain run --loops"};
 #endif
   valgrind_ = inspect_program("valgrind").path;
   const fs::path own = valgrind_folder();
   if (valgrind_.empty() || own.empty())
-    return "exact counts need valgrind: install the package 'valgrind'";
+    return base::Failure{"exact counts need valgrind: install the package 'valgrind'"};
   const std::string tool = find_loop_tool();
   if (tool.empty())
-    return std::string("the tool for valgrind, ") + kTool +
-           ", is missing: it is built with refrain";
+    return base::Failure{std::string("the tool for valgrind, ") + kTool +
+                         ", is missing: it is built with refrain"};
   std::string pattern = (fs::temp_directory_path() / "refrain-loops-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
-    return "no temporary folder can be made: " + std::string(std::strerror(errno));
+    return base::Failure{"no temporary folder can be made: " +
+                         std::string(std::strerror(errno))};
   folder_ = pattern;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(own, error)) {
     const std::string name = entry.path().filename();
     if (name != kTool) fs::create_symlink(entry.path(), fs::path(folder_) / name, error);
-    if (error) return "'" + folder_ + "' cannot be filled: " + error.message();
+    if (error)
+      return base::Failure{"'" + folder_ + "' cannot be filled: " + error.message()};
   }
   fs::create_symlink(tool, fs::path(folder_) / kTool, error);
-  return error ? "'" + folder_ + "' cannot be filled: " + error.message() : std::string();
+  if (error) return base::Failure{"'" + folder_ + "' cannot be filled: " + error.message()};
+  return {};
 }
 
-std::string ValgrindRun::start(const std::vector<std::string>& command) {
+base::Result<> ValgrindRun::start(const std::vector<std::string>& command) {
   std::vector<std::string> words = {
       valgrind_,   "--tool=refrainloops",  "-q",
       "--vgdb=no", "--trace-children=yes", "--loops-out=" + prefix_};
@@ -82,7 +86,8 @@ std::string ValgrindRun::start(const std::vector<std::string>& command) {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t child = fork();
-  if (child < 0) return "no process can be started: " + std::string(std::strerror(errno));
+  if (child < 0)
+    return base::Failure{"no process can be started: " + std::string(std::strerror(errno))};
   if (child == 0) {
     setenv("VALGRIND_LIB", folder_.c_str(), 1);
     execv(valgrind_.c_str(), arguments.data());
@@ -99,19 +104,20 @@ std::string ValgrindRun::start(const std::vector<std::string>& command) {
   return {};
 }
 
-std::string ValgrindRun::run(const std::vector<std::string>& command,
-                             const std::string& prefix) {
+base::Result<> ValgrindRun::run(const std::vector<std::string>& command,
+                                const std::string& prefix) {
   if (inspect_program(command.front()).path.empty())
-    return "no program '" + command.front() + "'";
-  if (std::string problem = prepare(); !problem.empty()) return problem;
+    return base::Failure{"no program '" + command.front() + "'"};
+  if (const auto done = prepare(); !done) return done;
   prefix_ = prefix.empty() ? (fs::path(folder_) / "loops").string()
                            : fs::absolute(prefix).string();
   const std::vector<std::string> before = files_of(prefix_);
-  if (std::string problem = start(command); !problem.empty()) return problem;
+  if (const auto done = start(command); !done) return done;
   for (const std::string& file : files_of(prefix_))
     if (std::ranges::find(before, file) == before.end()) files_.push_back(file);
   if (files_.empty())
-    return "valgrind counted nothing: it ended with status " + std::to_string(status_);
+    return base::Failure{"valgrind counted nothing: it ended with status " +
+                         std::to_string(status_)};
   return {};
 }
 

@@ -4,11 +4,12 @@
 // temporary one with links to its own files and to the tool.
 // Thread-safety: one at a time; signals for the terminal's group go to the program alone meanwhile.
 // Ownership: the temporary folder is removed with the object, and with it files that were not to be kept.
-// Errors: one line.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::tools {
 
@@ -20,7 +21,7 @@ class ValgrindRun {
   ValgrindRun& operator=(const ValgrindRun&) = delete;
 
   // Runs the program to its end. Files are PREFIX.PID.N; with an empty prefix they are temporary.
-  std::string run(const std::vector<std::string>& command, const std::string& prefix);
+  base::Result<> run(const std::vector<std::string>& command, const std::string& prefix);
 
   // As a shell has it: 128 and more if a signal ended the program.
   int status() const { return status_; }
@@ -28,8 +29,8 @@ class ValgrindRun {
   const std::vector<std::string>& files() const { return files_; }
 
  private:
-  std::string prepare();
-  std::string start(const std::vector<std::string>& command);
+  base::Result<> prepare();
+  base::Result<> start(const std::vector<std::string>& command);
 
   std::string valgrind_, folder_, prefix_;
   int status_ = 0;

@@ -73,21 +73,18 @@ Json difference_value(const Row& row, const Json& unit) {
 
 }  // namespace
 
-ReportedComparison report_comparison(const std::string& a, const std::string& b,
+base::Result<Json> report_comparison(const std::string& a, const std::string& b,
                                      const reader::Progress& progress) {
-  ReportedComparison out;
   analysis::ProfileOptions options;
   options.progress = progress;
-  const analysis::ProfileResult first = analysis::read_trace_profile(a, options);
-  out.error = first.error;
-  if (!out.error.empty()) return out;
-  const analysis::ProfileResult second = analysis::read_trace_profile(b, options);
-  out.error = second.error;
-  if (!out.error.empty()) return out;
+  const auto first = analysis::read_trace_profile(a, options);
+  if (!first) return first.failure();
+  const auto second = analysis::read_trace_profile(b, options);
+  if (!second) return second.failure();
   const analysis::Comparison comparison =
-      analysis::compare(first.profile, second.profile, kLeastShareCompared);
-  out.value = comparison_value(comparison, a, first.profile, b, second.profile);
-  const double thread_ns = std::max(first.profile.thread_ns, second.profile.thread_ns);
+      analysis::compare(*first, *second, kLeastShareCompared);
+  Json out = comparison_value(comparison, a, *first, b, *second);
+  const double thread_ns = std::max(first->thread_ns, second->thread_ns);
   struct Difference {
     const Row* row;
     Json unit;
@@ -96,7 +93,7 @@ ReportedComparison report_comparison(const std::string& a, const std::string& b,
   std::size_t number = 0;
   for (const analysis::Section& section : comparison.sections)
     for (const Row& row : section.rows) {
-      const Json unit = out.value["rows"][number++]["unit"];
+      const Json unit = out["rows"][number++]["unit"];
       if (row.a != row.b) rows.push_back({&row, unit});
     }
   std::ranges::stable_sort(rows, [&](const Difference& x, const Difference& y) {
@@ -104,7 +101,7 @@ ReportedComparison report_comparison(const std::string& a, const std::string& b,
     if (wx != wy) return wx > wy;
     return std::abs(x.row->difference()) > std::abs(y.row->difference());
   });
-  Json& list = out.value["differences"] = Json::array();
+  Json& list = out["differences"] = Json::array();
   for (const Difference& each : rows)
     list.push_back(difference_value(*each.row, each.unit));
   return out;

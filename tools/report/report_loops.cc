@@ -106,16 +106,15 @@ ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
   return out;
 }
 
-ReportedLoops report_loops(const std::string& archive, const analysis::ArchiveInfo& info) {
+base::Result<ReportedLoops> report_loops(const std::string& archive,
+                                         const analysis::ArchiveInfo& info) {
   try {
     const std::vector<code_profile::PlacedSamples> processes =
         code_profile::read_sample_files(base::archive_folder(archive));
-    if (processes.empty()) return {};
+    if (processes.empty()) return ReportedLoops();
     return reported_loops(sampled_loops(processes, info));
   } catch (const std::exception& problem) {
-    ReportedLoops failed;
-    failed.error = problem.what();
-    return failed;
+    return base::Failure{problem.what()};
   }
 }
 

@@ -54,12 +54,12 @@ std::string iso_text(std::uint64_t epoch_ns) {
 class Forward final : public reader::TraceSink {
  public:
   explicit Forward(reader::TraceSink& to) : to_(to) {}
-  std::string begin(const reader::TraceDefinitions& definitions) override {
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override {
     return to_.begin(definitions);
   }
   void event(const reader::TraceEvent& event) override { to_.event(event); }
   std::string error() const override { return to_.error(); }
-  std::string finish(std::uint64_t end_ns) override { return to_.finish(end_ns); }
+  base::Result<> finish(std::uint64_t end_ns) override { return to_.finish(end_ns); }
 
  private:
   reader::TraceSink& to_;
@@ -73,12 +73,12 @@ class RunReporter {
     run_.archive = archive;
   }
 
-  ReportedRun report(const reader::Progress& progress) {
-    run_.error = read_profile(progress);
-    if (run_.error.empty()) run_.error = read_info();
-    if (run_.error.empty() && !profiled_.summary_only) run_.error = read_events(progress);
-    if (run_.error.empty()) run_.error = read_loops();
-    if (!run_.error.empty()) return std::move(run_);
+  base::Result<ReportedRun> report(const reader::Progress& progress) {
+    auto done = read_profile(progress);
+    if (done) done = read_info();
+    if (done && !profiled_.summary_only) done = read_events(progress);
+    if (done) done = read_loops();
+    if (!done) return done.failure();
     take_facts();
     put_info();
     put_profile();
@@ -92,46 +92,52 @@ class RunReporter {
   }
 
  private:
-  std::string read_profile(const reader::Progress& progress) {
-    profiled_ = read_profiled_run(archive_, false, progress);
-    // What the summary does not say is counted in the events, if there are any.
-    if (!profiled_.error.empty()) return profiled_.error;
+  base::Result<> read_profile(const reader::Progress& progress) {
+    auto profiled = read_profiled_run(archive_, false, progress);
+    if (!profiled) return profiled.failure();
+    profiled_ = *std::move(profiled);
     std::error_code none;
     if (!std::filesystem::exists(base::archive_folder(archive_) + "/traces.otf2", none))
-      return "'" + archive_ +
-             "' has no traces.otf2: there is nothing to report but its summary "
-             "('refrain profile' prints it)";
+      return base::Failure{
+          "'" + archive_ +
+          "' has no traces.otf2: there is nothing to report but its summary "
+          "('refrain profile' prints it)"};
     return {};
   }
 
-  std::string read_info() {
+  base::Result<> read_info() {
     reader::ArchiveStream stream;
-    if (std::string error = stream.open_anchor(archive_); !error.empty()) return error;
+    if (const auto done = stream.open_anchor(archive_); !done) return done;
     run_.of_refrain = stream.definitions().is_refrain();
     run_.machine = stream.definitions().machine;
     if (!run_.of_refrain) return {};
-    info_ = analysis::read_archive_info(archive_);
-    if (!info_.error.empty()) return info_.error;
+    auto info = analysis::read_archive_info(archive_);
+    if (!info) return info.failure();
+    info_ = *std::move(info);
     marks_of_ = report::process_with_most_iterations(info_);
     return {};
   }
 
-  std::string read_events(const reader::Progress& progress) {
+  base::Result<> read_events(const reader::Progress& progress) {
     views_ = std::make_unique<report::EventViews>(profiled_.profile, marks_of_);
-    waits_ = waits::analyze_archive(
+    auto analysis = waits::analyze_archive(
         archive_, progress,
         [this](reader::TraceSink& replay) {
           views_->hand_on(&replay);
           return std::make_unique<Forward>(*views_);
         },
         {}, views_.get());
-    if (!waits_.error.empty()) return waits_.error;
-    return waits_.problems.gaps != 0 ? estimate_whole_run(archive_, waits_) : std::string();
+    if (!analysis) return analysis.failure();
+    waits_ = *std::move(analysis);
+    return waits_.problems.gaps != 0 ? estimate_whole_run(archive_, waits_)
+                                     : base::Result<>();
   }
 
-  std::string read_loops() {
-    loops_of_code_ = report_loops(archive_, info_);
-    return loops_of_code_.error;
+  base::Result<> read_loops() {
+    auto loops = report_loops(archive_, info_);
+    if (!loops) return loops.failure();
+    loops_of_code_ = *std::move(loops);
+    return {};
   }
 
   void take_facts() {
@@ -166,9 +172,11 @@ class RunReporter {
 
   void put_rows() {
     if (profiled_.from_events) return;
-    const analysis::IterationProfile iterations = analysis::iteration_profile(
-        summary::read_summaries(base::archive_folder(archive_), summary::Iterations::kRead),
-        1);
+    const auto summaries =
+        summary::read_summaries(base::archive_folder(archive_), summary::Iterations::kRead);
+    if (!summaries) throw std::runtime_error(summaries.error());
+    const analysis::IterationProfile iterations =
+        analysis::iteration_profile(*summaries, 1);
     const RunProfile& profile = profiled_.profile;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
     for (std::uint32_t i = 0; i < profile.locations.size(); ++i)
@@ -216,7 +224,8 @@ class RunReporter {
   void put_graphs() {
     report::add_control_flow(blocks_, key_, profiled_.profile, profiled_.totals);
     const auto flow = summary::read_merged_flow(base::archive_folder(archive_));
-    if (flow) report::add_event_flow(blocks_, key_, *flow, profiled_.totals.time_ns);
+    if (!flow) throw std::runtime_error(flow.error());
+    if (*flow) report::add_event_flow(blocks_, key_, **flow, profiled_.totals.time_ns);
   }
 
   void put_loops() {
@@ -269,8 +278,9 @@ Json ReportedRun::facts() const {
           {"of_refrain", of_refrain}};
 }
 
-ReportedRun report_run(const std::string& archive, const std::string& key,
-                       report::Blocks& blocks, const reader::Progress& progress) {
+base::Result<ReportedRun> report_run(const std::string& archive, const std::string& key,
+                                     report::Blocks& blocks,
+                                     const reader::Progress& progress) {
   return RunReporter(archive, key, blocks).report(progress);
 }
 

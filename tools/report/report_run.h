@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: what other commands print as JSON, and what analysis/report makes for
 // pictures. Format: docs/report-format.md. Thread-safety: one call a process at a time (libotf2's error callback).
-// Errors: one line. Memory: does not grow with the archive's events.
+// Memory: does not grow with the archive's events.
 // Cost: reads the events once, the marks of one process once more; without a summary all events twice.
 #pragma once
 
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "analysis/report/blocks.h"
+#include "base/result.h"
 #include "reader/archive_stream.h"
 
 namespace refrain::tools {
 
 struct ReportedRun {
-  std::string error;
   nlohmann::ordered_json facts() const;  // of `runs` in the block `report`
 
   std::string key;  // "a"
@@ -31,7 +31,8 @@ struct ReportedRun {
   std::vector<std::string> limits;  // what was left out for size
 };
 
-ReportedRun report_run(const std::string& archive, const std::string& key,
-                       report::Blocks& blocks, const reader::Progress& progress);
+base::Result<ReportedRun> report_run(const std::string& archive, const std::string& key,
+                                     report::Blocks& blocks,
+                                     const reader::Progress& progress);
 
 }  // namespace refrain::tools

@@ -28,7 +28,7 @@
 //    the archive from them. We install no signal handlers. `refrain run` has become the program
 //    and cannot report that: a parent of ours in between would be seen by the program (its parent's
 //    number, its process group, its wait status). A process that is no relative of the program waits for
-//    its end and reports it (tools/command/run_watch.h); a launcher or shell that lives on at
+//    its end and reports it (tools/command/run_command.cc); a launcher or shell that lives on at
 //    its end (run_report.cc); else the next `refrain run` there, and `refrain info`.
 //    A handler of SIGSEGV or SIGABRT of the program may come while this thread holds a lock of ours (malloc finds the
 //    heap damaged), and end the process or fork: the lock is not taken again. The end is then as after a kill.

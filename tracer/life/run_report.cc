@@ -13,7 +13,7 @@
 
 #include "base/watch_socket.h"
 #include "filters/settings.h"
-#include "spool/left_spools.h"
+#include "spool/spool_folder.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"

@@ -18,7 +18,7 @@ void report_run(bool recorded) noexcept;
 // anything was said.
 bool report_untraced(bool mpi_is_traced) noexcept;
 
-// The process has ended in order: whoever watches it need say nothing (REFRAIN_WATCH: tools/command/run_watch.h).
+// The process has ended in order: whoever watches it need say nothing (REFRAIN_WATCH: tools/command/run_command.cc).
 void report_orderly_end() noexcept;
 
 }  // namespace refrain::runtime

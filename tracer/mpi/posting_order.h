@@ -5,7 +5,7 @@
 // receive of any source or tag can be numbered only when it is known what it got, and by then
 // receives that were posted after it may have numbers, which may be in the spool. This says by
 // how many it comes late; that is reported to the journal (kTextNumbers), and the writer corrects
-// the numbers (spool/message_numbers.h).
+// the numbers (spool/mpi_journal.h).
 //
 // Thread-safety: none; see threads.h.
 // Cost: nothing while no receive of any source or tag is open. Else a search among the channel's

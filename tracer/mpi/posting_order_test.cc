@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "spool/message_numbers.h"
+#include "spool/mpi_journal.h"
 #include "tracer/mpi/channel_counters.h"
 
 namespace refrain::mpi::posting_order_test {

@@ -8,7 +8,6 @@
 #include <omp-tools.h>
 
 #include "tracer/ompt/outermost_joins.h"
-#include "tracer/ompt/task_sites.h"
 #include "tracer/ompt/thread_state.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/runtime/code_address.h"

@@ -5,10 +5,81 @@
 
 #include <cstdint>
 
-#include "tracer/ompt/team.h"
+#include "base/append_only_map.h"
+#include "spool/format.h"
 #include "tracer/runtime/this_thread.h"
 
 namespace refrain::ompt {
+
+// --- Numbers the places in the code where tasks are created, so that a task's word can
+// contain one.
+//
+// Thread-safety: any thread, no lock. Cost: a hash look-up; allocates nothing. Site 0 is "unknown":
+// no address, or no room for it.
+
+class TaskSites {
+ public:
+  std::uint16_t number(std::uint64_t address) noexcept {
+    if (address == 0) [[unlikely]]
+      return 0;
+    static_assert(Map::kNone + 1 == 0);
+    return static_cast<std::uint16_t>(sites_.index_of(address) + 1);
+  }
+  std::uint64_t address(std::uint16_t site) const noexcept {
+    return site == 0 ? 0 : sites_[site - std::size_t{1}].key();
+  }
+
+ private:
+  struct Nothing {};
+  using Map = base::AppendOnlyMap<std::uint64_t, Nothing, 1 << 15, 64>;
+  Map sites_;
+};
+
+// --- What the source keeps with a parallel region and a task, in the one word that OMPT has for each.
+//
+// Place in the flow: ARCHITECTURE.md, stage 2. Pure encodings, no state.
+//
+// A region's word (ompt_data_t of parallel_data): site << 48 | league << 47 | instance << 5 | kTeam* flags + a bit
+// that says "set", so that 0 means that the region is unknown to us. The instance of an
+// outermost region of the primary thread is its epoch; of any other a number of the
+// session. A site is the number of a place in the code (thread_state.h). The region of
+// the runtime's helper threads has kHelpers alone. A task's word: number << 32 | site << 16 | location, 0 for implicit tasks.
+
+struct TeamWord {
+  std::uint64_t instance = 0;
+  std::uint8_t flags = 0;
+  std::uint16_t site = 0;
+  bool league = false;
+
+  static TeamWord unpack(std::uint64_t word) noexcept {
+    return {word >> 5 & kMostInstances, static_cast<std::uint8_t>(word >> 1 & 15),
+            static_cast<std::uint16_t>(word >> 48), (word >> 47 & 1) != 0};
+  }
+  std::uint64_t pack() const noexcept {
+    return std::uint64_t{site} << 48 | std::uint64_t{league} << 47 |
+           (instance & kMostInstances) << 5 | std::uint64_t{flags} << 1 | 1;
+  }
+  static constexpr std::uint64_t kMostInstances = (std::uint64_t{1} << 42) - 1;
+  static constexpr std::uint8_t kHelpers = spool::kTeamInitial;  // no other region has that
+  bool of_helpers() const noexcept { return flags == kHelpers; }
+  // Whether barriers of this team are epochs of the recording.
+  bool counts_epochs() const noexcept { return flags == 0; }
+};
+
+struct TaskWord {
+  std::uint32_t number;
+  std::uint16_t site;
+  std::uint16_t location;
+
+  static TaskWord unpack(std::uint64_t word) noexcept {
+    return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint16_t>(word >> 16),
+            static_cast<std::uint16_t>(word)};
+  }
+  std::uint64_t pack() const noexcept {
+    return std::uint64_t{number} << 32 | std::uint64_t{site} << 16 | location;
+  }
+  std::uint64_t id() const noexcept { return std::uint64_t{location} << 32 | number; }
+};
 
 struct Membership {
   TeamWord team;

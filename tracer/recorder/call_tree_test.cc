@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "spool/call_tree_reader.h"
+#include "spool/summary_areas.h"
 #include "tracer/recorder/summary_area.h"
 
 namespace refrain::recorder::call_tree_test {

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "spool/iteration_rows_reader.h"
+#include "spool/summary_areas.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/summary_area.h"
 #include "tracer/recorder/thread_rows.h"

@@ -53,10 +53,6 @@ TimeClass class_of_region(CallKey key, CallKey parent_key, TimeClass parent,
                           CallKey before) noexcept {
   if (key.what == spool::kOtherRegions) return TimeClass::kUnknown;
   switch (key.kind()) {
-    case spool::kParallelBegin:
-    case spool::kTaskCreate:
-    case spool::kCancel:
-      return TimeClass::kThreadManagement;
     case spool::kSyncRegionBegin:
     case spool::kWaitBegin: {
       const TimeClass cls = class_of_sync(key.sub());
@@ -66,23 +62,15 @@ TimeClass class_of_region(CallKey key, CallKey parent_key, TimeClass parent,
       if (inside) return parent;
       return is_single(before) ? TimeClass::kLimitedParallelism : cls;
     }
-    case spool::kMutexAcquire:
-    case spool::kFlush:
-      return TimeClass::kSynchronization;
     case spool::kNestLock:
-      return key.sub() == kScopeBegin ? TimeClass::kSynchronization
-                                      : TimeClass::kThreadManagement;
+      if (key.sub() == kScopeBegin) return TimeClass::kSynchronization;
+      break;
     case spool::kMpiEnter:
       return class_of_procedure(key.payload);
-    case spool::kTargetBegin:
-      return TimeClass::kTargetWait;
-    case spool::kTargetDataBegin:
-      return TimeClass::kTargetData;
-    case spool::kTargetSubmitBegin:
-      return TimeClass::kTargetKernels;
     default:
-      return TimeClass::kUseful;
+      break;
   }
+  return spool::kind_row(key.kind()).time;
 }
 
 }  // namespace refrain::recorder

@@ -5,7 +5,7 @@
 
 #include "analysis/profile/region_time_class.h"
 #include "regions/call_keys.h"
-#include "regions/region_roles.h"
+#include "regions/region_class.h"
 #include "summary/time_class.h"
 
 namespace refrain::recorder::record_time_class_test {
@@ -27,12 +27,13 @@ TimeClass in_archive(CallKey key) {
 }
 
 TEST_CASE("Region class: every kind of region - as in a profile") {
-  for (const spool::Kind kind :
-       {spool::kImplicitTaskBegin, spool::kWorkBegin, spool::kSyncRegionBegin,
-        spool::kWaitBegin, spool::kMaskedBegin, spool::kReductionBegin, spool::kTaskCreate,
-        spool::kTaskSchedule, spool::kMutexAcquire, spool::kNestLock, spool::kFlush,
-        spool::kCancel, spool::kTargetBegin, spool::kTargetDataBegin,
-        spool::kTargetSubmitBegin, spool::kUserEnter, spool::kFunctionEnter}) {
+  for (const spool::RecordKind& row : spool::kRecordKinds) {
+    // Those of the other cases.
+    if (row.effect == spool::Effect::kNone || row.effect == spool::Effect::kEnd ||
+        row.kind == spool::kParallelBegin || row.kind == spool::kMpiEnter ||
+        row.kind == spool::kMutexAcquired || row.kind == spool::kMutexReleased)
+      continue;
+    const spool::Kind kind = row.kind;
     for (unsigned sub = 0; sub < 16; ++sub) {
       const CallKey key = CallKey::make(kind, static_cast<std::uint8_t>(sub), 5);
       CAPTURE(static_cast<int>(kind), sub);

@@ -15,12 +15,8 @@ Record make_cut(spool::Kind kind, std::uint64_t gap, std::uint64_t epoch) {
   return record;
 }
 
-bool begins(const Record& r) {
-  return r.kind == spool::kWorkBegin || r.kind == spool::kImplicitTaskBegin;
-}
-bool ends(const Record& r) {
-  return r.kind == spool::kWorkEnd || r.kind == spool::kImplicitTaskEnd;
-}
+bool begins(const Record& r) { return spool::is_one_of(spool::kBegins, r.kind); }
+bool ends(const Record& r) { return spool::is_one_of(spool::kEnds, r.kind); }
 
 std::size_t first_sync(const std::vector<Record>& records, std::size_t from,
                        std::uint64_t epoch) {

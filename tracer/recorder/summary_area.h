@@ -16,12 +16,12 @@ namespace refrain::recorder {
 
 class SummaryArea : private PageMaker {
  public:
-  // Of the area's bytes so many as `limit` can be used; the same as the area has if 0.
-  explicit SummaryArea(std::uint64_t bytes, std::uint64_t limit = 0)
+  // Of the area's bytes so many as `most` can be used; the same as the area has if 0.
+  explicit SummaryArea(std::uint64_t bytes, std::uint64_t most = 0)
       : bytes_(bytes), made_(bytes / kSummaryPage + 1) {
     at_ = static_cast<std::byte*>(mmap(nullptr, made_.size() * kSummaryPage, PROT_READ,
                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    memory_.open(limit == 0 ? bytes : limit, *this);
+    memory_.open(most == 0 ? bytes : most, *this);
   }
   ~SummaryArea() { munmap(at_, made_.size() * kSummaryPage); }
   SummaryArea(const SummaryArea&) = delete;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "spool/flow_graph_reader.h"
+#include "spool/summary_areas.h"
 #include "tracer/recorder/excluded_regions.h"
 #include "tracer/recorder/summary_area.h"
 

@@ -1,12 +1,25 @@
 #include "tracer/recorder/thread_recorder.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
-#include "tracer/recorder/open_regions.h"
+#include "spool/format.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
+
+// --- The stack of a location's open regions: which end belongs to which begin.
+//
+// Place in the flow: ARCHITECTURE.md, stage 3; private to ThreadRecorder. Pure functions.
+
+// Index of the region that `end_record` ends in a stack of `depth`, or `depth`.
+inline std::uint32_t match(const spool::Record* stack, std::uint32_t depth,
+                           std::uint8_t end_kind) {
+  for (std::uint32_t i = depth; i-- > 0;)
+    if ((stack[i].kind & ~spool::kSnapshot) == spool::begin_of(end_kind)) return i;
+  return depth;
+}
 
 using spool::Record;
 using spool::RecordWords;
@@ -332,28 +345,6 @@ constexpr std::uint64_t kNotFound = ~std::uint64_t{0};
 constexpr std::uint64_t kBlock = 128;  // records read at a time; on the program's stack
 constexpr std::uint64_t kLook = 32;    // likewise, where a cut is looked for
 
-bool is_begin(std::uint8_t kind) {
-  switch (kind) {
-    case spool::kParallelBegin:
-    case spool::kImplicitTaskBegin:
-    case spool::kWorkBegin:
-    case spool::kSyncRegionBegin:
-    case spool::kWaitBegin:
-    case spool::kMaskedBegin:
-    case spool::kReductionBegin:
-    case spool::kTargetBegin:
-    case spool::kTargetDataBegin:
-    case spool::kTargetSubmitBegin:
-    case spool::kUserEnter:
-    case spool::kFunctionEnter:
-    case spool::kMpiEnter:
-      return true;
-    default:
-      return false;
-  }
-}
-bool is_end(std::uint8_t kind) { return is_begin(begin_of(kind)); }
-
 }  // namespace
 
 // A log record from which on all cuts are of `epoch` or later: as early a one as a few looks find,
@@ -448,10 +439,11 @@ std::uint64_t ThreadRecorder::fill_ring(std::uint64_t cut) noexcept {
       if (done < too_many) forgotten_.add(r, wanted);
       if (done == 0) snapshots = spool::open_at_cut(r);
       const bool snapshot = done > 0 && done <= snapshots;
-      if ((snapshot || is_begin(r.kind)) && depth < spool::kMaxDepth) {
+      if ((snapshot || spool::is_one_of(spool::kBegins, r.kind)) &&
+          depth < spool::kMaxDepth) {
         replayed_[depth++] = r;
         if (snapshot) base_depth_ = depth;
-      } else if (is_end(r.kind)) {
+      } else if (spool::is_one_of(spool::kEnds, r.kind)) {
         const std::uint32_t at = match(replayed_, depth, r.kind);
         if (at == depth) continue;
         depth = at;

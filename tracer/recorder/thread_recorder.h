@@ -145,8 +145,7 @@ class ThreadRecorder {
   __attribute__((always_inline)) void end(const spool::RecordWords& record,
                                           std::uint64_t true_ticks) noexcept {
     put_end(record);
-    // Kinds are laid out in pairs, an end directly after its begin; see spool::Kind.
-    tree_.end(record.kind() - 1, true_ticks);
+    tree_.end(spool::begin_of(record.kind()), true_ticks);
   }
   __attribute__((always_inline)) void end(const spool::RecordWords& record) noexcept {
     end(record, record.ticks);

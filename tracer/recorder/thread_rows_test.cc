@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "spool/iteration_rows_reader.h"
+#include "spool/summary_areas.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/made_up_rows.h"
 #include "tracer/recorder/summary_area.h"

@@ -158,8 +158,7 @@ void begin_live_filter(const std::string& path) {
   const recorder::NoLowDescriptors no_low_descriptors;
   std::ifstream file(path);
   filters::RegionFilter filter;
-  if (!file ||
-      !filter.parse(std::string(std::istreambuf_iterator<char>(file), {})).empty() ||
+  if (!file || !filter.parse(std::string(std::istreambuf_iterator<char>(file), {})).ok() ||
       filter.empty())
     return;
   g_filter.store(new LiveFilter(std::move(filter)), std::memory_order_release);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "spool/loop_table_reader.h"
+#include "spool/summary_areas.h"
 
 namespace refrain::runtime::loop_table_test {
 namespace {

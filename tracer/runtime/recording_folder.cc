@@ -12,7 +12,6 @@
 
 #include "base/file_modes.h"
 #include "base/folder.h"
-#include "spool/recording_process.h"
 #include "spool/spool_folder.h"
 #include "spool/spool_place.h"
 #include "tracer/recorder/no_size_signal.h"
@@ -165,7 +164,7 @@ ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
                           std::uint32_t process) {
   const recorder::NoSizeSignal no_signal;
   ArchiveFolder out;
-  out.error = spool::write_place(archive, process, {spool::own_host(), from.spool});
+  out.error = spool::write_place(archive, process, {spool::own_host(), from.spool}).error();
   if (!out.error.empty()) return out;
   spool::name_archive(from.archive, archive);
   out.archive = archive;

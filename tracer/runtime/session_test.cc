@@ -137,9 +137,10 @@ test::Trace archive_of(Session& session, writer::WriteResult& result) {
   session.finish();
   writer::WriteOptions options;
   options.archive = session.folder().archive();
-  result = writer::write_archive(options);
-  INFO(result.error);
-  REQUIRE(result.ok);
+  const auto written = writer::write_archive(options);
+  INFO(written.error());
+  REQUIRE(written);
+  result = *written;
   test::Trace trace = test::read_trace(session.folder().archive());
   CHECK(test::text(test::check_all(trace)) == "");
   return trace;

@@ -15,16 +15,16 @@ namespace refrain::waits {
 class CallPaths {
  public:
   struct Path {
-    std::uint32_t parent = kNone;
-    std::uint32_t region = kNone;  // kNone: the program
-    std::uint32_t site = kNone;    // reference of a source code location
-    std::uint32_t latest = kNone;  // child
+    PathId parent{kNone};
+    RegionId region{kNone};      // kNone: the program
+    std::uint32_t site = kNone;  // reference of a source code location
+    PathId latest{kNone};        // child
   };
 
   CallPaths() : paths_(1) {}
 
-  std::uint32_t child(std::uint32_t parent, std::uint32_t region, std::uint32_t site) {
-    const std::uint32_t latest = paths_[parent].latest;
+  PathId child(PathId parent, RegionId region, std::uint32_t site) {
+    const PathId latest = paths_[parent].latest;
     if (latest != kNone && paths_[latest].region == region && paths_[latest].site == site)
       return latest;
     return paths_[parent].latest = look_up(parent, region, site);
@@ -33,7 +33,9 @@ class CallPaths {
 
  private:
   struct Key {
-    std::uint32_t parent, region, site;
+    PathId parent;
+    RegionId region;
+    std::uint32_t site;
     bool operator==(const Key&) const = default;
   };
   struct Hash {
@@ -45,15 +47,15 @@ class CallPaths {
     }
   };
 
-  std::uint32_t look_up(std::uint32_t parent, std::uint32_t region, std::uint32_t site) {
-    const auto next = static_cast<std::uint32_t>(paths_.size());
+  PathId look_up(PathId parent, RegionId region, std::uint32_t site) {
+    const auto next = PathId(paths_.size());
     const auto [at, is_new] = known_.try_emplace({parent, region, site}, next);
-    if (is_new) paths_.push_back({parent, region, site, kNone});
+    if (is_new) paths_.push_back({parent, region, site, PathId{kNone}});
     return at->second;
   }
 
   std::vector<Path> paths_;
-  std::unordered_map<Key, std::uint32_t, Hash> known_;
+  std::unordered_map<Key, PathId, Hash> known_;
 };
 
 }  // namespace refrain::waits

@@ -15,9 +15,9 @@ namespace refrain::waits {
 
 // A region that a location has left.
 struct Call {
-  std::uint32_t process = 0;
-  std::uint32_t location = 0;
-  std::uint32_t path = 0;  // of the process
+  ProcessId process{};
+  LocationId location{};
+  PathId path{};  // of the process
   Ticks enter = 0;
   Ticks leave = 0;
   std::uint32_t metric = kExecution;  // of its time
@@ -54,9 +54,9 @@ struct GridStep {
 };
 
 struct Received {
-  Ticks sent = 0;            // enter of the call that sends
-  std::uint32_t source = 0;  // process
-  std::uint32_t sender = 0;  // its location
+  Ticks sent = 0;       // enter of the call that sends
+  ProcessId source{};   // process
+  LocationId sender{};  // its location
   GridStep step = {};
 };
 
@@ -76,24 +76,24 @@ struct LateSender {
 
 // A late sender in the first messages of a wavefront's new direction: bit d of it: towards higher coordinates.
 struct Refill {
-  std::uint32_t location = 0;
-  std::uint32_t path = 0;
+  LocationId location{};
+  PathId path{};
   Ticks wait = 0;
   std::uint8_t dimensions = 0;
   std::uint32_t direction = 0;
 };
 
 struct WrongOrder {
-  std::uint32_t location = 0;
-  std::uint32_t path = 0;
+  LocationId location{};
+  PathId path{};
   Ticks wait = 0;
   Ticks own = 0;  // of the call
   bool same_source = false;
 };
 
 struct PostedReceive {
-  Ticks enter = 0;             // of the call that posts it
-  std::uint32_t receiver = 0;  // location
+  Ticks enter = 0;        // of the call that posts it
+  LocationId receiver{};  // location
 };
 
 // All messages whose send completes in one call, by their receives.
@@ -175,7 +175,7 @@ struct EarlyWait {
 // A call of a process that has a lock of a window, or gets it.
 struct LockCall {
   Call call;
-  std::uint32_t target = kNone;  // process; kNone: all
+  ProcessId target{kNone};  // process; kNone: all
   Ticks progress =
       0;  // when the target, outside of MPI before, called MPI; 0: it did not, or was in MPI
 };
@@ -204,23 +204,23 @@ struct TaskWait {
 
 // A thread in a new team: `delay` from the fork to its begin in the parallel region.
 struct TeamFork {
-  std::uint32_t location = 0;
-  std::uint32_t path = 0;  // of the parallel region
+  LocationId location{};
+  PathId path{};  // of the parallel region
   Ticks delay = 0;
 };
 
 // A thread that got a lock which another one had: `wait` until that one's release.
 struct LockWait {
-  std::uint32_t location = 0;
-  std::uint32_t path = 0;
+  LocationId location{};
+  PathId path{};
   Ticks wait = 0;
   bool critical = false;  // else by a routine of the API
 };
 
 // A thread that took no part in a parallel region.
 struct LeftOut {
-  std::uint32_t location = 0;
-  std::uint32_t path = 0;  // of the parallel region
+  LocationId location{};
+  PathId path{};  // of the parallel region
   Ticks time = 0;
 };
 

@@ -29,8 +29,8 @@ struct RanInside {
 };
 
 struct Frame {
-  std::uint32_t region = kNone;
-  std::uint32_t path = 0;
+  RegionId region{kNone};
+  PathId path{};
   Ticks enter = 0;
   Ticks inside = 0;        // of the regions in it
   bool completes = false;  // a collective operation that does not block
@@ -39,13 +39,13 @@ struct Frame {
 };
 
 struct LocationState {
-  std::uint32_t process = kNone;
+  ProcessId process{kNone};
   std::uint32_t thread = 0;
-  bool counts = false;     // a thread of a process
-  bool off = false;        // in a gap
-  bool worker = false;     // has been in a team of another thread
-  bool helper = false;     // one of the OpenMP runtime's own: no time outside of regions
-  std::uint32_t base = 0;  // path below which its regions lie
+  bool counts = false;  // a thread of a process
+  bool off = false;     // in a gap
+  bool worker = false;  // has been in a team of another thread
+  bool helper = false;  // one of the OpenMP runtime's own: no time outside of regions
+  PathId base{};        // path below which its regions lie
   bool begun = false;
   bool steps = false;          // since it has left a call: joint ones (joint_steps.h)
   bool message_steps = false;  // ends of messages
@@ -63,8 +63,8 @@ struct LocationState {
   std::vector<std::uint64_t> without_message;
   std::vector<Ticks> own_without_message;
 
-  std::uint32_t path() const { return stack.empty() ? base : stack.back().path; }
-  static void add(std::vector<Ticks>& row, std::uint32_t path, Ticks ticks) {
+  PathId path() const { return stack.empty() ? base : stack.back().path; }
+  static void add(std::vector<Ticks>& row, PathId path, Ticks ticks) {
     if (path >= row.size()) row.resize(std::size_t{path} + 1);
     row[path] += ticks;
   }
@@ -80,7 +80,7 @@ struct LocationState {
 
 struct ProcessState {
   CallPaths paths;
-  std::uint32_t primary = kNone;  // the first location that forks
+  LocationId primary{kNone};  // the first location that forks
   bool forked = false;
   std::uint32_t forks = 0;  // open ones of the primary location
   Ticks begin = ~Ticks{0};

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
+
 namespace refrain::waits {
 
 using Ticks = std::uint64_t;

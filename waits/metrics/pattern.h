@@ -54,7 +54,7 @@ class RunView {
     const char* site = "";  // "file:line" of the call, where it is known
   };
   struct Location {
-    std::uint32_t process = kNone;
+    ProcessId process{kNone};
     std::uint32_t thread = 0;
     std::uint32_t rank = kNone;
   };
@@ -62,9 +62,9 @@ class RunView {
   virtual double ticks_per_second() const = 0;
   virtual std::uint32_t processes() const = 0;
   virtual std::uint32_t locations() const = 0;
-  virtual bool location(std::uint32_t number, Location& to) const = 0;  // false: none such
-  virtual bool region(std::uint32_t process, std::uint32_t path, Region& to) const = 0;
-  virtual std::uint32_t parent(std::uint32_t process, std::uint32_t path) const = 0;
+  virtual bool location(LocationId number, Location& to) const = 0;  // false: none such
+  virtual bool region(ProcessId process, PathId path, Region& to) const = 0;
+  virtual PathId parent(ProcessId process, PathId path) const = 0;
 };
 
 // Is informed of each wait of which it is known when it was: from `begin` to `begin` + `wait`, in the call.
@@ -106,9 +106,9 @@ class Pattern {
   virtual void finish() {}
 
  protected:
-  void charge(std::uint32_t location, std::uint32_t path, Ticks ticks);
+  void charge(LocationId location, PathId path, Ticks ticks);
   // Of a call's `own` time.
-  void charge(std::uint32_t location, std::uint32_t path, Ticks ticks, Ticks own);
+  void charge(LocationId location, PathId path, Ticks ticks, Ticks own);
   void charge(const Call& call, Ticks ticks);
   // What others took to go once all were there: the end of the call.
   void charge_end(const Call& call, Ticks ticks);
@@ -210,12 +210,11 @@ inline void Pattern::fail(const std::string& why) {
   if (set_->error_.empty()) set_->error_ = why;
 }
 
-inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks) {
+inline void Pattern::charge(LocationId location, PathId path, Ticks ticks) {
   set_->severities().add(location, path, number_, ticks);
 }
 
-inline void Pattern::charge(std::uint32_t location, std::uint32_t path, Ticks ticks,
-                            Ticks own) {
+inline void Pattern::charge(LocationId location, PathId path, Ticks ticks, Ticks own) {
   charge(location, path, ticks);
   set_->severities().add_product(location, path, number_, ticks, own);
 }

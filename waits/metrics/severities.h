@@ -27,14 +27,14 @@ class Severities {
     while (shift_ < 40 && Ticks{2} << shift_ <= per_microsecond) ++shift_;
   }
 
-  void add(std::uint32_t location, std::uint32_t path, std::uint32_t metric, Ticks ticks) {
+  void add(LocationId location, PathId path, std::uint32_t metric, Ticks ticks) {
     if (ticks == 0) return;
     add_to(rows_[location * metrics_ + metric], path, ticks);
   }
   // The product of a call's own time and what of it is charged, and the square of the latter: how the two depend on
   // each other, and how closely.
-  void add_product(std::uint32_t location, std::uint32_t path, std::uint32_t metric,
-                   Ticks ticks, Ticks own) {
+  void add_product(LocationId location, PathId path, std::uint32_t metric, Ticks ticks,
+                   Ticks own) {
     if (ticks == 0) return;
     add_to(products_[location * metrics_ + metric], path, scaled(ticks) * scaled(own));
     add_to(squares_[location * metrics_ + metric], path, scaled(ticks) * scaled(ticks));
@@ -44,18 +44,18 @@ class Severities {
     return std::min(ticks >> shift_, Ticks{1} << 26);
   }
   double ticks_of_scaled() const { return static_cast<double>(Ticks{1} << shift_); }
-  const std::vector<std::uint64_t>& products(std::uint32_t location,
+  const std::vector<std::uint64_t>& products(LocationId location,
                                              std::uint32_t metric) const {
     return products_[location * metrics_ + metric];
   }
 
-  const std::vector<std::uint64_t>& squares(std::uint32_t location,
+  const std::vector<std::uint64_t>& squares(LocationId location,
                                             std::uint32_t metric) const {
     return squares_[location * metrics_ + metric];
   }
 
   // What another one has found of the location.
-  void add(std::uint32_t location, std::uint32_t metric, const std::vector<Ticks>& ticks,
+  void add(LocationId location, std::uint32_t metric, const std::vector<Ticks>& ticks,
            const std::vector<std::uint64_t>& products,
            const std::vector<std::uint64_t>& squares) {
     add(rows_[location * metrics_ + metric], ticks);
@@ -64,13 +64,12 @@ class Severities {
   }
 
   // By call path; may be shorter than there are.
-  const std::vector<Ticks>& of(std::uint32_t location, std::uint32_t metric) const {
+  const std::vector<Ticks>& of(LocationId location, std::uint32_t metric) const {
     return rows_[location * metrics_ + metric];
   }
 
  private:
-  static void add_to(std::vector<std::uint64_t>& row, std::uint32_t path,
-                     std::uint64_t value) {
+  static void add_to(std::vector<std::uint64_t>& row, PathId path, std::uint64_t value) {
     if (path >= row.size()) row.resize(std::size_t{path} + 1);
     row[path] += value;
   }

@@ -62,14 +62,15 @@ refrain_host ModulePattern::functions(ModulePattern* self) {
       .self = self,
       .charge =
           [](void* it, std::uint32_t location, std::uint32_t path, std::uint64_t ticks) {
-            if (of(it)->there_is(location, path)) of(it)->charge(location, path, ticks);
+            if (of(it)->there_is(LocationId(location), PathId(path)))
+              of(it)->charge(LocationId(location), PathId(path), ticks);
           },
       .charge_call =
           [](void* it, const refrain_call* call, std::uint64_t ticks) {
-            if (!of(it)->there_is(call->location, call->path)) return;
+            if (!of(it)->there_is(LocationId(call->location), PathId(call->path))) return;
             Call charged;
-            charged.location = call->location;
-            charged.path = call->path;
+            charged.location = LocationId(call->location);
+            charged.path = PathId(call->path);
             charged.own = call->own;
             of(it)->charge(charged, ticks);
           },
@@ -82,20 +83,20 @@ refrain_host ModulePattern::functions(ModulePattern* self) {
           [](void* it, std::uint32_t process, std::uint32_t path, refrain_region* to) {
             RunView::Region found;
             const RunView* run = of(it)->run_;
-            if (run == nullptr || !run->region(process, path, found)) return 0;
+            if (run == nullptr || !run->region(ProcessId(process), PathId(path), found))
+              return 0;
             *to = {found.name, found.file, found.line, found.site};
             return 1;
           },
-      .parent =
-          [](void* it, std::uint32_t process, std::uint32_t path) {
-            const RunView* run = of(it)->run_;
-            return run == nullptr ? kNone : run->parent(process, path);
-          },
+      .parent = [](void* it, std::uint32_t process, std::uint32_t path) -> std::uint32_t {
+        const RunView* run = of(it)->run_;
+        return run == nullptr ? kNone : run->parent(ProcessId(process), PathId(path));
+      },
       .location =
           [](void* it, std::uint32_t number, refrain_location* to) {
             RunView::Location found;
             const RunView* run = of(it)->run_;
-            if (run == nullptr || !run->location(number, found)) return 0;
+            if (run == nullptr || !run->location(LocationId(number), found)) return 0;
             *to = {found.process, found.thread, found.rank};
             return 1;
           },
@@ -110,7 +111,7 @@ refrain_host ModulePattern::functions(ModulePattern* self) {
   };
 }
 
-bool ModulePattern::there_is(std::uint32_t location, std::uint32_t path) {
+bool ModulePattern::there_is(LocationId location, PathId path) {
   RunView::Location at;
   RunView::Region region;
   const bool found = run_ != nullptr && run_->location(location, at) &&

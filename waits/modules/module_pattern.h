@@ -45,7 +45,7 @@ class ModulePattern final : public Pattern {
 
  private:
   void notify(std::uint32_t kind, const void* event);
-  bool there_is(std::uint32_t location, std::uint32_t path);
+  bool there_is(LocationId location, PathId path);
   static refrain_host functions(ModulePattern* self);
 
   refrain_pattern_info info_;

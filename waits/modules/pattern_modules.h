@@ -1,7 +1,7 @@
 // Loads patterns from shared objects that were built against refrain_patterns.h.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6: `refrain analyze --patterns my.so`. Thread-safety: none.
-// Errors: one line: a file that cannot be loaded, that is no module of patterns, or that was built for another version.
+// Fails for a file that cannot be loaded, that is no module of patterns, or that was built for another version.
 // Ownership: what was loaded stays until the process ends. A module's code runs as the user: it is trusted.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "waits/metrics/pattern.h"
 #include "waits/modules/refrain_patterns.h"
 
@@ -17,7 +18,7 @@ namespace refrain::waits {
 class PatternModules {
  public:
   // After those loaded before it.
-  std::string load(const std::string& file);
+  base::Result<> load(const std::string& file);
   bool empty() const { return modules_.empty(); }
   // New ones of all modules.
   std::vector<std::unique_ptr<Pattern>> make() const;

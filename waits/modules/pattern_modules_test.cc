@@ -25,9 +25,9 @@ MadeUpTrace made_up() {
   return trace;
 }
 
-WaitAnalysis analyze_with(const std::vector<std::string>& names) {
+base::Result<WaitAnalysis> analyze_with(const std::vector<std::string>& names) {
   PatternModules modules;
-  for (const std::string& name : names) REQUIRE(modules.load(module(name)) == "");
+  for (const std::string& name : names) REQUIRE(modules.load(module(name)).ok());
   return made_up().analyze(modules.make());
 }
 
@@ -35,8 +35,7 @@ WaitAnalysis analyze_with(const std::vector<std::string>& names) {
 
 TEST_CASE("PatternModules: metrics - beside those of Refrain, and none of these changes") {
   const WaitAnalysis own = made_up().analyze();
-  const WaitAnalysis with = analyze_with({"good_module"});
-  CHECK(with.error == "");
+  const WaitAnalysis with = *analyze_with({"good_module"});
   CHECK(with.overcharged == 0);
   for (const MetricInfo& metric : own.tree.metrics) {
     CAPTURE(metric.name);
@@ -53,7 +52,7 @@ TEST_CASE("PatternModules: metrics - beside those of Refrain, and none of these 
 }
 
 TEST_CASE("PatternModules: metrics - parts of time before views of their own") {
-  const WaitAnalysis with = analyze_with({"good_module"});
+  const WaitAnalysis with = *analyze_with({"good_module"});
   bool views = false;
   for (std::uint32_t i = 0; i < with.tree.metrics.size(); ++i) {
     CAPTURE(with.tree.metrics[i].name);
@@ -108,8 +107,8 @@ TEST_CASE("PatternModules: barriers and taskwait - less the tasks that ran meanw
   }
   trace.add(0, 400, EventKind::kThreadJoin);
   PatternModules modules;
-  REQUIRE(modules.load(module("good_module")) == "");
-  const WaitAnalysis with = trace.analyze(modules.make());
+  REQUIRE(modules.load(module("good_module")).ok());
+  const WaitAnalysis with = *trace.analyze(modules.make());
   CHECK(total(with, "barrier_again") == 100 - 30);
   CHECK(total(with, "omp_ebarrier_wait") == 100 - 30);
   CHECK(total(with, "taskwait_again") == 90 - 30);
@@ -120,11 +119,11 @@ TEST_CASE("PatternModules: errors - of a file that is none, in one line") {
   const test::TemporaryFolder folder;
   PatternModules modules;
   const auto wrong = [&](const std::string& file, const std::string& part) {
-    const std::string error = modules.load(file);
-    INFO(error);
-    CHECK(error.find(part) != std::string::npos);
-    CHECK(error.find('\n') == std::string::npos);
-    CHECK(error.find(file) != std::string::npos);
+    const auto done = modules.load(file);
+    INFO(done.error());
+    CHECK(done.error().find(part) != std::string::npos);
+    CHECK(done.error().find('\n') == std::string::npos);
+    CHECK(done.error().find(file) != std::string::npos);
   };
   wrong((folder / "none.so").string(), "no such file");
   std::ofstream(folder / "text.so") << "no shared object\n";
@@ -136,7 +135,7 @@ TEST_CASE("PatternModules: errors - of a file that is none, in one line") {
 
 TEST_CASE("PatternModules: errors - of metrics and of patterns that fail") {
   const auto error_of = [](const std::vector<std::string>& names) {
-    const std::string error = analyze_with(names).error;
+    const std::string error = analyze_with(names).error();
     INFO(error);
     CHECK(error.find('\n') == std::string::npos);
     return error;

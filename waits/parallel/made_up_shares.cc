@@ -19,25 +19,23 @@ class MadeUpSource final : public EventSource {
                const std::vector<reader::TraceEvent>& events, std::uint64_t fails_after)
       : definitions_(definitions), events_(events), fails_after_(fails_after) {}
 
-  std::string open() override { return {}; }
+  base::Result<> open() override { return {}; }
   const reader::TraceDefinitions& definitions() const override { return definitions_; }
-  std::string choose(const std::vector<std::uint32_t>& locations,
-                     std::uint64_t& base_ticks) override {
+  base::Result<std::uint64_t> choose(const std::vector<LocationId>& locations) override {
     chosen_.resize(definitions_.locations.size());
-    for (const std::uint32_t each : locations) chosen_[each] = true;
-    base_ticks = definitions_.base_ticks;
-    return {};
+    for (const LocationId each : locations) chosen_[each] = true;
+    return definitions_.base_ticks;
   }
   // As the merge of an archive's locations does: of the same time, by location.
-  std::string run(std::uint64_t, reader::TraceSink& sink,
-                  const reader::Progress&) override {
-    sink.begin(definitions_);
+  base::Result<> run(std::uint64_t, reader::TraceSink& sink,
+                     const reader::Progress&) override {
+    if (const auto done = sink.begin(definitions_); !done) return done;
     for (const reader::TraceEvent& event : events_) {
       if (!chosen_[event.location]) continue;
-      if (std::string error = sink.error(); !error.empty()) return error;
+      if (std::string error = sink.error(); !error.empty()) return base::Failure{error};
       if (fails_after_ != 0 && handed_over_ == fails_after_) {
         if (fails_after_ % 2 == 0) throw std::runtime_error("made up");
-        return "a made-up error";
+        return base::Failure{"a made-up error"};
       }
       sink.event(event);
       ++handed_over_;
@@ -56,25 +54,24 @@ class MadeUpSource final : public EventSource {
 
 }  // namespace
 
-WaitAnalysis analyze_shared(const reader::TraceDefinitions& definitions,
-                            const std::vector<reader::TraceEvent>& events,
-                            const MadeUpShares& how) {
+base::Result<WaitAnalysis> analyze_shared(const reader::TraceDefinitions& definitions,
+                                          const std::vector<reader::TraceEvent>& events,
+                                          const MadeUpShares& how) {
   exchange::Mailboxes boxes(static_cast<std::uint32_t>(how.readers + 1));
   std::vector<std::jthread> readers;
   for (std::uint32_t rank = 1; rank <= how.readers; ++rank)
     readers.emplace_back([&, rank] {
       MadeUpSource source(definitions, events, rank == how.fails ? how.after : 0);
-      read_share(*boxes.of(rank), source, how.batch);
+      (void)read_share(*boxes.of(rank), source, how.batch);
     });
   MadeUpSource source(definitions, events, 0);
-  WaitAnalysis result = put_together(*boxes.of(0), source, {});
+  base::Result<WaitAnalysis> result = put_together(*boxes.of(0), source, {});
   readers.clear();
-  if (boxes.pending() != 0) result.error += " messages are left";
+  if (boxes.pending() != 0) return base::Failure{result.error() + " messages are left"};
   return result;
 }
 
 std::string difference(const WaitAnalysis& a, const WaitAnalysis& b) {
-  if (a.error != b.error) return "errors: " + a.error + ", " + b.error;
   const auto paths = [](const WaitAnalysis::Path& x, const WaitAnalysis::Path& y) {
     return std::tie(x.parent, x.region, x.site) == std::tie(y.parent, y.region, y.site);
   };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/trace_definitions.h"
 #include "reader/trace_event.h"
 #include "waits/wait_analysis.h"
@@ -23,9 +24,9 @@ struct MadeUpShares {
 };
 
 // `events` in the order of their times.
-WaitAnalysis analyze_shared(const reader::TraceDefinitions& definitions,
-                            const std::vector<reader::TraceEvent>& events,
-                            const MadeUpShares& how);
+base::Result<WaitAnalysis> analyze_shared(const reader::TraceDefinitions& definitions,
+                                          const std::vector<reader::TraceEvent>& events,
+                                          const MadeUpShares& how);
 
 // Empty: they are the same, to the last digit.
 std::string difference(const WaitAnalysis& a, const WaitAnalysis& b);

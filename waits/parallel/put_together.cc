@@ -23,10 +23,10 @@ class Joint {
         patterns_(all_patterns()),
         readers_(exchange.size() - 1) {}
 
-  WaitAnalysis run(const std::string& folder) {
+  base::Result<WaitAnalysis> run(const std::string& folder) {
     WaitAnalysis result;
     try {
-      error_ = opened();
+      error_ = opened().error();
       const std::uint64_t base = hello();
       answer_hello(base);
       if (error_.empty()) {
@@ -41,9 +41,9 @@ class Joint {
     } catch (const std::exception& wrong) {
       fail(std::string("the events cannot be analysed: ") + wrong.what());
     }
-    if (!error_.empty()) stop_all();
-    result.error = error_;
-    return result;
+    if (error_.empty()) return result;
+    stop_all();
+    return base::Failure{error_};
   }
 
  private:
@@ -54,11 +54,11 @@ class Joint {
     bool ended = false;
   };
 
-  std::string opened() {
+  base::Result<> opened() {
     try {
       return source_.open();
     } catch (const std::exception& wrong) {
-      return std::string("the archive cannot be read: ") + wrong.what();
+      return base::Failure{std::string("the archive cannot be read: ") + wrong.what()};
     }
   }
 
@@ -211,8 +211,9 @@ class Joint {
 
 }  // namespace
 
-WaitAnalysis put_together(exchange::Exchange& exchange, EventSource& source,
-                          const std::string& folder, const reader::Progress& progress) {
+base::Result<WaitAnalysis> put_together(exchange::Exchange& exchange, EventSource& source,
+                                        const std::string& folder,
+                                        const reader::Progress& progress) {
   return Joint(exchange, source, progress).run(folder);
 }
 

@@ -1,15 +1,60 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <utility>
+#include <vector>
 
+#include "reader/trace_definitions.h"
 #include "waits/parallel/letters.h"
 #include "waits/parallel/shared_analysis.h"
-#include "waits/parallel/shares.h"
 #include "waits/parallel/state_bytes.h"
 #include "waits/parallel/step_bytes.h"
 
 namespace refrain::waits {
 namespace {
+
+// Which processes of a trace each of several readers replays.
+//
+// Place in the flow: private to waits/parallel. Thread-safety: pure. All that share the work find the same.
+
+struct ReaderShare {
+  std::vector<ProcessId> processes;
+  std::vector<LocationId> locations;  // those of the processes, in their order
+};
+
+// By numbers of events about the same. Locations that belong to no process are the first reader's.
+std::vector<ReaderShare> shares_of(const reader::TraceDefinitions& definitions,
+                                   std::size_t readers);
+
+std::vector<ReaderShare> shares_of(const reader::TraceDefinitions& definitions,
+                                   std::size_t readers) {
+  const std::size_t processes = definitions.processes.size();
+  std::vector<double> events(processes);
+  for (const reader::LocationInfo& location : definitions.locations)
+    if (location.process < processes)
+      events[location.process] += static_cast<double>(location.events);
+  std::vector<ProcessId> order;
+  for (ProcessId i; i < processes; ++i) order.push_back(i);
+  std::ranges::stable_sort(order,
+                           [&](ProcessId a, ProcessId b) { return events[a] > events[b]; });
+  std::vector<ReaderShare> shares(readers);
+  std::vector<double> given(readers);
+  std::vector<std::size_t> reader_of(processes);
+  for (const ProcessId process : order) {
+    const auto least = static_cast<std::size_t>(
+        std::distance(given.begin(), std::ranges::min_element(given)));
+    given[least] += events[process] + 1;
+    reader_of[process] = least;
+  }
+  for (ProcessId i; i < processes; ++i) shares[reader_of[i]].processes.push_back(i);
+  for (LocationId i; i < definitions.locations.size(); ++i) {
+    const ProcessId process = definitions.locations[i].process;
+    shares[process < processes ? reader_of[process] : 0].locations.push_back(i);
+  }
+  return shares;
+}
 
 constexpr const char* kStopped = "another part of the analysis has failed";
 
@@ -22,35 +67,35 @@ class ShareReader final : private reader::TraceSink {
         patterns_(all_patterns()),
         replay_(patterns_, writer_) {}
 
-  std::string run() {
-    std::string error;
+  base::Result<> run() {
+    base::Result<> done;
     try {
-      error = hello();
-      if (error.empty())
-        error = source_.run(base_, *this,
-                            [this](std::uint64_t done, std::uint64_t) { done_ = done; });
-      if (error.empty() && stopped_) error = kStopped;
-      if (error.empty()) result();
+      done = hello();
+      if (done)
+        done = source_.run(base_, *this,
+                           [this](std::uint64_t done, std::uint64_t) { done_ = done; });
+      if (done && stopped_) done = base::Failure{kStopped};
+      if (done) result();
     } catch (const std::exception& wrong) {
-      error = std::string("the events cannot be analysed: ") + wrong.what();
+      done = base::Failure{std::string("the events cannot be analysed: ") + wrong.what()};
     }
     try {
-      if (!error.empty()) say_error(error);
+      if (!done) say_error(done.error());
       while (open_answers_ > 0) answer();
     } catch (const std::exception&) {  // rank 0 cannot be reached
     }
-    return error;
+    return done;
   }
 
  private:
-  std::string hello() {
-    std::string error = source_.open();
-    if (!error.empty()) return error;
+  base::Result<> hello() {
+    if (const auto done = source_.open(); !done) return done;
     const reader::TraceDefinitions& definitions = source_.definitions();
     const auto readers = static_cast<std::size_t>(exchange_.size() - 1);
     share_ = std::move(shares_of(definitions, readers)[exchange_.rank() - 1]);
-    error = source_.choose(share_.locations, base_);
-    if (!error.empty()) return error;
+    const auto begin = source_.choose(share_.locations);
+    if (!begin) return begin.failure();
+    base_ = *begin;
     exchange::ByteWriter out;
     out.number(static_cast<std::uint64_t>(Say::kHello));
     out.number(base_);
@@ -63,7 +108,8 @@ class ShareReader final : private reader::TraceSink {
     exchange::ByteReader in(bytes);
     in.number();
     base_ = in.number();
-    return stopped_ ? kStopped : "";
+    if (stopped_) return base::Failure{kStopped};
+    return {};
   }
 
   // The first bytes of a batch are for its kind and the number of events until then.
@@ -97,7 +143,7 @@ class ShareReader final : private reader::TraceSink {
     exchange_.send(0, out.bytes());
   }
 
-  std::string begin(const reader::TraceDefinitions& definitions) override {
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override {
     return replay_.begin(definitions);
   }
   void event(const reader::TraceEvent& event) override {
@@ -105,10 +151,10 @@ class ShareReader final : private reader::TraceSink {
     replay_.event(event);
   }
   std::string error() const override { return stopped_ ? kStopped : ""; }
-  std::string finish(std::uint64_t end_ns) override {
-    std::string error = replay_.finish(end_ns);
+  base::Result<> finish(std::uint64_t end_ns) override {
+    const auto done = replay_.finish(end_ns);
     writer_.flush();
-    return error;
+    return done;
   }
 
   exchange::Exchange& exchange_;
@@ -125,8 +171,8 @@ class ShareReader final : private reader::TraceSink {
 
 }  // namespace
 
-std::string read_share(exchange::Exchange& exchange, EventSource& source,
-                       std::size_t batch) {
+base::Result<> read_share(exchange::Exchange& exchange, EventSource& source,
+                          std::size_t batch) {
   return ShareReader(exchange, source, batch).run();
 }
 

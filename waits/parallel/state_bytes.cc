@@ -39,9 +39,9 @@ void put_location(exchange::ByteWriter& out, const ReplayState& state, std::size
                          &at.own_without_message})
     put(out, *row);
   for (std::uint32_t metric = 0; metric < metrics; ++metric) {
-    put(out, state.severities->of(number, metric));
-    put(out, state.severities->products(number, metric));
-    put(out, state.severities->squares(number, metric));
+    put(out, state.severities->of(LocationId(number), metric));
+    put(out, state.severities->products(LocationId(number), metric));
+    put(out, state.severities->squares(LocationId(number), metric));
   }
 }
 
@@ -58,7 +58,7 @@ bool add_location(exchange::ByteReader& in, ReplayState& state, std::size_t metr
   for (std::uint32_t metric = 0; metric < metrics; ++metric) {
     const Row ticks = row_of(in);
     const Row products = row_of(in);
-    state.severities->add(number, metric, ticks, products, row_of(in));
+    state.severities->add(LocationId(number), metric, ticks, products, row_of(in));
   }
   return in.ok();
 }
@@ -66,7 +66,7 @@ bool add_location(exchange::ByteReader& in, ReplayState& state, std::size_t metr
 }  // namespace
 
 void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
-               const std::vector<std::uint32_t>& processes) {
+               const std::vector<ProcessId>& processes) {
   Problems problems = state.problems;
   for (const std::uint64_t* each : fields_of(problems)) out.number(*each);
   std::vector<bool> own(state.processes.size());
@@ -95,7 +95,7 @@ bool add_state(exchange::ByteReader& in, ReplayState& state, std::size_t metrics
     const std::uint32_t number = in.number32();
     if (!in.ok() || number >= state.processes.size()) return false;
     ProcessState& process = state.processes[number];
-    process.primary = in.number32();
+    process.primary = LocationId(in.number32());
     process.begin = in.number();
     process.end = in.number();
   }

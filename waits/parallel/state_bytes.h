@@ -14,7 +14,7 @@ namespace refrain::waits {
 
 // Of these processes.
 void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
-               const std::vector<std::uint32_t>& processes);
+               const std::vector<ProcessId>& processes);
 bool add_state(exchange::ByteReader& in, ReplayState& state, std::size_t metrics);
 
 }  // namespace refrain::waits

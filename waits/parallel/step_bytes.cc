@@ -34,29 +34,34 @@ struct Header {
 
 struct Here {};
 struct Path {
-  std::uint32_t process, parent, region, site;
+  ProcessId process;
+  PathId parent;
+  RegionId region;
+  std::uint32_t site;
 };
 struct AtTime {
   std::uint32_t number;
   Ticks time;
 };
 struct SegmentHead {
-  std::uint32_t location;
+  LocationId location;
   bool last;
   Ticks begin, end;
 };
 struct Forked {
-  std::uint32_t location, path, master;
+  LocationId location;
+  PathId path;
+  LocationId master;
   Ticks time, management, first;
 };
 struct Fork {
-  std::uint32_t location;
+  LocationId location;
   Ticks time;
   std::uint64_t threads;
 };
 struct Waited {
   paths::WaitKind kind;
-  std::uint32_t causer;
+  LocationId causer;
   Call call;
   Ticks ticks, until;
 };
@@ -84,7 +89,7 @@ void StepWriter::here() {
   flush();
 }
 
-void StepWriter::path(std::uint32_t process, const CallPaths::Path& path) {
+void StepWriter::path(ProcessId process, const CallPaths::Path& path) {
   put(Type::kPath, Path{process, path.parent, path.region, path.site});
 }
 
@@ -92,7 +97,7 @@ void StepWriter::message(const MessageStep& step) { put(Type::kMessage, step); }
 
 void StepWriter::group(const GroupStep& step) { put(Type::kGroup, step); }
 
-void StepWriter::entered_mpi(std::uint32_t process, Ticks time) {
+void StepWriter::entered_mpi(ProcessId process, Ticks time) {
   put(Type::kEnteredMpi, AtTime{process, time});
 }
 
@@ -110,30 +115,30 @@ void StepWriter::segment(const paths::Segment& segment) {
   if (bytes_.size() >= batch_) flush();
 }
 
-void StepWriter::forked(std::uint32_t location, std::uint32_t path, Ticks time,
-                        Ticks management, std::uint32_t master, Ticks first) {
+void StepWriter::forked(LocationId location, PathId path, Ticks time, Ticks management,
+                        LocationId master, Ticks first) {
   put(Type::kForked, Forked{location, path, master, time, management, first});
 }
 
-void StepWriter::forked_master(std::uint32_t location, std::uint32_t path, Ticks time,
-                               Ticks enter, Ticks first) {
-  put(Type::kForkedMaster, Forked{location, path, 0, time, enter, first});
+void StepWriter::forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
+                               Ticks first) {
+  put(Type::kForkedMaster, Forked{location, path, {}, time, enter, first});
 }
 
-void StepWriter::fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
+void StepWriter::fork(LocationId location, Ticks time, std::uint64_t threads) {
   put(Type::kFork, Fork{location, time, threads});
 }
 
-void StepWriter::join(std::uint32_t location, Ticks time) {
+void StepWriter::join(LocationId location, Ticks time) {
   put(Type::kJoin, AtTime{location, time});
 }
 
 void StepWriter::waited(paths::WaitKind kind, const Call& call, Ticks ticks,
-                        std::uint32_t causer, Ticks until) {
+                        LocationId causer, Ticks until) {
   put(Type::kWaited, Waited{kind, causer, call, ticks, until});
 }
 
-void StepWriter::team(std::uint32_t location, Ticks enter) {
+void StepWriter::team(LocationId location, Ticks enter) {
   put(Type::kTeam, AtTime{location, enter});
 }
 
@@ -181,7 +186,7 @@ void StepBatch::take(ReplayState& state, JointSteps& to) {
       break;
     case Type::kEnteredMpi: {
       const auto entered = step<AtTime>();
-      to.entered_mpi(entered.number, entered.time);
+      to.entered_mpi(ProcessId(entered.number), entered.time);
       break;
     }
     case Type::kLeft: {
@@ -221,7 +226,7 @@ void StepBatch::take(ReplayState& state, JointSteps& to) {
     }
     case Type::kJoin: {
       const auto join = step<AtTime>();
-      to.join(join.number, join.time);
+      to.join(LocationId(join.number), join.time);
       break;
     }
     case Type::kWaited: {
@@ -231,7 +236,7 @@ void StepBatch::take(ReplayState& state, JointSteps& to) {
     }
     case Type::kTeam: {
       const auto team = step<AtTime>();
-      to.team(team.number, team.time);
+      to.team(LocationId(team.number), team.time);
       break;
     }
     default:

@@ -44,30 +44,30 @@ class StepWriter final : public JointSteps {
   }
 
   // What follows is of this event.
-  void event(std::uint64_t ticks, std::uint32_t location) {
+  void event(std::uint64_t ticks, LocationId location) {
     place_.ticks = ticks;
     place_.number = location;
     if (++events_ >= kMostEvents) here();
   }
   void flush();
 
-  void path(std::uint32_t process, const CallPaths::Path& path) override;
+  void path(ProcessId process, const CallPaths::Path& path) override;
   void message(const MessageStep& step) override;
   void group(const GroupStep& step) override;
-  void entered_mpi(std::uint32_t process, Ticks time) override;
+  void entered_mpi(ProcessId process, Ticks time) override;
   void left(const Call& call, const RegionKind& kind) override;
   void begins(Part part, std::uint32_t number) override { place_ = {part, 0, number}; }
   void all_left() override {}
   void segment(const paths::Segment& segment) override;
-  void forked(std::uint32_t location, std::uint32_t path, Ticks time, Ticks management,
-              std::uint32_t master, Ticks first) override;
-  void forked_master(std::uint32_t location, std::uint32_t path, Ticks time, Ticks enter,
+  void forked(LocationId location, PathId path, Ticks time, Ticks management,
+              LocationId master, Ticks first) override;
+  void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
                      Ticks first) override;
-  void fork(std::uint32_t location, Ticks time, std::uint64_t threads) override;
-  void join(std::uint32_t location, Ticks time) override;
-  void waited(paths::WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+  void fork(LocationId location, Ticks time, std::uint64_t threads) override;
+  void join(LocationId location, Ticks time) override;
+  void waited(paths::WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
               Ticks until) override;
-  void team(std::uint32_t location, Ticks enter) override;
+  void team(LocationId location, Ticks enter) override;
 
  private:
   void here();

@@ -5,7 +5,7 @@
 namespace refrain::waits::paths {
 namespace {
 
-void add(std::vector<Ticks>& row, std::uint32_t path, Ticks ticks) {
+void add(std::vector<Ticks>& row, PathId path, Ticks ticks) {
   if (path >= row.size()) row.resize(std::size_t{path} + 1);
   row[path] += ticks;
 }

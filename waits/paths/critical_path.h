@@ -20,7 +20,7 @@ using ByPath = std::vector<std::vector<Ticks>>;  // by location and path
 class CriticalPath {
  public:
   // Begins at `end` on this location.
-  CriticalPath(std::size_t locations, std::uint32_t location, Ticks end)
+  CriticalPath(std::size_t locations, LocationId location, Ticks end)
       : current_(location),
         time_(end),
         until_(end),
@@ -31,14 +31,14 @@ class CriticalPath {
   // Whether the path goes on at the causer.
   bool wait(const Wait& wait);
   // Where it is: its parts before that time of the location's clock are still to come.
-  std::uint32_t location() const { return current_; }
+  LocationId location() const { return current_; }
   Ticks position() const { return until_; }
   ByPath take() { return std::move(times_); }
 
  private:
   void follow(const Segment& segment);
 
-  std::uint32_t current_;
+  LocationId current_;
   Ticks time_;                   // the path is known from here on
   Ticks until_;                  // later, where it has come from an effect before its cause
   std::vector<Segment> latest_;  // of each location: the one read last

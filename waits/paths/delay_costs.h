@@ -9,13 +9,54 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
-#include "waits/paths/causes.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths {
+
+// Waiting time by who waited and who caused it: the direct part of delay costs, without what passes through others' waits.
+//
+// Thread-safety: none.
+// Units: ticks, as fractions. Memory: kMost entries; what would be one more is left out.
+struct Cause {
+  WaitKind kind{};
+  LocationId location{};  // that waited
+  PathId path{};
+  LocationId causer{};  // location
+  PathId causer_path{};
+  double ticks = 0;
+};
+
+class Causes {
+ public:
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+
+  void add(const Wait& wait, PathId causer_path, double ticks) {
+    if (wait.location == kNone) return;
+    const Key key = {wait.kind, wait.location, wait.path, wait.causer, causer_path};
+    if (const auto known = sums_.find(key); known != sums_.end())
+      known->second += ticks;
+    else if (sums_.size() < kMost)
+      sums_.emplace(key, ticks);
+  }
+
+  std::vector<Cause> list() const {
+    std::vector<Cause> out;
+    for (const auto& [key, ticks] : sums_)
+      out.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key),
+                     std::get<4>(key), ticks});
+    return out;
+  }
+
+ private:
+  using Key = std::tuple<WaitKind, LocationId, PathId, LocationId, PathId>;
+  std::map<Key, double> sums_;
+};
 
 class DelayCosts {
  public:

@@ -23,7 +23,7 @@ void Delays::begin(const std::vector<LocationState>& locations,
   groups_.resize(locations.size());
 }
 
-void Delays::remember(Marks& marks, std::uint32_t location, Ticks time) {
+void Delays::remember(Marks& marks, LocationId location, Ticks time) {
   if (marks[0] == time) return;
   if (marks.back() != kBegin) histories_[location].keep(marks.back(), false);
   std::shift_right(marks.begin(), marks.end(), 1);
@@ -41,7 +41,7 @@ void Delays::pair(const Wait& wait, Ticks point, Ticks leave) {
   remember(lower ? pair.upper : pair.lower, wait.causer, point);
 }
 
-void Delays::group(std::uint32_t group, std::uint32_t location, Ticks enter,
+void Delays::group(std::uint32_t group, LocationId location, Ticks enter,
                    Ticks earliest_leave) {
   histories_[location].together(enter, earliest_leave);
   auto& groups = groups_[location];
@@ -86,15 +86,15 @@ Delays::Since Delays::since(const Wait& wait, Ticks point) const {
 
 void Delays::explain(Wait& wait, Ticks point) {
   const Since from = since(wait, point);
-  const auto number = [&](std::uint32_t path) { return names_.of(wait.causer, path); };
+  const auto number = [&](PathId path) { return names_.of(wait.causer, path); };
   wait.since = from.causer == kBegin ? 0 : from.causer;
   wait.waited = histories_[wait.causer].between(from.causer, point, causer_);
   histories_[wait.location].between(from.waiter, wait.enter, waiter_);
-  waiter_.drain([&](std::uint32_t path, Ticks ticks) {
+  waiter_.drain([&](PathId path, Ticks ticks) {
     compared_.add(names_.of(wait.location, path), ticks);
   });
   wait.excess.clear();
-  causer_.drain([&](std::uint32_t path, Ticks ticks) {
+  causer_.drain([&](PathId path, Ticks ticks) {
     wait.excess.push_back({path, ticks});
     all_.add(number(path), ticks);
   });
@@ -113,7 +113,7 @@ void Delays::waited(Wait& wait) {
   histories_[wait.location].waited(wait.enter, wait.path, wait.ticks);
 }
 
-void Delays::idle(Wait& wait, std::uint32_t location, Ticks until, std::uint64_t threads) {
+void Delays::idle(Wait& wait, LocationId location, Ticks until, std::uint64_t threads) {
   const Ticks join = joins_[location].front();
   wait = {};
   wait.kind = WaitKind::kIdle;
@@ -122,7 +122,7 @@ void Delays::idle(Wait& wait, std::uint32_t location, Ticks until, std::uint64_t
   wait.since = join == kBegin ? 0 : join;
   wait.waited = histories_[location].between(join, until, causer_);
   Ticks all = wait.waited;
-  causer_.drain([&](std::uint32_t path, Ticks ticks) {
+  causer_.drain([&](PathId path, Ticks ticks) {
     wait.excess.push_back({path, ticks});
     all += ticks;
   });

@@ -14,11 +14,47 @@
 #include <unordered_map>
 #include <vector>
 
+#include "waits/metrics/locations.h"
 #include "waits/paths/history.h"
-#include "waits/paths/path_numbers.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths {
+
+// One number for a call path of several processes, so that times on the same path can be compared. Wherever in a
+// region an MPI call is made from: another call site is not another activity.
+//
+// Place in the flow: private to waits/paths. Thread-safety: none. Ownership: the states are those of the replay.
+// Cost: O(1) for a path that has been asked for before.
+class PathNames {
+ public:
+  void begin(const std::vector<LocationState>& locations,
+             const std::vector<ProcessState>& processes) {
+    locations_ = &locations;
+    processes_ = &processes;
+    numbers_.resize(processes.size());
+  }
+
+  PathId of(LocationId location, PathId path) {
+    const ProcessId process = (*locations_)[location].process;
+    std::vector<PathId>& known = numbers_[process];
+    const auto& paths = (*processes_)[process].paths.paths();
+    for (std::size_t next = known.size(); next <= path && next < paths.size(); ++next)
+      known.push_back(
+          next == 0 ? PathId{}
+                    : all_.child(known[paths[next].parent], paths[next].region, kNone));
+    return path < known.size() ? known[path] : PathId{};
+  }
+
+  ProcessId process_of(LocationId location) const {
+    return (*locations_)[location].process;
+  }
+
+ private:
+  const std::vector<LocationState>* locations_ = nullptr;
+  const std::vector<ProcessState>* processes_ = nullptr;
+  CallPaths all_;
+  std::vector<std::vector<PathId>> numbers_;  // by process and path
+};
 
 class Delays {
  public:
@@ -27,10 +63,10 @@ class Delays {
   void begin(const std::vector<LocationState>& locations,
              const std::vector<ProcessState>& processes);
 
-  void point(std::uint32_t location, Ticks time, const std::vector<PathTime>& times) {
+  void point(LocationId location, Ticks time, const std::vector<PathTime>& times) {
     histories_[location].point(time, times);
   }
-  void left(std::uint32_t location, Ticks enter, std::uint32_t path, Ticks leave) {
+  void left(LocationId location, Ticks enter, PathId path, Ticks leave) {
     histories_[location].left(enter, path, leave);
   }
 
@@ -40,20 +76,17 @@ class Delays {
   void waited(Wait& wait);
   void pair(const Wait& wait, Ticks point, Ticks leave);
   // The location took part in an operation of all of a group.
-  void group(std::uint32_t group, std::uint32_t location, Ticks enter,
-             Ticks earliest_leave);
+  void group(std::uint32_t group, LocationId location, Ticks enter, Ticks earliest_leave);
   // It begins in a team, of which the first one began then, or comes to a barrier of it.
-  void begins(std::uint32_t location, Ticks fork, Ticks first) {
+  void begins(LocationId location, Ticks fork, Ticks first) {
     histories_[location].together(fork, first);
   }
-  void team(std::uint32_t location, Ticks time) {
-    remember(teams_[location], location, time);
-  }
+  void team(LocationId location, Ticks time) { remember(teams_[location], location, time); }
   // It is outside of teams from here on: `threads` others are idle until its point at `until`.
-  void joined(std::uint32_t location, Ticks time) {
+  void joined(LocationId location, Ticks time) {
     remember(joins_[location], location, time);
   }
-  void idle(Wait& wait, std::uint32_t location, Ticks until, std::uint64_t threads);
+  void idle(Wait& wait, LocationId location, Ticks until, std::uint64_t threads);
 
  private:
   // The latest synchronisations, on one side: threads leave a barrier when others are at the next fork already.
@@ -68,7 +101,7 @@ class Delays {
     Ticks causer = History::kBegin;
   };
 
-  void remember(Marks& marks, std::uint32_t location, Ticks time);
+  void remember(Marks& marks, LocationId location, Ticks time);
   Since since(const Wait& wait, Ticks point) const;
   static std::uint64_t key(std::uint32_t a, std::uint32_t b) {
     return std::uint64_t{a < b ? a : b} << 32 | (a < b ? b : a);

@@ -12,7 +12,7 @@ void add(TimeSum& sum, const std::vector<PathTime>& times) {
 // In the order of paths, once each.
 void take(TimeSum& sum, std::vector<PathTime>& out) {
   out.clear();
-  sum.drain([&](std::uint32_t path, Ticks ticks) { out.push_back({path, ticks}); });
+  sum.drain([&](PathId path, Ticks ticks) { out.push_back({path, ticks}); });
   std::ranges::sort(out, {}, &PathTime::path);
 }
 
@@ -29,7 +29,7 @@ void History::point(Ticks time, const std::vector<PathTime>& times) {
   point.times.assign(times.begin(), times.end());
 }
 
-void History::left(Ticks time, std::uint32_t path, Ticks leave) {
+void History::left(Ticks time, PathId path, Ticks leave) {
   const auto point = at(time);
   if (point == points_.end() || point->time != time) return;
   point->path = path;
@@ -41,7 +41,7 @@ void History::together(Ticks time, Ticks leave) {
   if (point != points_.end()) point->together = leave;
 }
 
-void History::waited(Ticks time, std::uint32_t path, Ticks ticks) {
+void History::waited(Ticks time, PathId path, Ticks ticks) {
   const auto point = at(time);
   if (point != points_.end()) point->waits.push_back({path, ticks});
 }

@@ -18,30 +18,30 @@ namespace refrain::waits::paths {
 // Times by path, in the paths of one process or of all, added up one by one.
 class TimeSum {
  public:
-  void add(std::uint32_t path, Ticks ticks) {
+  void add(PathId path, Ticks ticks) {
     if (path >= ticks_.size()) ticks_.resize(std::size_t{path} + 1);
     if (ticks_[path] == 0 && ticks != 0) used_.push_back(path);
     ticks_[path] += ticks;
   }
   // As far as it is there.
-  void subtract(std::uint32_t path, Ticks ticks) {
+  void subtract(PathId path, Ticks ticks) {
     if (path < ticks_.size()) ticks_[path] -= std::min(ticks_[path], ticks);
   }
-  Ticks at(std::uint32_t path) const { return path < ticks_.size() ? ticks_[path] : 0; }
+  Ticks at(PathId path) const { return path < ticks_.size() ? ticks_[path] : 0; }
   // Hands out each path with its time, and is empty then.
   template <typename Take>
   void drain(const Take& take) {
-    for (const std::uint32_t path : used_)
+    for (const PathId path : used_)
       if (const Ticks ticks = std::exchange(ticks_[path], 0); ticks != 0) take(path, ticks);
     used_.clear();
   }
   void clear() {
-    drain([](std::uint32_t, Ticks) {});
+    drain([](PathId, Ticks) {});
   }
 
  private:
   std::vector<Ticks> ticks_;
-  std::vector<std::uint32_t> used_;
+  std::vector<PathId> used_;
 };
 
 class History {
@@ -51,9 +51,9 @@ class History {
   // `times`: since the point before.
   void point(Ticks time, const std::vector<PathTime>& times);
   // Of the call entered at that point: its path and leave, and when the first of those that took part left.
-  void left(Ticks point, std::uint32_t path, Ticks leave);
+  void left(Ticks point, PathId path, Ticks leave);
   void together(Ticks point, Ticks leave);
-  void waited(Ticks point, std::uint32_t path, Ticks ticks);
+  void waited(Ticks point, PathId path, Ticks ticks);
   Ticks leave_of(Ticks point) const;  // 0: not yet
   bool is_latest(Ticks point) const {
     return !points_.empty() && points_.back().time <= point;
@@ -69,7 +69,7 @@ class History {
  private:
   struct Point {
     Ticks time = 0;
-    std::uint32_t path = kNone;  // of its call
+    PathId path{kNone};  // of its call
     std::uint32_t uses = 0;
     Ticks leave = 0;
     Ticks together = 0;

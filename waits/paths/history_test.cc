@@ -21,13 +21,13 @@ std::map<std::uint32_t, Ticks> active(const History& history, Ticks from, Ticks 
 
 TEST_CASE("History: activity between points, without waits and the first call") {
   History history;
-  history.point(100, {{1, 100}});
-  history.left(100, 2, 150);
+  history.point(100, {{PathId(1), 100}});
+  history.left(100, PathId(2), 150);
   history.together(100, 140);  // 10 of completion
-  history.point(300, {{1, 150}, {2, 50}});
-  history.waited(300, 3, 60);
-  history.left(300, 3, 400);
-  history.point(500, {{1, 100}, {3, 100}});
+  history.point(300, {{PathId(1), 150}, {PathId(2), 50}});
+  history.waited(300, PathId(3), 60);
+  history.left(300, PathId(3), 400);
+  history.point(500, {{PathId(1), 100}, {PathId(3), 100}});
   Ticks waits = 0;
   const auto found = active(history, 100, 500, waits);
   CHECK(waits == 60);
@@ -39,11 +39,11 @@ TEST_CASE("History: activity between points, without waits and the first call") 
 
 TEST_CASE("History: what is in use is kept, sums stay the same") {
   History history;
-  history.point(10, {{1, 10}});
+  history.point(10, {{PathId(1), 10}});
   history.keep(10, true);
   for (Ticks i = 2; i <= 5000; ++i) {
-    history.point(10 * i, {{static_cast<std::uint32_t>(i % 3), 10}});
-    history.waited(10 * i, 7, 1);
+    history.point(10 * i, {{PathId(i % 3), 10}});
+    history.waited(10 * i, PathId(7), 1);
   }
   Ticks waits = 0;
   const auto found = active(history, 10, 50000, waits);
@@ -54,24 +54,24 @@ TEST_CASE("History: what is in use is kept, sums stay the same") {
 }
 
 TEST_CASE("Records: are read as they were written") {
-  Segment segment{.location = 7,
+  Segment segment{.location = LocationId(7),
                   .last = true,
                   .begin = 5,
                   .end = 1ULL << 40,
-                  .times = {{3, 9}, {70000, 1ULL << 50}}};
+                  .times = {{PathId(3), 9}, {PathId(70000), 1ULL << 50}}};
   Wait wait{.kind = WaitKind::kFork,
-            .location = kNone,
-            .path = 4,
+            .location = LocationId{kNone},
+            .path = PathId(4),
             .enter = 100,
             .ticks = 50,
             .until = 160,
             .point = 1000,
-            .causer = 300,
+            .causer = LocationId(300),
             .since = 20,
             .waited = 1,
             .known_late = false,
             .clocks_disagree = true,
-            .excess = {{1, 2}}};
+            .excess = {{PathId(1), 2}}};
   std::string room;
   RecordType type{};
   Segment segment_read;

@@ -19,18 +19,18 @@ class Notes {
   // The location has come to a synchronisation point, or to its end.
   virtual void segment(const Segment& segment) = 0;
   // A thread begins in a team, whose fork is the master's latest synchronisation point; the master does.
-  virtual void forked(std::uint32_t location, std::uint32_t path, Ticks time,
-                      Ticks management, std::uint32_t master, Ticks first) = 0;
-  virtual void forked_master(std::uint32_t location, std::uint32_t path, Ticks time,
-                             Ticks enter, Ticks first) = 0;
+  virtual void forked(LocationId location, PathId path, Ticks time, Ticks management,
+                      LocationId master, Ticks first) = 0;
+  virtual void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
+                             Ticks first) = 0;
   // The master is at a fork, or has left a team. Between the outermost ones `threads` others are idle.
-  virtual void fork(std::uint32_t location, Ticks time, std::uint64_t threads) = 0;
-  virtual void join(std::uint32_t location, Ticks time) = 0;
+  virtual void fork(LocationId location, Ticks time, std::uint64_t threads) = 0;
+  virtual void join(LocationId location, Ticks time) = 0;
   // `call` waited `ticks` for the causer, whose synchronisation point was at `until`.
-  virtual void waited(WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+  virtual void waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
                       Ticks until) = 0;
   // A barrier of the location's team, entered then.
-  virtual void team(std::uint32_t location, Ticks enter) = 0;
+  virtual void team(LocationId location, Ticks enter) = 0;
 };
 
 }  // namespace refrain::waits::paths

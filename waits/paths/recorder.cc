@@ -4,8 +4,7 @@
 
 namespace refrain::waits::paths {
 
-void Recorder::moved(std::uint32_t location, std::uint32_t from, std::uint32_t to,
-                     Ticks ticks) {
+void Recorder::moved(LocationId location, PathId from, PathId to, Ticks ticks) {
   Ticks rest = ticks;
   for (PathTime& each : open_[location].times) {
     if (each.path != from) continue;
@@ -29,7 +28,7 @@ void Recorder::merge(Open& open) {
   open.most = std::max(kMost, 2 * kept);
 }
 
-void Recorder::write(std::uint32_t location, Ticks end, bool last) {
+void Recorder::write(LocationId location, Ticks end, bool last) {
   Open& open = open_[location];
   segment_.location = location;
   segment_.last = last;
@@ -42,8 +41,8 @@ void Recorder::write(std::uint32_t location, Ticks end, bool last) {
   open.times.clear();
 }
 
-void Recorder::forked(std::uint32_t location, std::uint32_t path, Ticks time,
-                      Ticks management, std::uint32_t master, Ticks first) {
+void Recorder::forked(LocationId location, PathId path, Ticks time, Ticks management,
+                      LocationId master, Ticks first) {
   Open& open = open_[location];
   open.times.clear();
   open.begin = time;
@@ -51,8 +50,8 @@ void Recorder::forked(std::uint32_t location, std::uint32_t path, Ticks time,
   if (management != 0) passed(location, path, management);
 }
 
-void Recorder::forked_master(std::uint32_t location, std::uint32_t from, std::uint32_t path,
-                             Ticks time, Ticks enter, Ticks first) {
+void Recorder::forked_master(LocationId location, PathId from, PathId path, Ticks time,
+                             Ticks enter, Ticks first) {
   moved(location, from, path, enter - std::min(enter, time));
   notes_->forked_master(location, path, time, enter, first);
 }

@@ -23,7 +23,7 @@ class Recorder {
   }
 
   // Time that has passed on the location.
-  void passed(std::uint32_t location, std::uint32_t path, Ticks ticks) {
+  void passed(LocationId location, PathId path, Ticks ticks) {
     std::vector<PathTime>& times = open_[location].times;
     const std::size_t from = times.size() - (times.size() < kLook ? times.size() : kLook);
     for (std::size_t i = times.size(); i-- > from;)
@@ -35,36 +35,36 @@ class Recorder {
     times.push_back({path, ticks});
   }
   // A part of it belongs to another path.
-  void moved(std::uint32_t location, std::uint32_t from, std::uint32_t to, Ticks ticks);
+  void moved(LocationId location, PathId from, PathId to, Ticks ticks);
 
   // The location begins to run; enters a call that is a synchronisation point.
-  void starts(std::uint32_t location, Ticks time) { open_[location].begin = time; }
-  void point(std::uint32_t location, Ticks time) { write(location, time, false); }
+  void starts(LocationId location, Ticks time) { open_[location].begin = time; }
+  void point(LocationId location, Ticks time) { write(location, time, false); }
   // A thread begins in a team, whose fork is the master's latest synchronisation point. What was before was no work.
   // Its begin in the parallel region, `management` later, is not the first one's, which is at `first`.
-  void forked(std::uint32_t location, std::uint32_t path, Ticks time, Ticks management,
-              std::uint32_t master, Ticks first);
+  void forked(LocationId location, PathId path, Ticks time, Ticks management,
+              LocationId master, Ticks first);
   // The same of the master, whose fork was at `time`.
-  void forked_master(std::uint32_t location, std::uint32_t from, std::uint32_t path,
-                     Ticks time, Ticks enter, Ticks first);
+  void forked_master(LocationId location, PathId from, PathId path, Ticks time, Ticks enter,
+                     Ticks first);
 
   // The master has come to a fork, or leaves a team. Between the outermost ones `threads` others are idle.
-  void fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
+  void fork(LocationId location, Ticks time, std::uint64_t threads) {
     point(location, time);
     notes_->fork(location, time, threads);
   }
-  void join(std::uint32_t location, Ticks time) {
+  void join(LocationId location, Ticks time) {
     point(location, time);
     notes_->join(location, time);
   }
   // A barrier of its team: it waited for the causer, who came last, at `until`.
-  void team(const Call& call, Ticks ticks, std::uint32_t causer, Ticks until) {
+  void team(const Call& call, Ticks ticks, LocationId causer, Ticks until) {
     if (ticks != 0) notes_->waited(WaitKind::kTeamBarrier, call, ticks, causer, until);
     notes_->team(call.location, call.enter);
   }
 
   // At the end of the location's process; after that no more.
-  void finish(std::uint32_t location, Ticks end) { write(location, end, true); }
+  void finish(LocationId location, Ticks end) { write(location, end, true); }
 
  private:
   static constexpr std::size_t kLook = 8;
@@ -77,7 +77,7 @@ class Recorder {
   };
 
   static void merge(Open& open);
-  void write(std::uint32_t location, Ticks end, bool last);
+  void write(LocationId location, Ticks end, bool last);
 
   Notes* notes_ = nullptr;
   std::vector<Open> open_;

@@ -51,7 +51,7 @@ class Source {
   void times(std::vector<PathTime>& out) {
     out.clear();
     for (std::uint64_t count = number(); count > 0 && good_; --count) {
-      const std::uint32_t path = small();
+      const PathId path = PathId(small());
       out.push_back({path, number()});
     }
   }
@@ -110,7 +110,7 @@ bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& w
   if (first < kFirstWait) {
     type = RecordType::kSegment;
     segment.last = first == kLast;
-    segment.location = from.small();
+    segment.location = LocationId(from.small());
     segment.begin = from.number();
     segment.end = segment.begin + from.number();
     from.times(segment.times);
@@ -119,13 +119,13 @@ bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& w
     wait.known_late = (first & kKnownLate) != 0;
     wait.clocks_disagree = (first & kDisagree) != 0;
     wait.kind = static_cast<WaitKind>((first & ~(kKnownLate | kDisagree)) - kFirstWait);
-    wait.location = from.small();
-    wait.path = from.small();
+    wait.location = LocationId(from.small());
+    wait.path = PathId(from.small());
     wait.enter = from.number();
     wait.ticks = from.number();
     wait.until = from.number();
     wait.point = wait.until + from.number();
-    wait.causer = from.small();
+    wait.causer = LocationId(from.small());
     wait.since = from.number();
     wait.waited = from.number();
     from.times(wait.excess);

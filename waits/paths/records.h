@@ -34,13 +34,13 @@ enum class WaitKind : std::uint8_t {
 inline constexpr std::size_t kDelayKinds = 8;
 
 struct PathTime {
-  std::uint32_t path = 0;
+  PathId path{};
   Ticks ticks = 0;
 };
 
 // A location's time from one synchronisation point's enter to the next one's.
 struct Segment {
-  std::uint32_t location = 0;
+  LocationId location{};
   bool last = false;  // of the location: until the end of its process
   Ticks begin = 0;
   Ticks end = 0;
@@ -50,13 +50,13 @@ struct Segment {
 // A location that waited, and the one that came later.
 struct Wait {
   WaitKind kind = WaitKind::kLateSender;
-  std::uint32_t location = kNone;  // kNone: several, of which none waits in a call
-  std::uint32_t path = 0;
+  LocationId location{kNone};  // kNone: several, of which none waits in a call
+  PathId path{};
   Ticks enter = 0;  // of the call that waits
   Ticks ticks = 0;  // what it waited
   Ticks until = 0;  // the other one's enter, at most own leave
   Ticks point = 0;  // the other one's enter: later than `until` where clocks disagree
-  std::uint32_t causer = 0;
+  LocationId causer{};
   // The other one's time since both were synchronised last, as far as it exceeds that of the one that waits.
   Ticks since = 0;
   Ticks waited = 0;  // by the other one itself meanwhile, as far as it was known then

@@ -13,20 +13,18 @@ namespace {
 
 class Sweep {
  public:
-  Sweep(std::size_t locations, std::uint32_t location, Ticks end)
+  Sweep(std::size_t locations, LocationId location, Ticks end)
       : critical_(locations, location, end), costs_(locations) {}
 
-  PathResult run(RecordFile& file) {
+  base::Result<PathResult> run(RecordFile& file) {
     std::string_view record;
     RecordType type{};
     Segment segment;
     Wait wait;
     PathResult result;
     while (file.previous(record)) {
-      if (!decode(record, type, segment, wait)) {
-        result.error = "a temporary file is damaged";
-        return result;
-      }
+      if (!decode(record, type, segment, wait))
+        return base::Failure{"a temporary file is damaged"};
       if (type == RecordType::kWait) {
         keep(wait);
         continue;
@@ -35,8 +33,7 @@ class Sweep {
       critical_.segment(segment);
     }
     while (!order_.empty()) next();
-    result.error = file.error();
-    if (!result.error.empty()) return result;
+    if (!file.error().empty()) return base::Failure{file.error()};
     result.critical = critical_.take();
     result.delays = costs_.take();
     result.causes = costs_.causes().list();
@@ -186,8 +183,8 @@ class Sweep {
 
 }  // namespace
 
-PathResult sweep(RecordFile& file, std::size_t locations, std::uint32_t location,
-                 Ticks end) {
+base::Result<PathResult> sweep(RecordFile& file, std::size_t locations, LocationId location,
+                               Ticks end) {
   return Sweep(locations, location, end).run(file);
 }
 

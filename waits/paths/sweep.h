@@ -6,11 +6,12 @@
 // Where clocks disagree, so that an effect comes before its cause, a wait's time does not say when those have been handed
 // out that charge it. Then a wait is deferred until all waits for its location at a later time there have been: these are in
 // memory, for the file has them behind the location's time. Waits that were said to have caused each other are not deferred.
-// Units: ticks. Errors: one line; the result is empty then.
+// Units: ticks.
 #pragma once
 
 #include <string>
 
+#include "base/result.h"
 #include "waits/paths/critical_path.h"
 #include "waits/paths/delay_costs.h"
 #include "waits/paths/record_file.h"
@@ -18,14 +19,13 @@
 namespace refrain::waits::paths {
 
 struct PathResult {
-  std::string error;
   ByPath critical;
   DelayCosts::Table delays;
   std::vector<Cause> causes;
 };
 
 // `location` ended last, at `end`.
-PathResult sweep(RecordFile& file, std::size_t locations, std::uint32_t location,
-                 Ticks end);
+base::Result<PathResult> sweep(RecordFile& file, std::size_t locations, LocationId location,
+                               Ticks end);
 
 }  // namespace refrain::waits::paths

@@ -32,9 +32,9 @@ class Drawn {
     std::string room;
     for (const Record& each : records_)
       file.append(each.is_wait ? encode(as_known(each), room) : encode(each.segment, room));
-    const PathResult result = sweep(file, now_.size(), 0, end_);
-    CHECK(result.error.empty());
-    return result.delays;
+    const auto result = sweep(file, now_.size(), LocationId{}, end_);
+    REQUIRE(result.ok());
+    return result->delays;
   }
 
   // Those that were caused later charge those that were caused before.
@@ -91,7 +91,7 @@ class Drawn {
     points_[location].push_back(end);
     Record& record = records_.emplace_back();
     record.known = end;
-    record.segment = {location, false, begin, end, {{0, end - begin}}};
+    record.segment = {LocationId(location), false, begin, end, {{PathId{}, end - begin}}};
   }
 
   void step() {
@@ -106,15 +106,15 @@ class Drawn {
     if (came <= now_[to]) return;
     Wait wait;
     wait.kind = static_cast<WaitKind>(random_() % kDelayKinds);
-    wait.location = to;
-    wait.path = kWaits;
+    wait.location = LocationId(to);
+    wait.path = PathId(kWaits);
     wait.enter = points_[to].back();
     now_[to] = came;
     wait.until = std::min(came + ahead_[to], came + ahead_[from]);
     if (wait.until <= wait.enter) return;
     wait.ticks = wait.until - wait.enter;
     wait.point = came + ahead_[from];
-    wait.causer = from;
+    wait.causer = LocationId(from);
     const std::vector<Ticks>& points = points_[from];
     wait.since =
         points[points.size() - 1 - random_() % std::min<std::size_t>(points.size(), 6)];
@@ -122,8 +122,7 @@ class Drawn {
     for (const Wait& each : waits_)
       if (charges(wait, each)) wait.waited += each.ticks;
     // So that no more is charged than that.
-    wait.excess = {
-        {static_cast<std::uint32_t>(random_() % 3), wait.ticks + random_() % 50}};
+    wait.excess = {{PathId(random_() % 3), wait.ticks + random_() % 50}};
     Record& record = records_.emplace_back();
     record.known = std::max(came + ahead_[to], wait.point);
     record.is_wait = true;
@@ -141,7 +140,7 @@ class Drawn {
     for (std::size_t i = 0; i < record.wait; ++i)
       if (charges(wait, waits_[i]) && known_[i] > record.known) later += waits_[i].ticks;
     wait.waited -= later;
-    wait.excess.push_back({kWaits, later});
+    wait.excess.push_back({PathId{kWaits}, later});
     return wait;
   }
 

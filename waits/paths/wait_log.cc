@@ -9,8 +9,8 @@ void WaitLog::segment(const Segment& segment) {
   file_.append(encode(segment, room_));
 }
 
-void WaitLog::forked(std::uint32_t location, std::uint32_t path, Ticks time,
-                     Ticks management, std::uint32_t master, Ticks first) {
+void WaitLog::forked(LocationId location, PathId path, Ticks time, Ticks management,
+                     LocationId master, Ticks first) {
   delays_.point(location, time, {});
   delays_.left(location, time, path, time + management);
   delays_.begins(location, time, first);
@@ -31,8 +31,8 @@ void WaitLog::forked(std::uint32_t location, std::uint32_t path, Ticks time,
   write_wait();
 }
 
-void WaitLog::forked_master(std::uint32_t location, std::uint32_t path, Ticks time,
-                            Ticks enter, Ticks first) {
+void WaitLog::forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
+                            Ticks first) {
   delays_.left(location, time, path, enter);
   delays_.begins(location, time, first);
 }
@@ -42,14 +42,14 @@ void WaitLog::write_wait() {
   file_.append(encode(wait_, room_));
 }
 
-void WaitLog::fork(std::uint32_t location, Ticks time, std::uint64_t threads) {
+void WaitLog::fork(LocationId location, Ticks time, std::uint64_t threads) {
   delays_.team(location, time);
   if (threads == 0) return;
   delays_.idle(wait_, location, time, threads);
   if (wait_.ticks != 0) write_wait();
 }
 
-void WaitLog::waited(WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+void WaitLog::waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
                      Ticks until) {
   if (ticks == 0 || causer == call.location || causer >= locations_) return;
   wait_.kind = kind;

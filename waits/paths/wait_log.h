@@ -27,15 +27,15 @@ class WaitLog final : public Notes {
   }
 
   void segment(const Segment& segment) override;
-  void forked(std::uint32_t location, std::uint32_t path, Ticks time, Ticks management,
-              std::uint32_t master, Ticks first) override;
-  void forked_master(std::uint32_t location, std::uint32_t path, Ticks time, Ticks enter,
+  void forked(LocationId location, PathId path, Ticks time, Ticks management,
+              LocationId master, Ticks first) override;
+  void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
                      Ticks first) override;
-  void fork(std::uint32_t location, Ticks time, std::uint64_t threads) override;
-  void join(std::uint32_t location, Ticks time) override { delays_.joined(location, time); }
-  void waited(WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+  void fork(LocationId location, Ticks time, std::uint64_t threads) override;
+  void join(LocationId location, Ticks time) override { delays_.joined(location, time); }
+  void waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
               Ticks until) override;
-  void team(std::uint32_t location, Ticks enter) override { delays_.team(location, enter); }
+  void team(LocationId location, Ticks enter) override { delays_.team(location, enter); }
 
   // The call entered at the location's latest synchronisation point is over.
   void left(const Call& call) {

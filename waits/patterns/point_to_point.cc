@@ -115,8 +115,8 @@ class WrongOrderPattern final : public Pattern {
     Ticks sent = 0;
     Ticks ticks = 0;
     std::uint32_t source = 0;
-    std::uint32_t location = 0;
-    std::uint32_t path = 0;
+    LocationId location{};
+    PathId path{};
     Ticks own = 0;
   };
   struct State {
@@ -129,7 +129,7 @@ class WrongOrderPattern final : public Pattern {
     }
   };
 
-  State& of(std::uint32_t process) {
+  State& of(ProcessId process) {
     if (process >= states_.size()) states_.resize(std::size_t{process} + 1);
     return states_[process];
   }

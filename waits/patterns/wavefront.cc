@@ -51,7 +51,8 @@ class WavefrontRefill final : public Pattern {
     Ticks ticks = 0;
   };
   struct Wait {
-    std::uint32_t location, path;
+    LocationId location{};
+    PathId path{};
     Ticks ticks;
   };
   struct Front {

@@ -3,11 +3,32 @@
 #include <otf2/otf2.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
-#include "waits/replay/grid.h"
+#include "reader/trace_definitions.h"
 
 namespace refrain::waits {
 namespace {
+
+// Neighbours in a Cartesian communicator.
+//
+// Place in the flow: private to waits/. Thread-safety: pure.
+// Source: MPI: ranks lie row by row; neighbours are one place before and one behind in each dimension.
+
+// Calls `use(rank)` for each neighbour; one that is so in several ways comes as often.
+template <typename Use>
+void for_each_neighbour(const std::vector<reader::GridDimension>& grid, std::uint32_t rank,
+                        Use use) {
+  std::uint32_t stride = 1;
+  for (std::size_t i = grid.size(); i-- > 0; stride *= grid[i].size) {
+    const std::uint32_t size = grid[i].size;
+    const std::uint32_t at = rank / stride % size;
+    const std::uint32_t row = rank - at * stride;
+    if (at > 0 || grid[i].periodic) use(row + (at + size - 1) % size * stride);
+    if (at + 1 < size || grid[i].periodic) use(row + (at + 1) % size * stride);
+  }
+}
 
 CollectiveKind window_kind_of(std::uint32_t operation) {
   switch (operation) {
@@ -81,14 +102,14 @@ Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet
       open_(definitions.processes.size()),
       requests_(definitions.locations.size()),
       completing_(definitions.locations.size(), kNone) {
-  std::vector<std::uint32_t> ranks;
+  std::vector<ProcessId> ranks;
   for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
-    if (definitions.processes[i].rank != reader::kNone) ranks.push_back(i);
+    if (definitions.processes[i].rank != reader::kNone) ranks.emplace_back(i);
   set_members(init_, ranks);
   set_members(finalize_, ranks);
 }
 
-void Collectives::set_members(Comm& comm, const std::vector<std::uint32_t>& processes) {
+void Collectives::set_members(Comm& comm, const std::vector<ProcessId>& processes) {
   comm.known = true;
   for (std::uint32_t rank = 0; rank < processes.size(); ++rank)
     comm.ranks.emplace_back(processes[rank], rank);
@@ -100,13 +121,13 @@ Collectives::Comm& Collectives::comm_of(std::vector<Comm>& comms, std::uint32_t 
   Comm& comm = comms[number];
   if (comm.known) return comm;
   const reader::CommInfo& info = definitions_.comms[number];
-  std::vector<std::uint32_t> members;
+  std::vector<ProcessId> members;
   if (!info.self && info.group < definitions_.groups.size())
     members = definitions_.groups[info.group];
   if (info.remote != reader::kNone) {
     comm.first = members.size();
     if (info.remote < definitions_.groups.size())
-      for (const std::uint32_t process : definitions_.groups[info.remote])
+      for (const ProcessId process : definitions_.groups[info.remote])
         members.push_back(process);
     if (comm.first == 0 || comm.first == members.size()) members.clear();
   }
@@ -119,7 +140,7 @@ Collectives::Comm& Collectives::window_of(std::uint32_t number) {
   Comm& window = windows_[number];
   if (window.known) return window;
   const std::uint32_t comm = definitions_.windows[number].comm;
-  std::vector<std::uint32_t> members;
+  std::vector<ProcessId> members;
   if (comm < definitions_.comms.size()) {
     const reader::CommInfo& info = definitions_.comms[comm];
     if (!info.self && info.group < definitions_.groups.size())
@@ -130,7 +151,7 @@ Collectives::Comm& Collectives::window_of(std::uint32_t number) {
   return window;
 }
 
-std::uint32_t Collectives::rank_of(const Comm& comm, std::uint32_t process) {
+std::uint32_t Collectives::rank_of(const Comm& comm, ProcessId process) {
   const auto own = std::ranges::lower_bound(comm.ranks, std::pair{process, 0U});
   return own == comm.ranks.end() || own->first != process ? kNone : own->second;
 }
@@ -145,8 +166,8 @@ void Collectives::end_on_window(const reader::TraceEvent& event) {
   pending_[event.location] = {event.ref, true, kNone, window_kind_of(event.op)};
 }
 
-void Collectives::accessed(std::uint32_t process, std::uint32_t window,
-                           std::uint32_t target, Ticks time) {
+void Collectives::accessed(ProcessId process, std::uint32_t window, ProcessId target,
+                           Ticks time) {
   Ticks& latest = window_of(window).accesses[process][target];
   latest = std::max(latest, time);
 }
@@ -171,7 +192,7 @@ void Collectives::join(const Call& call) {
   add(comm, call.process, pending.root, pending.kind, call);
 }
 
-void Collectives::add(Comm& comm, std::uint32_t process, std::uint32_t root,
+void Collectives::add(Comm& comm, ProcessId process, std::uint32_t root,
                       CollectiveKind kind, Member member) {
   const std::uint32_t rank = rank_of(comm, process);
   if (rank == kNone) {
@@ -404,8 +425,8 @@ void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered
                 latest.second, latest.first);
 }
 
-void Collectives::started(const reader::TraceEvent& event, std::uint32_t process,
-                          Ticks enter, bool neighbours) {
+void Collectives::started(const reader::TraceEvent& event, ProcessId process, Ticks enter,
+                          bool neighbours) {
   OpenOnes& open = open_[process];
   const auto number = open.front + static_cast<std::uint32_t>(open.queue.size());
   const auto at = [&](std::uint32_t which) -> Open* {
@@ -421,7 +442,7 @@ void Collectives::started(const reader::TraceEvent& event, std::uint32_t process
   release(process);
 }
 
-void Collectives::completed(const reader::TraceEvent& event, std::uint32_t process,
+void Collectives::completed(const reader::TraceEvent& event, ProcessId process,
                             bool in_call) {
   if (event.ref >= comms_.size()) {
     ++problems_.unknown_collectives;
@@ -453,7 +474,7 @@ void Collectives::completed(const reader::TraceEvent& event, std::uint32_t proce
   release(process);
 }
 
-void Collectives::release(std::uint32_t process) {
+void Collectives::release(ProcessId process) {
   OpenOnes& open = open_[process];
   while (!open.queue.empty() && (open.queue.front().known || open.queue.front().lost)) {
     const Open front = open.queue.front();
@@ -510,7 +531,7 @@ Ticks Collectives::needed(const CollectiveMember& member) {
 }
 
 void Collectives::finish_started() {
-  for (std::uint32_t process = 0; process < open_.size(); ++process) {
+  for (ProcessId process{}; process < open_.size(); ++process) {
     for (Open& each : open_[process].queue)
       if (!each.known) each.lost = true;
     release(process);

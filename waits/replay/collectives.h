@@ -36,12 +36,11 @@ class Collectives {
   void end(const reader::TraceEvent& event);
   void end_on_window(const reader::TraceEvent& event);
   // An access to another process' part of a window, between two fences, has ended.
-  void accessed(std::uint32_t process, std::uint32_t window, std::uint32_t target,
-                Ticks time);
+  void accessed(ProcessId process, std::uint32_t window, ProcessId target, Ticks time);
   // kNonBlockingCollectiveRequest, in a call that began at `enter`; kNonBlockingCollectiveComplete.
-  void started(const reader::TraceEvent& event, std::uint32_t process, Ticks enter,
+  void started(const reader::TraceEvent& event, ProcessId process, Ticks enter,
                bool neighbours);
-  void completed(const reader::TraceEvent& event, std::uint32_t process, bool in_call);
+  void completed(const reader::TraceEvent& event, ProcessId process, bool in_call);
   // That call, or any other one, is left.
   void left(const Call& call) {
     if (pending_[call.location].comm != kNone) join(call);
@@ -56,7 +55,7 @@ class Collectives {
   void finish();
 
  private:
-  using Entered = std::pair<Ticks, std::uint32_t>;  // when, and which location
+  using Entered = std::pair<Ticks, LocationId>;  // when, and which location
 
   struct Pending {
     std::uint32_t comm = kNone;
@@ -86,16 +85,16 @@ class Collectives {
     const std::vector<reader::GridDimension>* grid = nullptr;
     std::size_t first = 0;  // members of the first group of an intercommunicator; else 0
     // By process: target and latest access since its last fence.
-    std::map<std::uint32_t, std::map<std::uint32_t, Ticks>> accesses;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranks;  // by process
-    std::vector<std::uint64_t> next;                             // by rank: number
-    std::uint64_t front = 0;                                     // its number
+    std::map<ProcessId, std::map<ProcessId, Ticks>> accesses;
+    std::vector<std::pair<ProcessId, std::uint32_t>> ranks;  // by process
+    std::vector<std::uint64_t> next;                         // by rank: number
+    std::uint64_t front = 0;                                 // its number
     std::deque<Instance> instances;
   };
 
   // One that does not block, from its begin until all before it have completed.
   struct Open {
-    std::uint32_t location = 0;
+    LocationId location{};
     Ticks enter = 0;
     bool neighbours = false;
     bool known = false;  // it has completed
@@ -128,7 +127,7 @@ class Collectives {
   }
   void join(const Call& call);
   void left_completing(const Call& call);
-  void release(std::uint32_t process);
+  void release(ProcessId process);
   void settle(std::uint32_t completion, Ticks until);
   void set_root(Comm& comm, Instance& instance, std::uint32_t rank, std::uint32_t root);
   void between(Comm& comm, Instance& instance);
@@ -140,11 +139,11 @@ class Collectives {
   Comm& comm_of(std::vector<Comm>& comms, std::uint32_t comm);
   Comm& window_of(std::uint32_t window);
   static std::uint32_t rank_of(const Comm& comm,
-                               std::uint32_t process);  // kNone: no member
-  void set_members(Comm& comm, const std::vector<std::uint32_t>& processes);
-  void add(Comm& comm, std::uint32_t process, std::uint32_t root, CollectiveKind kind,
+                               ProcessId process);  // kNone: no member
+  void set_members(Comm& comm, const std::vector<ProcessId>& processes);
+  void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,
            Member member);
-  void add(Comm& comm, std::uint32_t process, std::uint32_t root, CollectiveKind kind,
+  void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,
            const Call& call) {
     add(comm, process, root, kind, Member{call, 0, call.enter, kNone});
   }

@@ -10,13 +10,13 @@ const std::vector<std::uint32_t>& GridSteps::ranks_of(std::uint32_t comm) {
   ranks.assign(definitions_.processes.size(), kNone);
   const std::uint32_t group = definitions_.comms[comm].group;
   if (group >= definitions_.groups.size()) return ranks;
-  const std::vector<std::uint32_t>& members = definitions_.groups[group];
+  const std::vector<ProcessId>& members = definitions_.groups[group];
   for (std::uint32_t rank = 0; rank < members.size(); ++rank)
     if (members[rank] < ranks.size()) ranks[members[rank]] = rank;
   return ranks;
 }
 
-GridStep GridSteps::step(std::uint32_t comm, std::uint32_t sender, std::uint32_t receiver) {
+GridStep GridSteps::step(std::uint32_t comm, ProcessId sender, ProcessId receiver) {
   if (comm >= definitions_.comms.size()) return {};
   const std::vector<reader::GridDimension>& grid = definitions_.comms[comm].grid;
   const bool periodic = std::ranges::any_of(grid, &reader::GridDimension::periodic);

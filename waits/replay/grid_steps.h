@@ -19,7 +19,7 @@ class GridSteps {
       : definitions_(definitions) {}
 
   // Of two or three dimensions that are not periodic, from one neighbour to the other; else no step.
-  GridStep step(std::uint32_t comm, std::uint32_t sender, std::uint32_t receiver);
+  GridStep step(std::uint32_t comm, ProcessId sender, ProcessId receiver);
 
  private:
   const std::vector<std::uint32_t>& ranks_of(std::uint32_t comm);

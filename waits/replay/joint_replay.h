@@ -27,10 +27,10 @@ class JointReplay final : public JointSteps, private Letters {
   // `state`: its locations and processes are known; counts problems there. `folder`: for temporary files.
   JointReplay(ReplayState& state, PatternSet& patterns, std::string folder);
 
-  void path(std::uint32_t, const CallPaths::Path&) override {}
+  void path(ProcessId, const CallPaths::Path&) override {}
   void message(const MessageStep& step) override;
   void group(const GroupStep& step) override;
-  void entered_mpi(std::uint32_t process, Ticks time) override {
+  void entered_mpi(ProcessId process, Ticks time) override {
     windows_.entered(process, time);
   }
   void left(const Call& call, const RegionKind& kind) override;
@@ -38,31 +38,31 @@ class JointReplay final : public JointSteps, private Letters {
   void all_left() override;
 
   void segment(const paths::Segment& segment) override { log_.segment(segment); }
-  void forked(std::uint32_t location, std::uint32_t path, Ticks time, Ticks management,
-              std::uint32_t master, Ticks first) override {
+  void forked(LocationId location, PathId path, Ticks time, Ticks management,
+              LocationId master, Ticks first) override {
     log_.forked(location, path, time, management, master, first);
   }
-  void forked_master(std::uint32_t location, std::uint32_t path, Ticks time, Ticks enter,
+  void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
                      Ticks first) override {
     log_.forked_master(location, path, time, enter, first);
   }
-  void fork(std::uint32_t location, Ticks time, std::uint64_t threads) override {
+  void fork(LocationId location, Ticks time, std::uint64_t threads) override {
     log_.fork(location, time, threads);
   }
-  void join(std::uint32_t location, Ticks time) override { log_.join(location, time); }
-  void waited(paths::WaitKind kind, const Call& call, Ticks ticks, std::uint32_t causer,
+  void join(LocationId location, Ticks time) override { log_.join(location, time); }
+  void waited(paths::WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
               Ticks until) override {
     log_.waited(kind, call, ticks, causer, until);
   }
-  void team(std::uint32_t location, Ticks enter) override { log_.team(location, enter); }
+  void team(LocationId location, Ticks enter) override { log_.team(location, enter); }
 
   paths::RecordFile& file() { return log_.file(); }
 
  private:
-  void deliver(std::uint32_t process, const SendLetter& letter) override {
+  void deliver(ProcessId process, const SendLetter& letter) override {
     messages_[process].take(letter);
   }
-  void deliver(std::uint32_t process, const Answer& answer) override {
+  void deliver(ProcessId process, const Answer& answer) override {
     messages_[process].take(answer);
   }
 

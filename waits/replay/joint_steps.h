@@ -23,9 +23,9 @@ namespace refrain::waits {
 struct MessageStep {
   reader::EventKind kind = reader::EventKind::kUnknown;
   bool in_call = false;
-  std::uint32_t process = 0;
-  std::uint32_t location = 0;
-  std::uint32_t partner = kNone;  // process; kNone: it is not known, or has none
+  ProcessId process{};
+  LocationId location{};
+  ProcessId partner{kNone};  // process; kNone: it is not known, or has none
   std::uint32_t comm = 0, tag = 0;
   std::uint64_t request = 0;
   Ticks enter = 0;
@@ -36,8 +36,8 @@ struct GroupStep {
   reader::EventKind kind = reader::EventKind::kUnknown;
   bool in_call = false;
   bool neighbours = false;  // the call is one of neighbours only
-  std::uint32_t process = 0;
-  std::uint32_t location = 0;
+  ProcessId process{};
+  LocationId location{};
   std::uint32_t ref = 0, peer = 0, op = 0, tag = 0;
   std::uint64_t request = 0;
   Ticks enter = 0;
@@ -49,11 +49,11 @@ class JointSteps : public paths::Notes {
   enum class Part : std::uint8_t { kEvents, kOpenRegions, kEnds, kIdle };
 
   // A call path of the process, as the next one.
-  virtual void path(std::uint32_t process, const CallPaths::Path& path) = 0;
+  virtual void path(ProcessId process, const CallPaths::Path& path) = 0;
   virtual void message(const MessageStep& step) = 0;
   virtual void group(const GroupStep& step) = 0;
   // An MPI call begins, of archives with windows.
-  virtual void entered_mpi(std::uint32_t process, Ticks time) = 0;
+  virtual void entered_mpi(ProcessId process, Ticks time) = 0;
   // A call with such steps, or that is a synchronisation point, is left. Before any pattern has looked at it.
   virtual void left(const Call& call, const RegionKind& kind) = 0;
   // What follows is of this part and this location or process of it.

@@ -28,7 +28,7 @@ std::uint32_t MessageEnds::new_sent() {
   return ticket;
 }
 
-void MessageEnds::send(std::uint32_t thread, std::uint32_t to, const SendLetter& letter,
+void MessageEnds::send(std::uint32_t thread, ProcessId to, const SendLetter& letter,
                        std::uint64_t request, bool in_call) {
   const std::uint32_t ticket = new_sent();
   ++sends_;
@@ -105,7 +105,7 @@ MessageEnds::Posted* MessageEnds::find_posted(std::uint32_t number) {
   return at < posted_.size() ? &posted_[at] : nullptr;
 }
 
-void MessageEnds::received(std::uint32_t thread, std::uint32_t source, std::uint32_t comm,
+void MessageEnds::received(std::uint32_t thread, ProcessId source, std::uint32_t comm,
                            std::uint32_t tag, std::uint64_t request,
                            const PostedReceive& now, bool in_call) {
   Posted* posted = nullptr;
@@ -174,7 +174,7 @@ void MessageEnds::take(const SendLetter& letter) {
 
 void MessageEnds::arrived(const InFlight& send, const Waiting& receive,
                           const Channel& channel) {
-  const std::uint32_t source = channel.source;
+  const ProcessId source = channel.source;
   if (receive.call != kNone) {
     CallRecord& record = records_[receive.call];
     record.received.push_back({send.sent, source, send.sender, channel.step});

@@ -27,10 +27,10 @@ namespace refrain::waits {
 
 struct SendLetter {
   std::uint32_t comm = 0, tag = 0;
-  std::uint32_t source = 0;  // process
+  ProcessId source{};        // process
   std::uint32_t ticket = 0;  // of the source, for the answer
   Ticks sent = 0;            // enter of the call that sends
-  std::uint32_t sender = 0;  // location
+  LocationId sender{};       // location
 };
 
 struct Answer {
@@ -41,8 +41,8 @@ struct Answer {
 class Letters {
  public:
   virtual ~Letters() = default;
-  virtual void deliver(std::uint32_t process, const SendLetter& letter) = 0;
-  virtual void deliver(std::uint32_t process, const Answer& answer) = 0;
+  virtual void deliver(ProcessId process, const SendLetter& letter) = 0;
+  virtual void deliver(ProcessId process, const Answer& answer) = 0;
 };
 
 class MessageEnds {
@@ -50,7 +50,7 @@ class MessageEnds {
   static constexpr std::size_t kMostPosted = 4096;
   static constexpr std::size_t kMostPending = std::size_t{1} << 16;
 
-  MessageEnds(std::uint32_t process, std::size_t threads, Letters& letters,
+  MessageEnds(ProcessId process, std::size_t threads, Letters& letters,
               PatternSet& patterns, Problems& problems, paths::WaitLog& log,
               GridSteps& grids)
       : process_(process),
@@ -64,12 +64,12 @@ class MessageEnds {
   // Events of a thread inside of a call that began at `enter`; `in_call`: left() comes for it.
   // A request of kNoRequest: it blocks.
   static constexpr std::uint64_t kNoRequest = ~std::uint64_t{0};
-  void send(std::uint32_t thread, std::uint32_t to, const SendLetter& letter,
+  void send(std::uint32_t thread, ProcessId to, const SendLetter& letter,
             std::uint64_t request, bool in_call);
   void send_complete(std::uint32_t thread, std::uint64_t request, bool in_call);
   void receive_posted(std::uint32_t thread, std::uint64_t request,
                       const PostedReceive& posted);
-  void received(std::uint32_t thread, std::uint32_t source, std::uint32_t comm,
+  void received(std::uint32_t thread, ProcessId source, std::uint32_t comm,
                 std::uint32_t tag, std::uint64_t request, const PostedReceive& posted,
                 bool in_call);
   void cancelled(std::uint32_t thread, std::uint64_t request);
@@ -107,7 +107,9 @@ class MessageEnds {
     bool answered = false;
   };
   struct Key {
-    std::uint32_t comm = 0, source = 0, tag = 0;
+    std::uint32_t comm = 0;
+    ProcessId source{};
+    std::uint32_t tag = 0;
     bool operator==(const Key&) const = default;
   };
   struct Hash {
@@ -128,7 +130,7 @@ class MessageEnds {
   struct InFlight {
     Ticks sent = 0;
     std::uint32_t ticket = 0;
-    std::uint32_t sender = 0;
+    LocationId sender{};
   };
   struct Waiting {
     PostedReceive posted;
@@ -156,7 +158,7 @@ class MessageEnds {
     }
   };
   struct Channel {
-    std::uint32_t source = 0;
+    ProcessId source{};
     GridStep step = {};
     Queue<InFlight> sends;
     Queue<Waiting> receives;
@@ -179,7 +181,7 @@ class MessageEnds {
   void note_late_sender(const CallRecord& record, Ticks wait);
   void note_late_receiver(const CallRecord& record, Ticks wait);
 
-  std::uint32_t process_;
+  ProcessId process_;
   Letters* letters_;
   PatternSet* patterns_;
   Problems* problems_;

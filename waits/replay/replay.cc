@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "waits/replay/replay_view.h"
+#include "reader/trace_definitions.h"
+#include "waits/metrics/locations.h"
+#include "waits/metrics/pattern.h"
 
 namespace refrain::waits {
 namespace {
@@ -13,12 +15,67 @@ namespace {
 using reader::EventKind;
 using reader::TraceEvent;
 
+// What patterns may ask of a replay about the run.
+//
+// Thread-safety: none. Ownership: of neither.
+
+class ReplayView final : public RunView {
+ public:
+  ReplayView(const reader::TraceDefinitions& definitions,
+             const std::vector<ProcessState>& processes)
+      : definitions_(definitions), processes_(processes) {}
+
+  double ticks_per_second() const override {
+    return static_cast<double>(definitions_.ticks_per_second);
+  }
+  std::uint32_t processes() const override {
+    return static_cast<std::uint32_t>(definitions_.processes.size());
+  }
+  std::uint32_t locations() const override {
+    return static_cast<std::uint32_t>(definitions_.locations.size());
+  }
+  bool location(LocationId number, Location& to) const override {
+    if (number >= definitions_.locations.size()) return false;
+    const reader::LocationInfo& info = definitions_.locations[number];
+    const bool known = info.process < definitions_.processes.size();
+    to = {info.process, info.thread,
+          known ? definitions_.processes[info.process].rank : kNone};
+    return true;
+  }
+  bool region(ProcessId process, PathId path, Region& to) const override {
+    const CallPaths::Path* at = find(process, path);
+    if (at == nullptr) return false;
+    to = {};
+    if (at->region >= definitions_.regions.size()) return true;
+    const reader::RegionInfo& region = definitions_.regions[at->region];
+    to = {region.name.c_str(), region.file.c_str(), region.line, ""};
+    const auto site = definitions_.places.find(at->site);
+    if (at->site != kNone && site != definitions_.places.end())
+      to.site = site->second.c_str();
+    return true;
+  }
+  PathId parent(ProcessId process, PathId path) const override {
+    const CallPaths::Path* at = find(process, path);
+    return at == nullptr ? PathId{kNone} : at->parent;
+  }
+
+ private:
+  const CallPaths::Path* find(ProcessId process, PathId path) const {
+    if (process >= processes_.size()) return nullptr;
+    const auto& paths = processes_[process].paths.paths();
+    return path < paths.size() ? &paths[path] : nullptr;
+  }
+
+  const reader::TraceDefinitions& definitions_;
+  const std::vector<ProcessState>& processes_;
+};
+
 // So that no sum of an archive that defines nonsense overflows.
 constexpr Ticks kMostTicks = Ticks{1} << 60;
 
 }  // namespace
 
-std::string Replay::begin(const reader::TraceDefinitions& definitions) {
+base::Result<> Replay::begin(const reader::TraceDefinitions& definitions) {
   base_ = definitions.base_ticks;
   windows_ = !definitions.windows.empty();
   state_.begin(definitions, patterns_);
@@ -32,10 +89,11 @@ std::string Replay::begin(const reader::TraceDefinitions& definitions) {
   tasks_ = std::make_unique<Tasks>(state_.locations.size());
   teams_ =
       std::make_unique<Teams>(state_.locations, state_.processes, patterns_, recorder_);
-  return patterns_.error();
+  if (!patterns_.error().empty()) return base::Failure{patterns_.error()};
+  return {};
 }
 
-void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
+void Replay::account(LocationState& at, LocationId location, Ticks now) {
   ProcessState& process = state_.processes[at.process];
   if (!at.begun) {
     at.begun = true;
@@ -48,7 +106,7 @@ void Replay::account(LocationState& at, std::uint32_t location, Ticks now) {
   const Ticks passed = now - at.last;
   at.last = now;
   if (at.helper && at.stack.empty()) return;
-  const std::uint32_t path = at.path();
+  const PathId path = at.path();
   if (!at.stack.empty() || !at.worker) recorder_.passed(location, path, passed);
   if (at.off) {
     if (!at.stack.empty()) at.stack.back().inside += passed;
@@ -157,7 +215,7 @@ void Replay::message(LocationState& at, const TraceEvent& event) {
       ++state_.problems.unknown_ends;
       // Of a receive that was posted its place is given up.
       if (event.kind != EventKind::kMpiIrecv) return;
-      step.partner = kNone;
+      step.partner = ProcessId(kNone);
     }
   }
   const bool completes = sends || receives || event.kind == EventKind::kMpiIsendComplete;
@@ -201,10 +259,10 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
   CallPaths& paths = state_.processes[at.process].paths;
   const std::size_t known = paths.paths().size();
-  const std::uint32_t path = paths.child(at.path(), event.ref, site);
+  const PathId path = paths.child(at.path(), RegionId(event.ref), site);
   if (paths.paths().size() != known) joint_->path(at.process, paths.paths().back());
   if (kind.synchronises()) recorder_.point(event.location, now);
-  at.stack.push_back({.region = event.ref, .path = path, .enter = now});
+  at.stack.push_back({.region = RegionId(event.ref), .path = path, .enter = now});
   if (kind.mpi && windows_) joint_->entered_mpi(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
@@ -232,7 +290,7 @@ void Replay::leave(LocationState& at, const TraceEvent& event, Ticks now) {
   pop(at, event.location, now);
 }
 
-void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
+void Replay::pop(LocationState& at, LocationId location, Ticks now) {
   const Frame frame = at.stack.back();
   const RegionKind& kind = state_.kinds[frame.region];
   Call call{.process = at.process,
@@ -275,7 +333,7 @@ void Replay::pop(LocationState& at, std::uint32_t location, Ticks now) {
 }
 
 // A region that was left right inside of `around`.
-void Replay::ran_inside(Frame& around, std::uint32_t location, Ticks begin, Ticks end) {
+void Replay::ran_inside(Frame& around, LocationId location, Ticks begin, Ticks end) {
   around.inside += end - begin;
   const auto special = state_.kinds[around.region].special;
   if (special == RegionKind::Special::kBarrier)
@@ -301,7 +359,7 @@ void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
         {event.location, frame.path, wait, special == RegionKind::Special::kCritical});
 }
 
-std::string Replay::finish(std::uint64_t) {
+base::Result<> Replay::finish(std::uint64_t) {
   using Part = JointSteps::Part;
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {
     LocationState& at = state_.locations[i];
@@ -312,17 +370,17 @@ std::string Replay::finish(std::uint64_t) {
     if (!at.begun) {
       at.begun = true;
       at.last = at.changed = process.begin;
-      recorder_.starts(i, process.begin);
+      recorder_.starts(LocationId(i), process.begin);
     }
-    account(at, i, process.end);
+    account(at, LocationId(i), process.end);
     state_.problems.enters_without_leave += at.stack.size();
-    while (!at.stack.empty()) pop(at, i, process.end);
+    while (!at.stack.empty()) pop(at, LocationId(i), process.end);
   }
   joint_->all_left();
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {
     if (!state_.locations[i].begun) continue;
     joint_->begins(Part::kEnds, i);
-    recorder_.finish(i, state_.locations[i].last);
+    recorder_.finish(LocationId(i), state_.locations[i].last);
   }
   for (std::uint32_t i = 0; i < state_.processes.size(); ++i) {
     const ProcessState& process = state_.processes[i];
@@ -332,13 +390,14 @@ std::string Replay::finish(std::uint64_t) {
     recorder_.fork(process.primary, primary.last, teams_->others(primary.process));
   }
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i)
-    if (state_.locations[i].worker) idle_thread(i);
-  return patterns_.error();
+    if (state_.locations[i].worker) idle_thread(LocationId(i));
+  if (!patterns_.error().empty()) return base::Failure{patterns_.error()};
+  return {};
 }
 
 // Its time outside of all regions, by where the primary thread was meanwhile: outside of parallel regions, or in one
 // in which this thread took no part. What ends of regions on different threads overlap is taken from the largest part.
-void Replay::idle_thread(std::uint32_t location) {
+void Replay::idle_thread(LocationId location) {
   LocationState& at = state_.locations[location];
   const ProcessState& process = state_.processes[at.process];
   const std::size_t paths = process.paths.paths().size();
@@ -358,7 +417,7 @@ void Replay::idle_thread(std::uint32_t location) {
     largest -= cut;
     excess -= cut;
   }
-  for (std::uint32_t path = 0; path < paths; ++path) {
+  for (PathId path{}; path < paths; ++path) {
     state_.severities->add(location, path, kOmpIdleThreads,
                            idle[path] + idle[paths + path]);
     if (idle[paths + path] != 0) patterns_.left_out({location, path, idle[paths + path]});

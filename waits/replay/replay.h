@@ -10,22 +10,49 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "reader/trace_sink.h"
 #include "waits/metrics/locations.h"
+#include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
 #include "waits/replay/joint_replay.h"
 #include "waits/replay/joint_steps.h"
-#include "waits/replay/locks.h"
 #include "waits/replay/replay_state.h"
 #include "waits/replay/tasks.h"
 #include "waits/replay/teams.h"
 
 namespace refrain::waits {
+
+// Locks of OpenMP, critical sections among them: who had one while another thread waited for it.
+//
+// Place in the flow: private to waits/. Works on events of one process in the order of their times.
+// A thread waits from the enter of the region in which it acquires the lock; as far as another thread had it means:
+// until its last release by another one before that.
+// Thread-safety: none. Units: ticks of the archive since its begin. Memory: one entry for each lock of a process.
+class Locks {
+ public:
+  void released(ProcessId process, std::uint64_t lock, LocationId location, Ticks time) {
+    last_[{process, lock}] = {location, time};
+  }
+  // What of the time since `enter` another thread had it, for one that gets it now.
+  Ticks waited(ProcessId process, std::uint64_t lock, LocationId location, Ticks enter,
+               Ticks now) const {
+    const auto found = last_.find({process, lock});
+    if (found == last_.end() || found->second.first == location) return 0;
+    const Ticks until = found->second.second < now ? found->second.second : now;
+    return until > enter ? until - enter : 0;
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::pair<std::uint32_t, Ticks>> last_;
+};
 
 class Replay final : public reader::TraceSink {
  public:
@@ -35,26 +62,26 @@ class Replay final : public reader::TraceSink {
   // Of some: what they do together with others goes there.
   Replay(PatternSet& patterns, JointSteps& joint) : patterns_(patterns), joint_(&joint) {}
 
-  std::string begin(const reader::TraceDefinitions& definitions) override;
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
   std::string error() const override { return patterns_.error(); }
-  std::string finish(std::uint64_t end_ns) override;
+  base::Result<> finish(std::uint64_t end_ns) override;
 
   // After finish().
   ReplayState& state() { return state_; }
   paths::RecordFile& file() { return own_joint_->file(); }  // of all processes only
 
  private:
-  void account(LocationState& at, std::uint32_t location, Ticks now);
+  void account(LocationState& at, LocationId location, Ticks now);
   void enter(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void leave(LocationState& at, const reader::TraceEvent& event, Ticks now);
-  void pop(LocationState& at, std::uint32_t location, Ticks now);
+  void pop(LocationState& at, LocationId location, Ticks now);
   void message(LocationState& at, const reader::TraceEvent& event);
   void group(LocationState& at, const reader::TraceEvent& event, Ticks now);
-  void ran_inside(Frame& around, std::uint32_t location, Ticks begin, Ticks end);
+  void ran_inside(Frame& around, LocationId location, Ticks begin, Ticks end);
   void lock(LocationState& at, const reader::TraceEvent& event, Ticks now);
   std::uint32_t site_of(const reader::TraceEvent& event) const;
-  void idle_thread(std::uint32_t location);
+  void idle_thread(LocationId location);
 
   PatternSet& patterns_;
   std::string folder_;

@@ -18,7 +18,7 @@ void ReplayState::begin(const reader::TraceDefinitions& of, PatternSet& patterns
     at.counts =
         info.type == OTF2_LOCATION_TYPE_CPU_THREAD && info.process < processes.size();
     if (at.counts && processes[at.process].primary == kNone)
-      processes[at.process].primary = i;
+      processes[at.process].primary = LocationId(i);
   }
   severities = std::make_unique<Severities>(
       locations.size(), patterns.tree().metrics.size(), of.ticks_per_second);

@@ -2,7 +2,7 @@
 
 namespace refrain::waits {
 
-void Tasks::created(std::uint32_t process, const reader::TraceEvent& event) {
+void Tasks::created(ProcessId process, const reader::TraceEvent& event) {
   if (tasks_.size() >= kMostOpen) return;
   const std::uint64_t id = ++made_;
   const auto [at, is_new] = ids_.try_emplace(key_of(process, event), id);
@@ -13,12 +13,12 @@ void Tasks::created(std::uint32_t process, const reader::TraceEvent& event) {
   tasks_[id] = {current_[event.location], event.location, {}};
 }
 
-void Tasks::switched(std::uint32_t process, const reader::TraceEvent& event) {
+void Tasks::switched(ProcessId process, const reader::TraceEvent& event) {
   const auto found = ids_.find(key_of(process, event));
   current_[event.location] = found == ids_.end() ? 0 : found->second;
 }
 
-void Tasks::completed(std::uint32_t process, const reader::TraceEvent& event, Ticks now) {
+void Tasks::completed(ProcessId process, const reader::TraceEvent& event, Ticks now) {
   current_[event.location] = 0;
   const auto found = ids_.find(key_of(process, event));
   if (found == ids_.end()) return;
@@ -34,7 +34,7 @@ void Tasks::completed(std::uint32_t process, const reader::TraceEvent& event, Ti
   }
 }
 
-Ticks Tasks::children_done(std::uint32_t location, std::uint64_t task) const {
+Ticks Tasks::children_done(LocationId location, std::uint64_t task) const {
   if (task == 0) return implicit_[location].not_on(location);
   const auto found = tasks_.find(task);
   return found == tasks_.end() ? 0 : found->second.children.not_on(location);

@@ -22,17 +22,18 @@ class Tasks {
 
   explicit Tasks(std::size_t locations) : current_(locations, 0), implicit_(locations) {}
 
-  void created(std::uint32_t process, const reader::TraceEvent& event);
-  void switched(std::uint32_t process, const reader::TraceEvent& event);
-  void completed(std::uint32_t process, const reader::TraceEvent& event, Ticks now);
+  void created(ProcessId process, const reader::TraceEvent& event);
+  void switched(ProcessId process, const reader::TraceEvent& event);
+  void completed(ProcessId process, const reader::TraceEvent& event, Ticks now);
   // The one that the location runs; 0: its implicit task.
-  std::uint64_t current(std::uint32_t location) const { return current_[location]; }
+  std::uint64_t current(LocationId location) const { return current_[location]; }
   // When the latest child of that task of the location completed on another one; 0: none has.
-  Ticks children_done(std::uint32_t location, std::uint64_t task) const;
+  Ticks children_done(LocationId location, std::uint64_t task) const;
 
  private:
   struct Key {
-    std::uint32_t process = 0, team = 0, creator = 0;
+    ProcessId process{};
+    std::uint32_t team = 0, creator = 0;
     std::uint64_t number = 0;
     bool operator==(const Key&) const = default;
   };
@@ -47,22 +48,22 @@ class Tasks {
   // Completions of a task's children: the latest one, and the latest on another location than that.
   struct Children {
     Ticks latest = 0, elsewhere = 0;
-    std::uint32_t location = kNone;
+    LocationId location{kNone};
 
-    void add(std::uint32_t at, Ticks time) {
+    void add(LocationId at, Ticks time) {
       if (at != location) elsewhere = latest;
       location = at;
       latest = time;
     }
-    Ticks not_on(std::uint32_t at) const { return at == location ? elsewhere : latest; }
+    Ticks not_on(LocationId at) const { return at == location ? elsewhere : latest; }
   };
   struct Task {
     std::uint64_t parent = 0;
-    std::uint32_t parent_location = kNone;  // of an implicit one
+    LocationId parent_location{kNone};  // of an implicit one
     Children children;
   };
 
-  static Key key_of(std::uint32_t process, const reader::TraceEvent& event) {
+  static Key key_of(ProcessId process, const reader::TraceEvent& event) {
     return {process, event.ref, event.tag, event.value};
   }
 

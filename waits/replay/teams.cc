@@ -5,7 +5,7 @@
 
 namespace refrain::waits {
 
-void Teams::fork(std::uint32_t location, Ticks time) {
+void Teams::fork(LocationId location, Ticks time) {
   LocationState& at = locations_[location];
   ProcessState& process = processes_[at.process];
   OfProcess& teams = of_[at.process];
@@ -22,7 +22,7 @@ void Teams::fork(std::uint32_t location, Ticks time) {
   teams.open.push_back(std::move(team));
 }
 
-std::shared_ptr<Teams::Team> Teams::find(const OfProcess& process, std::uint32_t location,
+std::shared_ptr<Teams::Team> Teams::find(const OfProcess& process, LocationId location,
                                          std::uint32_t comm) const {
   const auto newest = [&](auto is_it) -> std::shared_ptr<Team> {
     for (auto team = process.open.rbegin(); team != process.open.rend(); ++team)
@@ -39,7 +39,7 @@ std::shared_ptr<Teams::Team> Teams::find(const OfProcess& process, std::uint32_t
   return team;
 }
 
-void Teams::begin(std::uint32_t location, std::uint32_t comm) {
+void Teams::begin(LocationId location, std::uint32_t comm) {
   LocationState& at = locations_[location];
   auto team = find(of_[at.process], location, comm);
   if (team == nullptr) return;
@@ -52,14 +52,14 @@ void Teams::begin(std::uint32_t location, std::uint32_t comm) {
   at.base = team->parent;
 }
 
-void Teams::end(std::uint32_t location) {
+void Teams::end(LocationId location) {
   std::vector<Membership>& memberships = threads_[location];
   if (memberships.empty()) return;
   locations_[location].base = memberships.back().base_before;
   memberships.pop_back();
 }
 
-void Teams::enter_parallel(std::uint32_t location, Ticks since) {
+void Teams::enter_parallel(LocationId location, Ticks since) {
   if (threads_[location].empty()) return;
   Membership& own = threads_[location].back();
   LocationState& at = locations_[location];
@@ -86,7 +86,7 @@ void Teams::enter_parallel(std::uint32_t location, Ticks since) {
                      own.team->first);
 }
 
-void Teams::leave_parallel(std::uint32_t location, Ticks time) {
+void Teams::leave_parallel(LocationId location, Ticks time) {
   if (threads_[location].empty()) return;
   const Membership& own = threads_[location].back();
   if (!own.entered || locations_[location].stack.size() != own.depth + 1) return;
@@ -95,7 +95,7 @@ void Teams::leave_parallel(std::uint32_t location, Ticks time) {
   member.left = true;
 }
 
-void Teams::join(std::uint32_t location, Ticks time) {
+void Teams::join(LocationId location, Ticks time) {
   LocationState& master = locations_[location];
   ProcessState& process = processes_[master.process];
   OfProcess& teams = of_[master.process];
@@ -130,7 +130,7 @@ void Teams::join(std::uint32_t location, Ticks time) {
     LocationState::add(taken_part_[member.location], team->region, duration);
 }
 
-void Teams::enter_barrier(std::uint32_t location) {
+void Teams::enter_barrier(LocationId location) {
   if (threads_[location].empty()) return;
   Membership& own = threads_[location].back();
   Team& team = *own.team;
@@ -145,7 +145,7 @@ void Teams::enter_barrier(std::uint32_t location) {
   barrier.last = location;
 }
 
-Ticks Teams::latest_enter(std::uint32_t location) const {
+Ticks Teams::latest_enter(LocationId location) const {
   if (threads_[location].empty()) return 0;
   const Membership& own = threads_[location].back();
   const Team& team = *own.team;

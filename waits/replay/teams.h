@@ -33,47 +33,47 @@ class Teams {
       if (each.counts) ++of_[each.process].threads;
   }
 
-  void fork(std::uint32_t location, Ticks time);
-  void join(std::uint32_t location, Ticks time);
-  void begin(std::uint32_t location, std::uint32_t comm);
-  void end(std::uint32_t location);
+  void fork(LocationId location, Ticks time);
+  void join(LocationId location, Ticks time);
+  void begin(LocationId location, std::uint32_t comm);
+  void end(LocationId location);
   // A parallel region, a barrier; after it is on the stack, or before it is taken off.
-  void enter_parallel(std::uint32_t location, Ticks since);
-  void leave_parallel(std::uint32_t location, Ticks time);
-  void enter_barrier(std::uint32_t location);
+  void enter_parallel(LocationId location, Ticks since);
+  void leave_parallel(LocationId location, Ticks time);
+  void enter_barrier(LocationId location);
   void leave_barrier(Call& call, bool is_explicit, const RanInside& ran);
   // Of the members that are in the location's barrier so far; 0: it is in none.
-  Ticks latest_enter(std::uint32_t location) const;
+  Ticks latest_enter(LocationId location) const;
 
   // Threads of the process but one.
-  std::uint64_t others(std::uint32_t process) const {
+  std::uint64_t others(ProcessId process) const {
     return of_[process].threads - std::min<std::uint64_t>(of_[process].threads, 1);
   }
   // Time in outermost parallel regions by path: of the process, and of those in which a thread took part.
-  const std::vector<Ticks>& regions(std::uint32_t process) const {
+  const std::vector<Ticks>& regions(ProcessId process) const {
     return of_[process].regions;
   }
-  const std::vector<Ticks>& taken_part(std::uint32_t location) const {
+  const std::vector<Ticks>& taken_part(LocationId location) const {
     return taken_part_[location];
   }
 
  private:
   struct Member {
-    std::uint32_t location = 0;
-    std::uint32_t path = kNone;  // of its parallel region
+    LocationId location{};
+    PathId path{kNone};  // of its parallel region
     Ticks leave = 0;
     bool left = false;
   };
   struct Barrier {
     Ticks latest = 0;
-    std::uint32_t last = kNone;  // location that entered then
+    LocationId last{kNone};  // location that entered then
     std::size_t left = 0;
   };
   struct Team {
-    std::uint32_t master = 0;
-    std::uint32_t parent = 0;  // path around
+    LocationId master{};
+    PathId parent{};  // path around
     std::uint32_t comm = kNone;
-    std::uint32_t region = kNone;  // path
+    PathId region{kNone};
     Ticks time = 0;
     Ticks first = 0;  // enter of the parallel region
     bool outermost = false;
@@ -91,12 +91,12 @@ class Teams {
     std::shared_ptr<Team> team;
     std::size_t member = 0;
     std::uint64_t barrier = 0;
-    std::uint32_t base_before = 0;
+    PathId base_before{};
     std::size_t depth = 0;  // of the stack when it began
     bool entered = false;
   };
 
-  std::shared_ptr<Team> find(const OfProcess& process, std::uint32_t location,
+  std::shared_ptr<Team> find(const OfProcess& process, LocationId location,
                              std::uint32_t comm) const;
 
   std::vector<LocationState>& locations_;

@@ -52,7 +52,7 @@ void Windows::event(const reader::TraceEvent& event) {
   if (what.what == What::kFlush && pending.what != What::kNothing) return;
   if (what.what == What::kAccess || what.what == What::kLock ||
       what.what == What::kUnlock) {
-    const std::uint32_t self = definitions_.locations[event.location].process;
+    const ProcessId self = definitions_.locations[event.location].process;
     what.target =
         definitions_.process_of(definitions_.windows[event.ref].comm, event.peer, self);
     const bool all = event.peer == OTF2_UNDEFINED_UINT32 && what.what != What::kAccess;
@@ -61,7 +61,7 @@ void Windows::event(const reader::TraceEvent& event) {
         ++problems_.unknown_ends;
         return;
       }
-      what.target = kNone;
+      what.target = ProcessId(kNone);
     }
   }
   pending = what;
@@ -92,7 +92,7 @@ void Windows::end_call(const Call& call, RegionKind::Special special) {
   }
 }
 
-LockCall Windows::lock_call(const Call& call, std::uint32_t target) const {
+LockCall Windows::lock_call(const Call& call, ProcessId target) const {
   LockCall out{call, target, 0};
   if (target < definitions_.processes.size() && target != call.process)
     out.progress = presence_.next_call(target, call.enter);
@@ -101,7 +101,7 @@ LockCall Windows::lock_call(const Call& call, std::uint32_t target) const {
 
 void Windows::access(const Call& call, const Pending& what, OfProcess& own) {
   auto lock = own.locks.find(what.target);
-  if (lock == own.locks.end()) lock = own.locks.find(kNone);
+  if (lock == own.locks.end()) lock = own.locks.find(ProcessId{kNone});
   if (lock != own.locks.end())
     return WindowLocks::add(lock->second.calls, lock_call(call, what.target));
   Access& epoch = own.access;
@@ -112,17 +112,17 @@ void Windows::access(const Call& call, const Pending& what, OfProcess& own) {
   }
   WindowLocks::add(epoch.calls, {call, what.target, 0});
   const auto known =
-      std::ranges::find(epoch.latest, what.target, &std::pair<std::uint32_t, Ticks>::first);
+      std::ranges::find(epoch.latest, what.target, &std::pair<ProcessId, Ticks>::first);
   if (known == epoch.latest.end())
     epoch.latest.emplace_back(what.target, call.leave);
   else
     known->second = std::max(known->second, call.leave);
 }
 
-std::vector<std::uint32_t> Windows::members(std::uint32_t group) const {
-  std::vector<std::uint32_t> out;
+std::vector<ProcessId> Windows::members(std::uint32_t group) const {
+  std::vector<ProcessId> out;
   if (group >= definitions_.groups.size()) return out;
-  for (const std::uint32_t process : definitions_.groups[group])
+  for (const ProcessId process : definitions_.groups[group])
     if (process < definitions_.processes.size()) out.push_back(process);
   return out;
 }
@@ -148,7 +148,7 @@ void Windows::sync(const Call& call, const Pending& what, OfProcess& own,
       own.access = {};
       epoch->complete = call;
       epoch->unmatched = epoch->targets.size();
-      for (const std::uint32_t target : epoch->targets) {
+      for (const ProcessId target : epoch->targets) {
         Pair& pair = pairs_[{what.window, call.process, target}];
         pair.accesses.push_back(epoch);
         match(target, pair);
@@ -161,7 +161,7 @@ void Windows::sync(const Call& call, const Pending& what, OfProcess& own,
       own.exposure = {};
       epoch->wait = call;
       epoch->unmatched = epoch->origins.size();
-      for (const std::uint32_t origin : epoch->origins) {
+      for (const ProcessId origin : epoch->origins) {
         Pair& pair = pairs_[{what.window, origin, call.process}];
         pair.exposures.push_back(epoch);
         match(call.process, pair);
@@ -173,7 +173,7 @@ void Windows::sync(const Call& call, const Pending& what, OfProcess& own,
   }
 }
 
-void Windows::match(std::uint32_t target, Pair& pair) {
+void Windows::match(ProcessId target, Pair& pair) {
   while (!pair.accesses.empty() && !pair.exposures.empty()) {
     const std::shared_ptr<Access> access = pair.accesses.front();
     const std::shared_ptr<Exposure> exposure = pair.exposures.front();
@@ -248,6 +248,72 @@ void Windows::finish() {
     for (const auto& access : pair.accesses) lose(*access);
     for (const auto& exposure : pair.exposures) lose(*exposure);
   }
+}
+
+namespace {
+
+Ticks duration(const LockCall& each) { return each.call.leave - each.call.enter; }
+
+}  // namespace
+
+// Where there are too many, short ones are left out: those that wait are long.
+void WindowLocks::add(std::vector<LockCall>& calls, const LockCall& call) {
+  if (calls.size() < kMostCalls) return calls.push_back(call);
+  const auto shortest = std::ranges::min_element(calls, {}, duration);
+  if (duration(*shortest) >= duration(call)) return;
+  calls.erase(shortest);
+  calls.push_back(call);
+}
+
+void WindowLocks::ended(std::uint32_t window, ProcessId target, Epoch&& epoch) {
+  if (epoch.calls.empty()) return;
+  Target& at = targets_[{window, target}];
+  at.releases.push_back({epoch.process, epoch.exclusive, epoch.calls.back().call.enter});
+  if (at.releases.size() > kReleases) at.releases.pop_front();
+  if (target == kNone) return;
+  // Another process' unlock may have begun before this one's ended, and end later.
+  at.pending.push_back(std::move(epoch));
+  if (at.pending.size() <= kPending) return;
+  hand_out(window, at, at.pending.front());
+  at.pending.pop_front();
+}
+
+void WindowLocks::hand_out(std::uint32_t window, Target& target, Epoch& epoch) {
+  Ticks released = 0;
+  const auto look = [&](const Release& each) {
+    if (each.process == epoch.process || !(each.exclusive || epoch.exclusive) ||
+        each.time <= released)
+      return;
+    const bool within = std::ranges::any_of(epoch.calls, [&](const LockCall& of_epoch) {
+      return of_epoch.call.enter < each.time && each.time < of_epoch.call.leave;
+    });
+    if (within) released = each.time;
+  };
+  std::ranges::for_each(target.releases, look);
+  if (const auto all = targets_.find({window, ProcessId{kNone}}); all != targets_.end())
+    std::ranges::for_each(all->second.releases, look);
+  LockEpoch event{epoch.calls, released};
+  patterns_.lock_epoch(event);
+}
+
+void WindowLocks::finish() {
+  for (auto& [place, target] : targets_) {
+    for (Epoch& epoch : target.pending) hand_out(place.first, target, epoch);
+    target.pending.clear();
+  }
+}
+
+Ticks MpiPresence::next_call(ProcessId process, Ticks since) const {
+  const Process& each = of_[process];
+  const std::size_t count = each.next + (each.open != 0 ? 1 : 0);
+  const std::size_t oldest = count > kSpans ? count - kSpans : 0;
+  Ticks next = 0;
+  for (std::size_t i = count; i-- > oldest;) {
+    const auto& [enter, leave] = each.spans[i % kSpans];
+    if (enter <= since) return leave >= since ? 0 : next;
+    next = enter;
+  }
+  return oldest == 0 ? next : 0;
 }
 
 }  // namespace refrain::waits

@@ -1,7 +1,7 @@
-#include "writer/agree/job_world.h"
-
 #include <catch2/catch.hpp>
 #include <vector>
+
+#include "writer/agree/job_spools.h"
 
 namespace refrain::writer::job_world_test {
 namespace {

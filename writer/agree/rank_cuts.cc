@@ -1,7 +1,10 @@
 #include "writer/agree/rank_cuts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+
+#include "spool/mpi_format.h"
 
 namespace refrain::writer {
 namespace {
@@ -214,6 +217,255 @@ RankTrim trim_rank(const RankIntervals& rank, const SkippedIntervals& all) {
           unite(out.anchors, up_to_anchors(shared.anchors, visit.begin == kAtAnchor));
   }
   return out;
+}
+
+using spool::Record;
+
+RankIndex::RankIndex(const ProcessModel& process) : process_(process), edges_(process) {
+  in_iterations_.resize(process.gaps().gaps.size());
+  take_anchors();
+  take_visits(nullptr);
+  take_other_gaps();
+}
+
+void RankIndex::add_inner_visits(const SkippedIntervals& all) {
+  const bool inner = std::any_of(all.visits.begin(), all.visits.end(),
+                                 [](const auto& visit) { return visit.first.size() > 1; });
+  if (inner) take_visits(&all);
+}
+
+// The journal has the number before an iteration; between two, the log has it.
+void RankIndex::take_anchors() {
+  const spool::Journal& journal = process_.journal();
+  std::uint64_t found = 0;  // earlier iterations are reported in hindsight
+  for (std::size_t i = 0; i < journal.log.size(); ++i) {
+    const Record& record = journal.log[i];
+    i += spool::text_records(record);
+    if (record.kind == spool::kLoopFound) found = std::max(found, record.ticks);
+    if (record.kind == spool::kAnchor)
+      samples_.push_back({std::max(found, record.ticks), record.payload});
+  }
+  const auto by_ticks = [](const Sample& a, const Sample& b) { return a.ticks < b.ticks; };
+  std::stable_sort(samples_.begin(), samples_.end(), by_ticks);
+  const std::size_t reported = samples_.size();
+  const spool::RecordSequence& records = process_.records(process_.primary());
+  std::uint64_t anchors = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (record.kind == spool::kMpiEnter && !after_anchors_.empty() &&
+        after_anchors_.back().end == kNever)
+      after_anchors_.back().end = record.ticks;
+    if (record.kind != spool::kMpiCollective ||
+        (record.payload & spool::kMpiWorldwide) == 0)
+      continue;
+    after_anchors_.push_back({record.ticks, kNever});
+    for (; next < reported && samples_[next].ticks <= record.ticks; ++next)
+      anchors = std::max(anchors, samples_[next].anchors);
+    samples_.push_back({record.ticks, ++anchors});
+  }
+  std::stable_sort(samples_.begin(), samples_.end(), by_ticks);
+  std::uint64_t most = 0;
+  for (Sample& sample : samples_) most = sample.anchors = std::max(most, sample.anchors);
+  intervals_.end_anchor = most + 1;
+}
+
+std::uint64_t RankIndex::anchors_at(std::uint64_t ticks) const noexcept {
+  const auto after = std::upper_bound(
+      samples_.begin(), samples_.end(), ticks,
+      [](std::uint64_t value, const Sample& sample) { return value < sample.ticks; });
+  return after == samples_.begin() ? 0 : (after - 1)->anchors;
+}
+
+bool RankIndex::is_after_anchor(std::uint64_t ticks) const noexcept {
+  const auto after = std::upper_bound(
+      after_anchors_.begin(), after_anchors_.end(), ticks,
+      [](std::uint64_t value, const Span& span) { return value < span.begin; });
+  return after != after_anchors_.begin() && ticks <= (after - 1)->end;
+}
+
+std::uint64_t RankIndex::when(std::uint64_t anchors) const noexcept {
+  const auto at = std::lower_bound(
+      samples_.begin(), samples_.end(), anchors,
+      [](const Sample& sample, std::uint64_t value) { return sample.anchors < value; });
+  return at == samples_.end() ? kNever : at->ticks;
+}
+
+void RankIndex::take_visits(const SkippedIntervals* all) {
+  const spool::Journal& journal = process_.journal();
+  intervals_.visits.clear();
+  visit_of_.clear();
+  outermost_.clear();
+  spool::IterationStream stream(journal, process_.context().iteration_ends);
+  for (const auto* event = stream.peek(); event != nullptr;
+       stream.pop(), event = stream.peek()) {
+    if (event->goes_on) continue;
+    const std::size_t level = journal.visits[event->visit].level;
+    while (open_.size() > level + 1) close_visit(all);
+    if (open_.size() == level + 1 && (event->left || open_.back().visit != event->visit))
+      close_visit(all);
+    if (event->left || open_.size() < level) continue;
+    if (open_.size() == level) open_visit(event->visit);
+    take_iteration(*event);
+  }
+  while (!open_.empty()) close_visit(all);
+}
+
+void RankIndex::open_visit(std::size_t visit) {
+  const std::uint64_t iterations = process_.journal().visits[visit].complete;
+  OpenVisit open;
+  open.visit = visit;
+  open.index = intervals_.visits.size();
+  open.ignored = iterations == 0;
+  VisitPath path;
+  if (!open_.empty()) {
+    OpenVisit& around = open_.back();
+    open.ignored = open.ignored || around.ignored || around.skipped;
+    if (!open.ignored) {
+      path = intervals_.visits[around.index].path;
+      path.push_back({around.number, iterations, around.inner[iterations]++});
+    }
+  } else if (!open.ignored) {
+    path.push_back({0, iterations, outermost_[iterations]++});
+  }
+  if (!open.ignored) {
+    intervals_.visits.emplace_back().path = std::move(path);
+    visit_of_.push_back(visit);
+  }
+  open_.push_back(std::move(open));
+}
+
+void RankIndex::take_iteration(const spool::IterationEvent& event) {
+  OpenVisit& open = open_.back();
+  if (open.ignored) return;
+  open.number = event.number;
+  open.inner.clear();
+  open.skipped = false;
+  if (!event.complete || event.end_ticks == spool::kNoEnd) return;
+  RankVisit& out = intervals_.visits[open.index];
+  open.skipped = is_skipped(event.ticks, event.end_ticks);
+  if (!open.skipped && is_changed(event.ticks, event.end_ticks))
+    out.changed.add(event.number);
+  if (!open.skipped && open_.size() == 1) {
+    const bool at_anchor = is_after_anchor(event.ticks);
+    ++(at_anchor ? open.at_anchor : open.elsewhere);
+    if (!at_anchor && open.begins_at == 0) open.begins_at = event.ticks;
+  }
+  if (!open.skipped) return;
+  out.skipped.add(event.number);
+  if (process_.gaps().kept(event.ticks, event.end_ticks) == Kept::kPartly)
+    out.partly.add(event.number);
+  out.anchors.add(anchors_at(event.ticks), anchors_at(event.end_ticks));
+}
+
+std::uint64_t RankIndex::begin_of(const OpenVisit& open) const {
+  constexpr std::uint64_t kPageOffset = 0xfff;
+  if (open.at_anchor > open.elsewhere) return kAtAnchor;
+  if (open.begins_at == 0) return 0;
+  const std::size_t primary = process_.primary();
+  const spool::RecordSequence& records = process_.records(primary);
+  for (std::size_t i = process_.scan(primary).epochs.before_ticks(open.begins_at);
+       i < records.size(); ++i) {
+    const Record& record = records[i];
+    if (record.ticks < open.begins_at || record.kind == spool::kSync) continue;
+    if (record.kind == spool::kMpiEnter) return kAtCall;
+    return kAtCall + 1 +
+           (std::uint64_t{record.kind} << 12 | (record.payload & kPageOffset));
+  }
+  return 0;
+}
+
+void RankIndex::close_visit(const SkippedIntervals* all) {
+  const OpenVisit open = std::move(open_.back());
+  open_.pop_back();
+  if (open.ignored) return;
+  RankVisit& visit = intervals_.visits[open.index];
+  visit.skipped.normalize();
+  visit.partly.normalize();
+  visit.changed.normalize();
+  visit.anchors.normalize();
+  if (visit.path.size() == 1) visit.begin = begin_of(open);
+  const bool wanted = visit.path.size() == 1 || !visit.skipped.empty() ||
+                      (all != nullptr && all->visits.contains(visit.path));
+  if (wanted || open.index + 1 != intervals_.visits.size()) return;
+  intervals_.visits.pop_back();
+  visit_of_.pop_back();
+}
+
+bool RankIndex::is_skipped(std::uint64_t begin, std::uint64_t end) {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  auto gap = std::lower_bound(
+      gaps.begin(), gaps.end(), begin,
+      [](const Gap& each, std::uint64_t ticks) { return each.skipped_until() <= ticks; });
+  bool skipped = false;
+  for (; gap != gaps.end() && gap->suspend_ticks < end; ++gap) {
+    const std::uint64_t until = gap->skipped_until();
+    const std::uint64_t slack = gap->ends_roughly() ? slack_of(begin, end) : 0;
+    if (until <= begin + slack) continue;
+    const bool crosses = gap->suspend_ticks < begin || until > end + slack;
+    const bool covers = gap->suspend_ticks == begin && until + slack >= end;
+    if (!crosses && !covers) continue;
+    in_iterations_[static_cast<std::size_t>(gap - gaps.begin())] = skipped = true;
+  }
+  return skipped;
+}
+
+bool RankIndex::is_changed(std::uint64_t begin, std::uint64_t end) const {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  const auto after = std::upper_bound(
+      gaps.begin(), gaps.end(), begin + slack_of(begin, end),
+      [](std::uint64_t ticks, const Gap& each) { return ticks < each.resume_ticks; });
+  if (after == gaps.begin()) return false;
+  const Gap& gap = *(after - 1);
+  return gap.killed || gap.resume_reason == spool::kGapBreak;
+}
+
+// Gaps outside of outermost loops, or inside one of their iterations.
+void RankIndex::take_other_gaps() {
+  const std::vector<Gap>& gaps = process_.gaps().gaps;
+  for (std::size_t i = 0; i < gaps.size(); ++i)
+    if (!in_iterations_[i])
+      intervals_.anchors.add(anchors_at(gaps[i].suspend_ticks),
+                             anchors_at(gaps[i].resume_ticks));
+  intervals_.anchors.normalize();
+}
+
+std::vector<Gap> RankIndex::gaps_of(const RankTrim& trim) const {
+  const spool::Journal& journal = process_.journal();
+  std::vector<Gap> gaps;
+  // Begin and end of each range of iterations.
+  std::map<std::pair<std::size_t, std::uint64_t>, std::pair<std::uint64_t, std::uint64_t>>
+      span;
+  for (std::size_t i = 0; i < trim.visits.size(); ++i)
+    for (const auto& range : trim.visits[i].more.ranges()) {
+      span[{visit_of_[i], range.begin}] = {};
+      span[{visit_of_[i], range.end - 1}] = {};
+    }
+  spool::IterationStream stream(journal, process_.context().iteration_ends);
+  for (const auto* event = span.empty() ? nullptr : stream.peek(); event != nullptr;
+       stream.pop(), event = stream.peek()) {
+    const auto wanted = span.find({event->visit, event->number});
+    if (!event->left && wanted != span.end())
+      wanted->second = {event->ticks, event->end_ticks};
+  }
+  for (std::size_t i = 0; i < trim.visits.size(); ++i)
+    for (const auto& range : trim.visits[i].more.ranges()) {
+      const auto first = span.at({visit_of_[i], range.begin});
+      const auto last = span.at({visit_of_[i], range.end - 1});
+      if (first.first == 0 || last.second == 0 || last.second == spool::kNoEnd) continue;
+      CutEdges::add_gap(gaps,
+                        edges_.at(first.first, slack_of(first.first, first.second), true),
+                        edges_.at(last.second, slack_of(last.first, last.second), false),
+                        spool::kGapRanks, spool::kGapRanks);
+    }
+  for (const auto& range : trim.anchors.ranges()) {
+    const std::uint64_t begin = range.begin == 0 ? 0 : when(range.begin);
+    const std::uint64_t end = when(range.end);
+    if (begin == kNever || end == kNever) continue;
+    CutEdges::add_gap(gaps, edges_.at(begin, 0, true), edges_.at(end, 0, false),
+                      spool::kGapRanks, spool::kGapRanks);
+  }
+  return gaps;
 }
 
 }  // namespace refrain::writer

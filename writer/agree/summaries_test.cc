@@ -7,9 +7,9 @@
 
 #include "exchange/mailboxes.h"
 #include "exchange/tree.h"
-#include "summary/flow_exchange.h"
-#include "writer/agree/clock_repair.h"
-#include "writer/agree/message_settlement.h"
+#include "summary/merged_flow.h"
+#include "writer/agree/logical_clock.h"
+#include "writer/agree/mpi_job.h"
 #include "writer/agree/rank_cuts.h"
 #include "writer/agree/write_options.h"
 #include "writer/archive/process_facts.h"

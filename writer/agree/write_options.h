@@ -17,7 +17,7 @@ struct WriteOptions {
   bool keep_spool = false;     // else it is removed after success
   bool incomplete = false;     // without spools that are on other hosts; keeps the spool
   bool overwrite = false;      // replace traces.* that are there
-  bool logical_clock = false;  // no message arrives before it was sent, see clock_repair.h
+  bool logical_clock = false;  // no message arrives before it was sent, see logical_clock.h
   std::uint64_t budget_bytes = 0;  // of the archive; 0: none; see budget_trim.h
   // Ranks of each cluster whose events are written; 0: all ranks; see writer/agree/rank_choice.h.
   std::uint64_t representatives = 0;

@@ -1,8 +1,11 @@
 #include "writer/archive/archive_events.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <deque>
+#include <string>
 
-#include "writer/archive/location_reference.h"
+#include "writer/archive/definitions.h"
 #include "writer/interpret/event_sink.h"
 #include "writer/interpret/location_writer.h"
 #include "writer/model/parallel_for.h"
@@ -107,6 +110,230 @@ std::vector<std::vector<LocationOutcome>> write_events(
   if (archive.error().empty())
     archive.check(OTF2_Archive_CloseEvtFiles(archive.get()), kEventsFailed);
   return outcomes;
+}
+
+namespace {
+
+enum Marker : OTF2_MarkerRef {
+  kLoopFound,
+  kSuspended,
+  kResumed,
+  kBroken,
+  kLimit,
+  kRecovered,
+  kSummary,
+  kSlow,
+  kMarkers
+};
+
+struct MarkerDef {
+  const char* category;
+  OTF2_MarkerSeverity severity;
+};
+
+constexpr MarkerDef kDefs[kMarkers] = {
+    {"loop detected", OTF2_SEVERITY_LOW},       {"writing suspended", OTF2_SEVERITY_LOW},
+    {"writing resumed", OTF2_SEVERITY_LOW},     {"pattern broken", OTF2_SEVERITY_MEDIUM},
+    {"limit reached", OTF2_SEVERITY_HIGH},      {"recovered", OTF2_SEVERITY_HIGH},
+    {"iterations skipped", OTF2_SEVERITY_NONE}, {"slow iteration", OTF2_SEVERITY_MEDIUM},
+};
+
+const char* suspend_reason(std::uint8_t reason) {
+  switch (reason) {
+    case spool::kGapIterations:
+      return "the limit of iterations is reached";
+    case spool::kGapWindow:
+      return "outside the time window";
+    case spool::kGapPause:
+      return "the program paused the recording";
+    case spool::kGapRanks:
+      return "other ranks did not write it";
+    case spool::kGapRepresentatives:
+      return "the events of another rank with an equal event flow graph are written";
+    case spool::kGapLimit:
+      return "the memory or disk limit is reached";
+    default:
+      return "unknown reason";
+  }
+}
+
+const char* resume_reason(const Gap& gap) {
+  if (gap.killed) return "the process died; these are its latest iterations";
+  switch (gap.resume_reason) {
+    case spool::kGapIterations:
+      return "further iterations of the loop are written";
+    case spool::kGapWindow:
+      return "inside the time window";
+    case spool::kGapPause:
+      return "the program resumed the recording";
+    case spool::kGapBreak:
+      return "the pattern broke";
+    case spool::kGapLimit:
+      return "below the limit again";
+    case spool::kGapRanks:
+      return "all ranks wrote it";
+    case spool::kGapEnd:
+      return "the program ended; this is its last iteration";
+    case spool::kGapSlow:
+      return "an iteration took unusually long or short";
+    default:
+      return "unknown reason";
+  }
+}
+
+class MarkerList {
+ public:
+  MarkerList(const ProcessModel& process, const std::vector<regions::RegionDef>& regions,
+             const ClockMap* clock)
+      : process_(process), regions_(regions), clock_(clock) {}
+
+  std::vector<MarkerFacts> make(bool recovered) {
+    loops();
+    gaps();
+    for (const spool::LoopMismatch& mismatch : process_.journal().mismatches)
+      put(kBroken, mismatch.ticks, 0,
+          loop_name(mismatch.loop) + ": iteration " + std::to_string(mismatch.iteration) +
+              " differed from those before");
+    for (const spool::LimitReached& limit : process_.journal().limits)
+      put(kLimit, limit.ticks, 0,
+          limit.cause < spool::kLossCauses ? spool::kLossNames[limit.cause] : "other");
+    for (const spool::SkippedSummary& skipped : process_.journal().summaries)
+      summary(skipped);
+    for (const spool::SlowIteration& slow : process_.journal().slow) this->slow(slow);
+    if (recovered)
+      put(kRecovered, process_.end_ticks(), 0,
+          "made from what was recorded before the process died; open regions end here");
+    return std::move(markers_);
+  }
+
+ private:
+  void put(Marker marker, std::uint64_t ticks, std::uint64_t duration,
+           const std::string& text) {
+    ticks = std::clamp(ticks, process_.start_ticks(), process_.end_ticks());
+    if (clock_ != nullptr) ticks = clock_->to_global(ticks);
+    markers_.push_back({marker, ticks, duration, text});
+  }
+
+  std::string loop_name(std::uint32_t loop) const {
+    const std::uint32_t region = process_.regions().of_loop(loop);
+    return region < regions_.size() ? regions_[region].name
+                                    : "loop " + std::to_string(loop);
+  }
+
+  void loops() {
+    for (const spool::LoopVisit& visit : process_.journal().visits) {
+      if (visit.visit != 0) continue;
+      const auto known = process_.journal().loops.find(visit.loop);
+      const std::uint32_t events =
+          known != process_.journal().loops.end() ? known->second.body_events : 0;
+      put(kLoopFound, visit.found_ticks, 0,
+          loop_name(visit.loop) + ": " + std::to_string(events) + " events repeat");
+    }
+  }
+
+  // The name of the outermost loop that was running.
+  std::string loop_at(std::uint64_t ticks) const {
+    const spool::LoopVisit* best = nullptr;
+    for (const spool::LoopVisit& visit : process_.journal().visits) {
+      if (visit.first_ticks > ticks) break;
+      if (visit.left && visit.left_ticks < ticks) continue;
+      if (best == nullptr || visit.level < best->level) best = &visit;
+    }
+    return best != nullptr ? loop_name(best->loop) + ": " : std::string();
+  }
+
+  void gaps() {
+    for (const Gap& gap : process_.gaps().gaps) {
+      const std::uint64_t end = std::min(gap.resume_ticks, process_.end_ticks());
+      put(kSuspended, gap.suspend_ticks,
+          end > gap.suspend_ticks ? end - gap.suspend_ticks : 0,
+          loop_at(gap.suspend_ticks) + suspend_reason(gap.suspend_reason));
+      if (gap.resume_epoch != kNever)
+        put(kResumed, gap.resume_ticks, 0, loop_at(gap.resume_ticks) + resume_reason(gap));
+    }
+  }
+
+  void summary(const spool::SkippedSummary& skipped) {
+    const double ns = 1e9 / process_.ticks_per_second();
+    const double count =
+        static_cast<double>(std::max<std::uint64_t>(1, skipped.iterations));
+    char text[160];
+    std::snprintf(text, sizeof(text),
+                  ": %llu iterations, total %.0f ns, mean %.0f ns, minimum %.0f ns, "
+                  "maximum %.0f ns",
+                  static_cast<unsigned long long>(skipped.iterations),
+                  static_cast<double>(skipped.total) * ns,
+                  static_cast<double>(skipped.total) * ns / count,
+                  static_cast<double>(skipped.least) * ns,
+                  static_cast<double>(skipped.greatest) * ns);
+    put(kSummary, skipped.ticks, 0, loop_name(skipped.loop) + text);
+  }
+
+  void slow(const spool::SlowIteration& slow) {
+    const double us = 1e6 / process_.ticks_per_second();
+    char text[200];
+    std::snprintf(text, sizeof(text),
+                  ": iteration %llu took %.2f us, %s than others (median %.2f us, "
+                  "median deviation %.2f us)",
+                  static_cast<unsigned long long>(slow.number),
+                  static_cast<double>(slow.duration) * us,
+                  slow.duration < slow.median ? "less" : "more",
+                  static_cast<double>(slow.median) * us,
+                  static_cast<double>(slow.mad) * us);
+    put(kSlow, slow.ticks, slow.duration, loop_name(slow.loop) + text);
+  }
+
+  const ProcessModel& process_;
+  const std::vector<regions::RegionDef>& regions_;
+  const ClockMap* clock_;
+  std::vector<MarkerFacts> markers_;
+};
+
+OTF2_ErrorCode define_markers(OTF2_MarkerWriter* writer) {
+  for (OTF2_MarkerRef marker = 0; marker < kMarkers; ++marker) {
+    const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteDefMarker(
+        writer, marker, "Refrain", kDefs[marker].category, kDefs[marker].severity);
+    if (code != OTF2_SUCCESS) return code;
+  }
+  return OTF2_SUCCESS;
+}
+
+OTF2_ErrorCode write_of_location(OTF2_MarkerWriter* writer,
+                                 const std::vector<MarkerFacts>& markers,
+                                 std::uint64_t primary_location) {
+  for (const MarkerFacts& marker : markers) {
+    const OTF2_ErrorCode code = OTF2_MarkerWriter_WriteMarker(
+        writer, marker.global_ticks, marker.duration, marker.marker,
+        OTF2_MARKER_SCOPE_LOCATION, primary_location, marker.text.c_str());
+    if (code != OTF2_SUCCESS) return code;
+  }
+  return OTF2_SUCCESS;
+}
+
+}  // namespace
+
+std::vector<MarkerFacts> markers_of(const ProcessModel& process,
+                                    const std::vector<regions::RegionDef>& regions,
+                                    bool recovered, const ClockMap* clock) {
+  return MarkerList(process, regions, clock).make(recovered);
+}
+
+void write_markers(Otf2Archive& archive, const std::vector<ProcessFacts>& processes) {
+  constexpr const char* kWhat = "cannot write markers";
+  OTF2_MarkerWriter* writer = OTF2_Archive_GetMarkerWriter(archive.get());
+  if (writer == nullptr) {
+    archive.check(OTF2_ERROR_FILE_CAN_NOT_OPEN, kWhat);
+    return;
+  }
+  archive.check(define_markers(writer), kWhat);
+  std::uint64_t first = 0;
+  for (const ProcessFacts& process : processes) {
+    archive.check(write_of_location(writer, process.markers,
+                                    location_reference(first, process.primary)),
+                  kWhat);
+    first += process.locations.size();
+  }
+  archive.check(OTF2_Archive_CloseMarkerWriter(archive.get(), writer), kWhat);
 }
 
 }  // namespace refrain::writer

@@ -37,17 +37,18 @@ std::string part_folder(const std::string& work_folder, std::uint32_t rank) {
   return (fs::path(work_folder) / ("rank-" + std::to_string(rank))).string();
 }
 
-std::string move_part(const std::string& work_folder, std::uint32_t rank) {
+base::Result<> move_part(const std::string& work_folder, std::uint32_t rank) {
   const fs::path part = part_folder(work_folder, rank);
   std::error_code error;
   for (const char* folder : {"traces", "summary", "samples"}) {
     if (!fs::exists(part / folder)) continue;  // there may be no summary or samples
     fs::create_directory(fs::path(work_folder) / folder, error);
     const std::vector<std::string> files = base::names_in((part / folder).string(), error);
-    if (error) return (part / folder).string() + ": " + error.message();
+    if (error) return base::Failure{(part / folder).string() + ": " + error.message()};
     for (const std::string& file : files) {
       fs::rename(part / folder / file, fs::path(work_folder) / folder / file, error);
-      if (error) return (part / folder / file).string() + ": " + error.message();
+      if (error)
+        return base::Failure{(part / folder / file).string() + ": " + error.message()};
     }
   }
   base::remove_tree(part.string());
@@ -68,28 +69,28 @@ bool ArchiveFolder::publication_was_interrupted() const {
   return fs::exists(work_, error) && !fs::exists(fs::path(archive_) / kFiles.back(), error);
 }
 
-std::string ArchiveFolder::prepare(bool overwrite) {
+base::Result<> ArchiveFolder::prepare(bool overwrite) {
   if (publication_was_interrupted()) {
-    if (std::string wrong = base::remove_archive(archive_); !wrong.empty()) return wrong;
+    if (auto removed = base::remove_archive(archive_); !removed) return removed;
   } else if (!overwrite && base::holds_archive(archive_)) {
-    return archive_ + " has an archive already";
+    return base::Failure{archive_ + " has an archive already"};
   }
   std::error_code error;
   base::remove_tree(work_);
   fs::create_directories(work_, error);
-  if (error) return work_ + ": " + error.message();
+  if (error) return base::Failure{work_ + ": " + error.message()};
   return {};
 }
 
-std::string ArchiveFolder::publish() {
-  if (std::string wrong = base::remove_archive(archive_); !wrong.empty()) return wrong;
+base::Result<> ArchiveFolder::publish() {
+  if (auto removed = base::remove_archive(archive_); !removed) return removed;
   if (base::group_may_read()) open_all_to_group(work_);
   std::error_code error;
   for (const char* name : kFiles) {
     const fs::path from = fs::path(work_) / name;
     if (!fs::exists(from, error)) continue;
     fs::rename(from, fs::path(archive_) / name, error);
-    if (error) return from.string() + ": " + error.message();
+    if (error) return base::Failure{from.string() + ": " + error.message()};
   }
   return {};
 }

@@ -2,11 +2,13 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, around the writing.
 // Thread-safety: none. Ownership: what was not published is removed by the destructor.
-// Errors: as texts, empty for success. Throws only when memory runs out.
+// Throws only when memory runs out.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "base/result.h"
 
 namespace refrain::writer {
 
@@ -14,7 +16,7 @@ namespace refrain::writer {
 std::string part_folder(const std::string& work_folder, std::uint32_t rank);
 // Moves the events and local definitions of a part into the archive in the work folder,
 // which must have its own already; removes the rest.
-std::string move_part(const std::string& work_folder, std::uint32_t rank);
+base::Result<> move_part(const std::string& work_folder, std::uint32_t rank);
 
 class ArchiveFolder {
  public:
@@ -25,10 +27,10 @@ class ArchiveFolder {
 
   // Makes the folder to write in; refuses where an archive is, unless `overwrite`. Files
   // left by an interrupted publish() do not count as an archive.
-  std::string prepare(bool overwrite);
+  base::Result<> prepare(bool overwrite);
   const std::string& work_folder() const noexcept { return work_; }
   // Moves the finished files to their place; traces.otf2, which readers look for, last.
-  std::string publish();
+  base::Result<> publish();
 
  private:
   bool publication_was_interrupted() const;

@@ -1,10 +1,10 @@
-#include "writer/archive/chunk_pool.h"
-
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "writer/archive/otf2_archive.h"
 
 namespace refrain::writer::chunk_pool_test {
 

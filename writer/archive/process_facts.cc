@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "summary/flow_exchange.h"
+#include "summary/merged_flow.h"
 
 namespace refrain::writer {
 namespace {

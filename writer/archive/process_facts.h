@@ -2,7 +2,7 @@
 // are written.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, last: each process sends its own, the first
-// one writes definitions.h and archive_markers.h from all of them.
+// one writes definitions.h and archive_events.h from all of them.
 // Thread-safety: plain values. Units: ticks of the archive (rank 0's) where the name says
 // global, else of the process.
 // Cost: memory of about 200 bytes a location, 100 a marker, and the loops' texts: as much
@@ -17,7 +17,7 @@
 #include "exchange/bytes.h"
 #include "summary/merged_flow.h"
 #include "writer/archive/write_result.h"
-#include "writer/interpret/location_input.h"
+#include "writer/interpret/location_writer.h"
 #include "writer/messages/clock_map.h"
 #include "writer/model/process_model.h"
 
@@ -38,7 +38,7 @@ struct LocationFacts {
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };
 
-// A stream of a device (writer/interpret/device_streams.h).
+// A stream of a device (writer/interpret/shadow_stack.h).
 struct StreamFacts {
   std::uint64_t device = 0;
   std::uint64_t thread = 0;

@@ -20,87 +20,6 @@ std::string property_name(std::string text) {
   return text;
 }
 
-const char* kind_name(std::size_t kind) {
-  switch (kind) {
-    case spool::kThreadBegin:
-      return "thread_begin";
-    case spool::kThreadEnd:
-      return "thread_end";
-    case spool::kParallelBegin:
-      return "parallel_begin";
-    case spool::kParallelEnd:
-      return "parallel_end";
-    case spool::kImplicitTaskBegin:
-      return "implicit_task_begin";
-    case spool::kImplicitTaskEnd:
-      return "implicit_task_end";
-    case spool::kWorkBegin:
-      return "work_begin";
-    case spool::kWorkEnd:
-      return "work_end";
-    case spool::kSyncRegionBegin:
-      return "sync_region_begin";
-    case spool::kSyncRegionEnd:
-      return "sync_region_end";
-    case spool::kWaitBegin:
-      return "sync_region_wait_begin";
-    case spool::kWaitEnd:
-      return "sync_region_wait_end";
-    case spool::kMaskedBegin:
-      return "masked_begin";
-    case spool::kMaskedEnd:
-      return "masked_end";
-    case spool::kReductionBegin:
-      return "reduction_begin";
-    case spool::kReductionEnd:
-      return "reduction_end";
-    case spool::kTaskCreate:
-      return "task_create";
-    case spool::kTaskSchedule:
-      return "task_schedule";
-    case spool::kMutexAcquire:
-      return "mutex_acquire";
-    case spool::kMutexAcquired:
-      return "mutex_acquired";
-    case spool::kMutexReleased:
-      return "mutex_released";
-    case spool::kNestLock:
-      return "nest_lock";
-    case spool::kFlush:
-      return "flush";
-    case spool::kCancel:
-      return "cancel";
-    case spool::kTargetBegin:
-      return "target_begin";
-    case spool::kTargetEnd:
-      return "target_end";
-    case spool::kTargetDataBegin:
-      return "target_data_op_begin";
-    case spool::kTargetDataEnd:
-      return "target_data_op_end";
-    case spool::kTargetSubmitBegin:
-      return "target_submit_begin";
-    case spool::kTargetSubmitEnd:
-      return "target_submit_end";
-    case spool::kMpiEnter:
-      return "mpi_enter";
-    case spool::kMpiLeave:
-      return "mpi_leave";
-    case spool::kUserEnter:
-      return "user_enter";
-    case spool::kUserLeave:
-      return "user_leave";
-    case spool::kFunctionEnter:
-      return "function_enter";
-    case spool::kFunctionLeave:
-      return "function_leave";
-    case spool::kUserParameter:
-      return "user_parameter";
-    default:
-      return nullptr;
-  }
-}
-
 // Arguments end with NUL; users read them with blanks.
 std::string readable(std::string command) {
   while (!command.empty() && command.back() == '\0') command.pop_back();
@@ -114,11 +33,9 @@ std::string dumped(const nlohmann::json& json) {
 
 std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
   nlohmann::json json = nlohmann::json::object();
-  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
-    if (by_kind[kind] == 0) continue;
-    const char* name = kind_name(kind);
-    json[name != nullptr ? name : "kind_" + std::to_string(kind)] = by_kind[kind];
-  }
+  for (const spool::RecordKind& row : spool::kRecordKinds)
+    if (row.kind < by_kind.size() && by_kind[row.kind] != 0)
+      json[row.name] = by_kind[row.kind];
   return dumped(json);
 }
 

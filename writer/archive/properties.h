@@ -43,7 +43,7 @@
 
 #include "spool/journal.h"
 #include "writer/archive/write_result.h"
-#include "writer/interpret/location_input.h"
+#include "writer/interpret/location_writer.h"
 
 namespace refrain::writer {
 

@@ -10,7 +10,7 @@
 
 #include "spool/format.h"
 #include "writer/agree/write_options.h"
-#include "writer/interpret/location_input.h"
+#include "writer/interpret/location_writer.h"
 #include "writer/model/loop_summaries.h"
 
 namespace refrain::writer {
@@ -27,11 +27,8 @@ struct MpiResult {
 };
 
 struct WriteResult {
-  bool ok = false;
-  std::string error;           // one line, empty if ok
-  bool summary_only = false;   // recorded without events
-  bool sampled = false;        // has samples of call stacks
-  bool others_failed = false;  // of write_archive_together(): other processes failed
+  bool summary_only = false;            // recorded without events
+  bool sampled = false;                 // has samples of call stacks
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each
   std::vector<LoopSummary> loops;
   std::string structure;                   // how they are nested, of the first process

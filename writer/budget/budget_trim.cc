@@ -37,8 +37,8 @@ std::map<std::uint64_t, std::uint64_t> slacks(const ProcessModel& process) {
 BudgetTrim::BudgetTrim(const ProcessModel& process, const filters::Settings& settings)
     : process_(process), cost_(process), replay_(process, cost_, settings) {}
 
-std::uint64_t BudgetTrim::bytes(std::uint64_t limit) const {
-  const ReplayedLimit replayed = replay_.with(limit);
+std::uint64_t BudgetTrim::bytes(std::uint64_t iteration_limit) const {
+  const ReplayedLimit replayed = replay_.with(iteration_limit);
   const std::uint64_t frame = cost_.definitions() + replayed.marks * ArchiveCost::kMark;
   if (!process_.wanted()) return frame + cost_.gap();
   std::uint64_t bytes = frame + cost_.all() + process_.gaps().gaps.size() * cost_.gap();
@@ -63,7 +63,7 @@ std::uint64_t BudgetTrim::gaps_from(
   return static_cast<std::uint64_t>(first_at(interval.end) - first_at(interval.begin));
 }
 
-std::vector<Gap> BudgetTrim::gaps(std::uint64_t limit) const {
+std::vector<Gap> BudgetTrim::gaps(std::uint64_t iteration_limit) const {
   const CutEdges edges(process_);
   const std::map<std::uint64_t, std::uint64_t> near = slacks(process_);
   const auto slack = [&near](std::uint64_t ticks) {
@@ -71,7 +71,7 @@ std::vector<Gap> BudgetTrim::gaps(std::uint64_t limit) const {
     return found == near.end() ? 0 : found->second;
   };
   std::vector<Gap> gaps;
-  for (const ReplayedLimit::Interval& interval : replay_.with(limit).skipped) {
+  for (const ReplayedLimit::Interval& interval : replay_.with(iteration_limit).skipped) {
     if (is_short(interval)) continue;
     CutEdges::add_gap(gaps, edges.at(interval.begin, slack(interval.begin), true),
                       edges.at(interval.end, slack(interval.end), false),
@@ -113,10 +113,10 @@ std::uint64_t fit_budget(exchange::Exchange& exchange,
     trimmed.push_back(model.get());
   }
   const std::uint64_t most_rows = rows_budget(budget_bytes, exchange.size(), models.size());
-  const auto sum = [&](std::uint64_t limit) {
+  const auto sum = [&](std::uint64_t iteration_limit) {
     BudgetSum own;
     for (const auto& trim : trims)
-      own = merge(own, {trim->bytes(limit) + std::min(trim->rows(), most_rows),
+      own = merge(own, {trim->bytes(iteration_limit) + std::min(trim->rows(), most_rows),
                         trim->most_iterations()});
     BudgetSum all = exchange::agree(exchange, own);
     all.bytes += kArchiveBytes;
@@ -146,7 +146,8 @@ filters::Settings settings_of(const spool::Journal& journal) {
     if (equals == std::string::npos) continue;
     for (const filters::SettingInfo& info : filters::setting_table())
       if (line.compare(0, equals, info.name) == 0)
-        set_value(settings, info, line.substr(equals + 1));
+        // What the run took is kept; a damaged journal leaves the default.
+        (void)set_value(settings, info, line.substr(equals + 1));
   }
   return settings;
 }

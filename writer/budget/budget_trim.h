@@ -3,7 +3,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, before the ranks' cut (rank_cuts.h). While the
 // program ran, more was recorded than fits (filters/rolling_limit.h).
-// Sizes are estimates (archive_cost.h). What not all ranks have is left out later, which
+// Sizes are estimates (limit_replay.h). What not all ranks have is left out later, which
 // makes the archive smaller.
 // Thread-safety: one thread calls. Ownership: the models must live longer.
 // Cost: a pass over the records, and about ten over the iterations.
@@ -24,9 +24,9 @@ class BudgetTrim {
   BudgetTrim(const ProcessModel& process, const filters::Settings& settings);
 
   // Bytes of the process' part of the archive.
-  std::uint64_t bytes(std::uint64_t limit) const;
+  std::uint64_t bytes(std::uint64_t iteration_limit) const;
   // What is left out besides what was not recorded.
-  std::vector<Gap> gaps(std::uint64_t limit) const;
+  std::vector<Gap> gaps(std::uint64_t iteration_limit) const;
   std::uint64_t most_iterations() const noexcept { return replay_.most_iterations(); }
   // Of the summary's rows of iterations, which are not in bytes().
   std::uint64_t rows() const noexcept { return cost_.rows(); }

@@ -90,9 +90,7 @@ class LocationWriter {
   }
 
   void count(const Record& record) {
-    if (stack_.in_gap() || record.kind >= kEventKinds) return;
-    // Details of a call are not counted as events.
-    if (record.kind > spool::kMpiLeave) return;
+    if (stack_.in_gap() || !spool::is_one_of(spool::kEvents, record.kind)) return;
     const bool two =
         (record.kind == spool::kSyncRegionBegin || record.kind == spool::kSyncRegionEnd) &&
         (record.aux16 & spool::kWaitToo) != 0;
@@ -142,8 +140,7 @@ class LocationWriter {
       // The cut may lie a little before the event that dates it, and the first end carried
       // over between the two.
       const bool more = index + 1 < records_.size() &&
-                        records_[index + 1].kind < kEventKinds &&
-                        records_[index + 1].kind >= spool::kFirstEvent;
+                        spool::is_one_of(spool::kOfProgram, records_[index + 1].kind);
       enter_gap(more ? records_[index + 1].ticks : gap->suspend_ticks);
       gap_by_epoch_ = true;
     }

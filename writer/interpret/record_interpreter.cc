@@ -38,7 +38,7 @@ bool is_barrier(regions::RegionClass cls) {
 // The kind of the record that opened what this one closes.
 std::uint8_t begin_kind(std::uint8_t end_kind) {
   return end_kind == spool::kMutexReleased ? std::uint8_t{spool::kMutexAcquire}
-                                           : static_cast<std::uint8_t>(end_kind - 1);
+                                           : spool::begin_of(end_kind);
 }
 
 // Epochs and other numbers of instances may be equal by chance.
@@ -88,28 +88,6 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
     case spool::kMpiLeave:
       mpi_.take(record, index);
       return end(record);
-    case spool::kMpiSend:
-    case spool::kMpiRecv:
-    case spool::kMpiPost:
-    case spool::kMpiDone:
-    case spool::kMpiTested:
-    case spool::kMpiCancelled:
-    case spool::kMpiCollective:
-    case spool::kMpiRma:
-    case spool::kMpiIo:
-      return mpi_.take(record, index);
-    case spool::kParallelEnd:
-    case spool::kImplicitTaskEnd:
-    case spool::kWorkEnd:
-    case spool::kSyncRegionEnd:
-    case spool::kWaitEnd:
-    case spool::kMaskedEnd:
-    case spool::kReductionEnd:
-    case spool::kTargetEnd:
-    case spool::kTargetSubmitEnd:
-    case spool::kUserLeave:
-    case spool::kFunctionLeave:
-      return end(record);
     case spool::kTargetDataEnd:
       return end_target_data(record);
     case spool::kUserParameter:
@@ -126,17 +104,27 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
       return acquired(record);
     case spool::kMutexReleased:
       return released(record);
-    case spool::kNestLock:
-    case spool::kFlush:
-    case spool::kCancel:
+    default:
+      break;
+  }
+  const spool::RecordKind& kind = spool::kind_row(record.kind);
+  if (kind.part == spool::Part::kDetail) return mpi_.take(record, index);
+  switch (kind.effect) {
+    case spool::Effect::kBegin:
+      return begin(record);
+    case spool::Effect::kEnd:
+      return end(record);
+    case spool::Effect::kMoment:
       return moment(record);
     default:
-      return begin(record);
+      return;  // thread begin and end are in the location's properties
   }
 }
 
 void RecordInterpreter::begin(const Record& record) {
-  switch (record.kind & ~spool::kSnapshot) {
+  const spool::RecordKind& kind =
+      spool::kind_row(record.kind & static_cast<std::uint8_t>(~spool::kSnapshot));
+  switch (kind.kind) {
     case spool::kParallelBegin:
       return begin_parallel(record);
     case spool::kImplicitTaskBegin:
@@ -145,12 +133,6 @@ void RecordInterpreter::begin(const Record& record) {
       return begin_work(record);
     case spool::kSyncRegionBegin:
       return begin_sync(record);
-    case spool::kWaitBegin:
-      return begin_region(record, regions::wait_class(record.sub));
-    case spool::kMaskedBegin:
-      return begin_region(record, regions::RegionClass::kMasked);
-    case spool::kReductionBegin:
-      return begin_region(record, regions::RegionClass::kReduction);
     case spool::kTargetBegin:
     case spool::kTargetDataBegin:
     case spool::kTargetSubmitBegin:
@@ -165,8 +147,10 @@ void RecordInterpreter::begin(const Record& record) {
     case spool::kFunctionEnter:
       return begin_user(record);
     default:
-      return;  // thread begin and end are in the location's properties
+      break;
   }
+  if (kind.effect == spool::Effect::kBegin)
+    begin_region(record, regions::keys_opened_by(record)[0].cls);
 }
 
 bool RecordInterpreter::is_same(const Frame& frame, const Record& snapshot) noexcept {

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "writer/interpret/location_input.h"
+#include "writer/interpret/location_writer.h"
 #include "writer/interpret/mpi_interpreter.h"
 #include "writer/interpret/shadow_stack.h"
 

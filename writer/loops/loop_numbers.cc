@@ -15,7 +15,7 @@ std::string lines_of(std::uint32_t first, std::uint32_t last) {
 
 // The place of a loop, or of its first event if that is not known.
 JobLoop define(const spool::Loop& loop, const LoopPlace* place,
-               const spool::Journal& journal, addresses::Resolver& symbols) {
+               const spool::Journal& journal, addresses::Resolver& resolver) {
   JobLoop out;
   if (!loop.body.empty() && loop.body.front().record_kind == spool::kUserPhase) {
     const auto number = static_cast<std::uint32_t>(loop.body.front().address);
@@ -32,12 +32,12 @@ JobLoop define(const spool::Loop& loop, const LoopPlace* place,
     out.last_line = place->last_line;
     out.key = place->code.empty() ? place->text() : place->code;
   } else {
-    const addresses::Place& symbol =
-        symbols.at_call(loop.body.empty() ? 0 : loop.body.front().address);
-    out.file = symbol.file;
-    out.first_line = out.last_line = symbol.line;
-    if (symbol.file.empty()) out.function = symbol.function;
-    out.key = regions::place_of(symbol);
+    const addresses::Place& where =
+        resolver.at_call(loop.body.empty() ? 0 : loop.body.front().address);
+    out.file = where.file;
+    out.first_line = out.last_line = where.line;
+    if (where.file.empty()) out.function = where.function;
+    out.key = regions::place_of(where);
   }
   return out;
 }
@@ -62,8 +62,8 @@ Index index_of(const JobLoops& all) {
 }  // namespace
 
 JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& tree,
-                   addresses::Resolver& symbols) {
-  const std::map<std::uint32_t, LoopPlace> places = loop_places(journal, tree, symbols);
+                   addresses::Resolver& resolver) {
+  const std::map<std::uint32_t, LoopPlace> places = loop_places(journal, tree, resolver);
   JobLoops out;
   std::map<std::pair<std::uint32_t, std::string>, unsigned> alike;
   for (const LoopNode& node : tree) {
@@ -73,7 +73,7 @@ JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& t
         known == journal.loops.end()
             ? JobLoop{}
             : define(known->second, place == places.end() ? nullptr : &place->second,
-                     journal, symbols);
+                     journal, resolver);
     loop.parent = node.parent == LoopNode::kNoParent
                       ? JobLoop::kNoParent
                       : static_cast<std::uint32_t>(node.parent);

@@ -20,7 +20,6 @@
 #include "exchange/bytes.h"
 #include "regions/region_table.h"
 #include "writer/loops/loop_places.h"
-#include "writer/loops/loop_tree.h"
 
 namespace refrain::writer {
 
@@ -45,7 +44,7 @@ void take(exchange::ByteReader& in, JobLoops& all);
 
 // Of one process; in the order of the tree.
 JobLoops job_loops(const spool::Journal& journal, const std::vector<LoopNode>& tree,
-                   addresses::Resolver& symbols);
+                   addresses::Resolver& resolver);
 
 // Number and name of a loop.
 struct LoopLabel {

@@ -26,9 +26,27 @@
 
 #include "addresses/resolver.h"
 #include "spool/journal.h"
-#include "writer/loops/loop_tree.h"
 
 namespace refrain::writer {
+
+// --- How the loops of a process are nested, in the order in which they are numbered.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, from the journal; for loop_places.h,
+// loop_numbers.h and loop_summaries.h.
+// A loop's parent is the loop around most of its visits. Order: outer loops before inner
+// ones, then by their first begin in the run, so that it does not depend on the order of
+// detection.
+// Pure. Cost: linear in the visits.
+
+struct LoopNode {
+  static constexpr std::size_t kNoParent = ~std::size_t{0};
+  std::uint32_t loop = 0;          // as in the journal
+  std::size_t parent = kNoParent;  // index; always before this one
+  std::uint16_t level = 0;
+  std::uint64_t first_ticks = 0;
+};
+
+std::vector<LoopNode> loop_tree(const spool::Journal& journal);
 
 struct LoopPlace {
   std::string function;  // empty: not known
@@ -45,6 +63,6 @@ struct LoopPlace {
 // By the loops' numbers in the journal; unknown ones are left out.
 std::map<std::uint32_t, LoopPlace> loop_places(const spool::Journal& journal,
                                                const std::vector<LoopNode>& tree,
-                                               addresses::Resolver& symbols);
+                                               addresses::Resolver& resolver);
 
 }  // namespace refrain::writer

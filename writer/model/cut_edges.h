@@ -1,6 +1,6 @@
 // The edges of gaps that are made after recording: at the cuts of the process.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5; for rank_intervals.h and budget_trim.h.
+// Place in the flow: ARCHITECTURE.md, stage 5; for rank_cuts.h and budget_trim.h.
 // Thread-safety: const. Ownership: refers to the ProcessModel, which must live longer.
 // Units: ticks and epochs of the process. Cost: a search in the records of the location
 // that feeds the detector, and a pass over the gaps.

@@ -16,7 +16,7 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
   const std::uint64_t address = record.payload & spool::kAddressMask;
   scan.open_parallel = address;
   if (!is_epoch_instance(record)) {
-    scan.nested[record.a48()] = regions::keys_opened_by(record)[0].packed();
+    scan.nested_regions[record.a48()] = regions::keys_opened_by(record)[0].packed();
     if (!snapshot || std::find(scan.nested_open.begin(), scan.nested_open.end(),
                                record.a48()) == scan.nested_open.end())
       scan.nested_open.push_back(record.a48());

@@ -50,7 +50,7 @@ struct LocationScan {
   std::unordered_map<std::uint64_t, std::uint64_t> inner;  // parallel's address -> address
                                                            // of a construct inside it
   std::unordered_map<std::uint64_t, std::uint64_t>
-      nested;  // instance -> RegionKey::packed()
+      nested_regions;  // instance -> RegionKey::packed()
   std::vector<NestedMember> nested_members;
   std::vector<std::uint64_t> nested_open;     // instances begun here and not ended
   std::vector<std::uint64_t> nested_waiting;  // joined as a worker, end not reported

@@ -131,7 +131,7 @@ std::vector<LoopSummary> summarize_loops(ProcessModel& process,
     loop.line = region.line;
     loop.body_events = known.body_events;
     for (const spool::LoopBodyEvent& event : known.body)
-      loop.body.push_back(regions::body_event_name(event, journal, process.symbols()));
+      loop.body.push_back(regions::body_event_name(event, journal, process.resolver()));
     if (!loop.body.empty()) loop.region = loop.body.front();
     set_durations(counted.sums, ns, loop);
     for (LoopCounter& counter : loop.counters) counter.ns *= ns;
@@ -147,7 +147,7 @@ std::vector<FunctionOff> functions_off(ProcessModel& process) {
   std::vector<FunctionOff> all;
   for (const spool::FunctionOff& off : process.journal().user.functions_off) {
     const double ns = static_cast<double>(off.ticks) * 1e9 / process.ticks_per_second();
-    all.push_back({regions::function_name(process.symbols().at(off.address), off.address),
+    all.push_back({regions::function_name(process.resolver().at(off.address), off.address),
                    off.calls,
                    ns / static_cast<double>(std::max<std::uint64_t>(1, off.calls))});
   }
@@ -336,14 +336,14 @@ class StructureLine {
     const auto key = std::tuple(event.record_kind, event.sub, event.address);
     const auto [at, is_new] = ids_.try_emplace(key, names_.size());
     if (is_new) {
-      const addresses::Place& symbol = process_.symbols().at_call(event.address);
-      std::string text = regions::place_of(symbol);
-      const std::string function = addresses::short_name(symbol.function);
-      if (!symbol.file.empty() && !function.empty()) text += " " + function;
+      const addresses::Place& where = process_.resolver().at_call(event.address);
+      std::string text = regions::place_of(where);
+      const std::string function = addresses::short_name(where.function);
+      if (!where.file.empty() && !function.empty()) text += " " + function;
       const bool plain = event.record_kind == spool::kParallelBegin ||
                          event.record_kind == spool::kWorkBegin;
       if (!plain || text.empty())
-        text = regions::body_event_name(event, journal_, process_.symbols());
+        text = regions::body_event_name(event, journal_, process_.resolver());
       constexpr std::string_view kPrefix = "!$omp ";
       if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
       names_.push_back(text);

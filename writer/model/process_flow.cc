@@ -24,16 +24,16 @@ Partner partner_of(std::uint64_t packed) {
 }
 
 // Everything is called by the C library's start of the program.
-bool is_start(const addresses::Place& symbol) {
-  return symbol.function == "_start" || symbol.function.starts_with("__libc_start");
+bool is_start(const addresses::Place& where) {
+  return where.function == "_start" || where.function.starts_with("__libc_start");
 }
 
 // "file:line" of a call; its function where the line is not known.
-std::string caller_text(const addresses::Place& symbol) {
-  if (symbol.line != 0)
-    return addresses::base_name(symbol.file) + ":" + std::to_string(symbol.line);
-  if (!symbol.function.empty()) return symbol.function;
-  return symbol.module.empty() ? "?" : symbol.module;
+std::string caller_text(const addresses::Place& where) {
+  if (where.line != 0)
+    return addresses::base_name(where.file) + ":" + std::to_string(where.line);
+  if (!where.function.empty()) return where.function;
+  return where.module.empty() ? "?" : where.module;
 }
 
 class Namer {
@@ -62,7 +62,7 @@ class Namer {
       out.site = source.file + ":" + std::to_string(source.line);
     }
     for (const std::uint64_t frame : graph_.paths[node.path]) {
-      const addresses::Place& caller = model_.symbols().at_call(frame);
+      const addresses::Place& caller = model_.resolver().at_call(frame);
       if (is_start(caller)) break;
       out.callers.push_back(caller_text(caller));
     }

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <queue>
+#include <utility>
 
 #include "regions/call_keys.h"
-#include "spool/loop_table_reader.h"
+#include "spool/summary_areas.h"
 #include "writer/model/parallel_for.h"
 
 namespace refrain::writer {
@@ -228,7 +232,7 @@ void ProcessModel::leave_out() {
 
 JobLoops ProcessModel::loops() {
   tree_ = loop_tree(journal_);
-  loops_ = job_loops(journal_, tree_, *symbols_);
+  loops_ = job_loops(journal_, tree_, *resolver_);
   return loops_;
 }
 
@@ -240,7 +244,7 @@ void ProcessModel::name_loops(const JobLoops& all, regions::RegionTable& regions
 }
 
 void ProcessModel::define_regions(regions::RegionTable& regions) {
-  symbols_ = std::make_unique<addresses::Resolver>(journal_.modules);
+  resolver_ = std::make_unique<addresses::Resolver>(journal_.modules);
   std::vector<std::uint64_t> keys{
       regions::RegionKey{regions::RegionClass::kParallel, 0}.packed()};
   if (context_.end_ticks != 0)
@@ -274,7 +278,43 @@ void ProcessModel::define_regions(regions::RegionTable& regions) {
           regions::RegionClass::kParallel)
         keys.push_back(regions::RegionKey{cls, keys[i] & spool::kAddressMask}.packed());
   }
-  regions_ = regions.add_process(std::move(keys), inner, journal_, *symbols_);
+  regions_ = regions.add_process(std::move(keys), inner, journal_, *resolver_);
+}
+
+namespace {
+
+// Position of the next acquisition at or after `from`; the size at the end.
+std::size_t next_acquired(const spool::RecordSequence& records, std::size_t from) {
+  while (from < records.size() && records[from].kind != spool::kMutexAcquired) ++from;
+  return from;
+}
+
+}  // namespace
+
+LockTable build_locks(std::span<const spool::RecordSequence* const> locations) {
+  LockTable table;
+  table.orders.resize(locations.size());
+  std::vector<std::size_t> at(locations.size());
+  using Entry = std::pair<std::uint64_t, std::size_t>;  // ticks, location
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  const auto enqueue = [&](std::size_t location, std::size_t from) {
+    at[location] = next_acquired(*locations[location], from);
+    if (at[location] < locations[location]->size())
+      queue.emplace((*locations[location])[at[location]].ticks, location);
+  };
+  for (std::size_t i = 0; i < locations.size(); ++i) enqueue(i, 0);
+  std::vector<std::uint32_t> counts;
+  while (!queue.empty()) {
+    const std::size_t location = queue.top().second;
+    queue.pop();
+    const std::uint64_t wait_id = (*locations[location])[at[location]].a48();
+    const auto [id, is_new] =
+        table.ids.try_emplace(wait_id, static_cast<std::uint32_t>(counts.size()));
+    if (is_new) counts.push_back(0);
+    table.orders[location].push_back(++counts[id->second]);
+    enqueue(location, at[location] + 1);
+  }
+  return table;
 }
 
 }  // namespace refrain::writer

@@ -14,18 +14,34 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "spool/record_sequence.h"
 #include "spool/spool_folder.h"
 #include "writer/loops/loop_numbers.h"
 #include "writer/model/gap_plan.h"
 #include "writer/model/location_scan.h"
-#include "writer/model/lock_table.h"
 #include "writer/model/team_table.h"
 
 namespace refrain::writer {
+
+// --- Numbers the program's locks, and each acquisition of one in the order of time over all
+// locations, as OTF2 requires.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5, between the scan and the writing.
+// Thread-safety: const after build_locks().
+// Cost: one serial merge by time over all locations; four bytes for each acquisition.
+
+struct LockTable {
+  std::unordered_map<std::uint64_t, std::uint32_t> ids;  // wait id -> number of the lock
+  // A location's acquisitions in the order of its records: their numbers, from 1.
+  std::vector<std::vector<std::uint32_t>> orders;
+};
+
+LockTable build_locks(std::span<const spool::RecordSequence* const> locations);
 
 // What all locations of a process share.
 struct ProcessContext {
@@ -72,7 +88,7 @@ class ProcessModel {
   const GapPlan& gaps() const noexcept { return gaps_; }
   const TeamTable& teams() const noexcept { return teams_; }
   const regions::ProcessRegions& regions() const noexcept { return regions_; }
-  addresses::Resolver& symbols() const noexcept { return *symbols_; }
+  addresses::Resolver& resolver() const noexcept { return *resolver_; }
   const spool::RecordSequence& records(std::size_t location) const {
     return records_[location];
   }
@@ -96,7 +112,7 @@ class ProcessModel {
   // References of definitions, to be set before the writing.
   ProcessContext& context() noexcept { return context_; }
   const ProcessContext& context() const noexcept { return context_; }
-  // Adds gaps, before anything is written; see rank_intervals.h.
+  // Adds gaps, before anything is written; see rank_cuts.h.
   void widen(const std::vector<Gap>& more) { gaps_.add(more); }
   // Whether its events are to be in the archive; see writer/agree/rank_choice.h. It takes part in
   // what ranks agree on all the same, until leave_out() makes one gap of its whole run.
@@ -130,7 +146,7 @@ class ProcessModel {
   TeamTable teams_;
   LockTable locks_;
   regions::ProcessRegions regions_;
-  std::unique_ptr<addresses::Resolver> symbols_;
+  std::unique_ptr<addresses::Resolver> resolver_;
   std::vector<LoopNode> tree_;
   JobLoops loops_;
   LoopLabels labels_;

@@ -122,7 +122,7 @@ class TeamBuilder {
   void take_nested(std::span<const TeamInput> locations) {
     std::map<std::uint64_t, std::vector<TeamMember>> members;
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
-      for (const auto& [instance, packed] : locations[i].scan->nested)
+      for (const auto& [instance, packed] : locations[i].scan->nested_regions)
         table_.nested_[instance].region = {static_cast<regions::RegionClass>(packed >> 48),
                                            packed & spool::kAddressMask};
       for (const NestedMember& member : locations[i].scan->nested_members)

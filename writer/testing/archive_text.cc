@@ -158,9 +158,10 @@ Written write_alone_and_check(const std::vector<spool::SpoolBuilder>& processes,
     processes[i].write(folder.path(), static_cast<std::uint32_t>(i));
   options.archive = folder.path().string();
   Written written;
-  written.result = write_archive(options);
-  INFO(written.result.error);
-  REQUIRE(written.result.ok);
+  const auto result = write_archive(options);
+  INFO(result.error());
+  REQUIRE(result);
+  written.result = *result;
   written.trace = test::read_trace(folder.path());
   CHECK(test::text(test::check_all(written.trace)) == "");
   if (written.trace.location_groups.at(0).name.starts_with("MPI Rank")) {

@@ -94,8 +94,8 @@ std::vector<std::string> write_in_processes(
       // Only rank 0 has the options.
       WriteOptions own;
       if (rank == 0) own = options;
-      const WriteResult result = write_archive_together(own, exchange);
-      const std::string text = result.ok ? "" : "failed: " + result.error;
+      const auto result = write_archive_together(own, exchange);
+      const std::string text = result ? "" : "failed: " + result.error();
       const ssize_t written = ::write(answers[rank][1], text.data(), text.size());
       ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 2);
     }

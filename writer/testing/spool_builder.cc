@@ -37,8 +37,7 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   std::uint64_t events = 0;
   for (std::size_t i = 0; i < from.log.size(); i += 1 + text_records(from.log[i])) {
     const Record& record = from.log[i];
-    if ((record.kind >= kFirstEvent && record.kind <= kCancel) ||
-        record.kind == kMpiEnter || record.kind == kMpiLeave)
+    if (is_one_of(kEvents, record.kind))
       events += (record.kind == kSyncRegionBegin || record.kind == kSyncRegionEnd) &&
                         record.aux16 == kWaitToo
                     ? 2
@@ -268,6 +267,36 @@ std::filesystem::path SpoolBuilder::write(const std::filesystem::path& archive,
     write_file(folder / ("location-" + std::to_string(i) + ".spool"), locations_[i],
                kLocationFile, i, process, i == 0);
   return folder;
+}
+
+std::vector<SpoolBuilder> job(std::uint32_t size) {
+  std::vector<SpoolBuilder> ranks;
+  for (std::uint32_t rank = 0; rank < size; ++rank) ranks.emplace_back(1).mpi(rank, size);
+  return ranks;
+}
+
+void send(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
+          const Message& message) {
+  rank.location(0)
+      .enter_mpi(ticks, kTestSend, kSite, epoch)
+      .message(kMpiSend, ticks + 1, message)
+      .leave_mpi(ticks + 5, kTestSend, kSite);
+}
+
+void receive(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
+             const Message& message) {
+  rank.location(0)
+      .enter_mpi(ticks, kTestRecv, kSite, epoch)
+      .message(kMpiRecv, ticks + 4, message)
+      .leave_mpi(ticks + 5, kTestRecv, kSite);
+}
+
+void allreduce(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
+               std::uint32_t number) {
+  rank.location(0)
+      .enter_mpi(ticks, kTestAllreduce, kSite, epoch)
+      .collective(ticks + 8, kMpiAllreduce, 0, number)
+      .leave_mpi(ticks + 9, kTestAllreduce, kSite);
 }
 
 }  // namespace refrain::spool

@@ -1,4 +1,4 @@
-#include "convert/spill_file.h"
+#include "convert/record_sorter.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "summary/flow_json.h"
+#include "summary/summary_json.h"
 
 #include <cstddef>
 #include <limits>
