@@ -1,4 +1,4 @@
-// Cost of finding a call's path (tracer/runtime/paths.h), beside tracer/mpi's callers of 6 frames, in turns:
+// Cost of finding a call's path (tracer/runtime/paths.h), in turns:
 //     bazel run --config=opt //test/measure:paths_report -- [ROUNDS]
 // Sixteen callees follow each other, as calls of a loop do. "varying": functions with frames of 8, or 1000 sizes.
 #include <alloca.h>
@@ -11,7 +11,6 @@
 #include <memory>
 #include <vector>
 
-#include "tracer/mpi/callers.h"
 #include "tracer/runtime/paths.h"
 
 namespace {
@@ -46,29 +45,19 @@ double time_of(Function function, unsigned calls = kCalls) {
   }
 
 std::unique_ptr<Paths> g_paths = std::make_unique<Paths>();
-std::unique_ptr<mpi::Callers> g_callers = std::make_unique<mpi::Callers>();
 
 __attribute__((noinline)) void measure_hot() {
   const CallSite site = HERE;
-  const mpi::Site callers_site{site.returns_to, site.stack};
-  std::vector<double> paths, callers;
-  for (int i = 0; i != 3; ++i) g_callers->hash(callers_site, 6);
+  std::vector<double> paths;
   unsigned path = 0;
   for (unsigned round = 0; round != g_rounds; ++round) {
     paths.push_back(time_of([&] {
       for (unsigned i = 0; i != kCalls; ++i) path = g_paths->find(site, i % kCallees);
       g_sink = path;
     }));
-    callers.push_back(time_of([&] {
-      for (unsigned i = 0; i != kCalls; ++i) {
-        asm volatile("" ::: "memory");
-        g_sink = static_cast<unsigned>(g_callers->known(callers_site, 6).hash);
-      }
-    }));
   }
   const double hot = median(paths);
-  std::printf("%-44s %7zu %10.1f   callers of 6 frames %.1f\n", "hot",
-              g_paths->frames(path).size(), hot, median(callers));
+  std::printf("%-44s %7zu %10.1f\n", "hot", g_paths->frames(path).size(), hot);
 }
 
 __attribute__((noinline)) void measure_new() {

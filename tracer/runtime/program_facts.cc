@@ -24,7 +24,22 @@ bool is_runtime(std::uint64_t place) {
 
 }  // namespace
 
-ProgramFacts::ProgramFacts() : paths_(is_runtime) {}
+ProgramFacts::ProgramFacts() : paths_(is_runtime) { g_current.store(this); }
+
+void ProgramFacts::code_unloaded() noexcept {
+  g_unloads.fetch_add(1);
+  ProgramFacts* const current = g_current.load();
+  if (current != nullptr) current->paths_.code_unloaded();
+}
+
+code::CallFlow& ProgramFacts::flow() noexcept {
+  const std::uint64_t unloads = g_unloads.load(std::memory_order_relaxed);
+  if (unloads != unloads_) {
+    unloads_ = unloads;
+    flow_.refresh();
+  }
+  return flow_;
+}
 
 std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path) noexcept {
   if (path == 0) return {};
@@ -42,25 +57,25 @@ std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path)
 std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return {};
   const recorder::SlowPath slow_path;
-  return flow_.loops(call);
+  return flow().loops(call);
 }
 
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
-  return (call & kCallee) != 0 ? call : flow_.function(call);
+  return (call & kCallee) != 0 ? call : flow().function(call);
 }
 
 bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {
   if (((from | to) & kCallee) != 0) return false;
   const recorder::SlowPath slow_path;
-  return flow_.forward(from, to);
+  return flow().forward(from, to);
 }
 
 bool ProgramFacts::jumps(periodicity::Place from, periodicity::Place to) noexcept {
   if ((from & kCallee) != 0) return false;
   const recorder::SlowPath slow_path;
   const bool to_callee = (to & kCallee) != 0;
-  const std::uint64_t begin = to_callee ? 0 : flow_.function(to);
-  for (const std::uint64_t function : flow_.jumps(from))
+  const std::uint64_t begin = to_callee ? 0 : flow().function(to);
+  for (const std::uint64_t function : flow().jumps(from))
     if (to_callee ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
                   : function == begin)
       return true;

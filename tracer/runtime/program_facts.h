@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -35,6 +36,12 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static void set_is_callee(IsCallee is_callee) noexcept { g_is_callee = is_callee; }
 
   ProgramFacts();  // throws std::bad_alloc
+  ~ProgramFacts() { g_current.store(nullptr); }
+  ProgramFacts(const ProgramFacts&) = delete;
+  ProgramFacts& operator=(const ProgramFacts&) = delete;
+
+  // Any thread: some code is not there any more.
+  static void code_unloaded() noexcept;
 
   std::uint32_t find(CallSite site, std::uint64_t callee) noexcept {
     const std::uint32_t path = paths_.find(site, callee);
@@ -53,9 +60,14 @@ class ProgramFacts final : public periodicity::CodeFacts {
   // Places of callees; no address has this bit.
   static constexpr periodicity::Place kCallee = periodicity::Place{1} << 60;
   static inline IsCallee g_is_callee = nullptr;
+  static inline std::atomic<ProgramFacts*> g_current{nullptr};
+  static inline std::atomic<std::uint64_t> g_unloads{0};
+
+  code::CallFlow& flow() noexcept;
 
   Paths paths_;
-  code::CallFlow flow_;
+  code::CallFlow flow_;  // flow()
+  std::uint64_t unloads_ = 0;
   std::array<std::uint8_t, Paths::kMost + 1> variants_{};
   std::array<periodicity::PathFrame, Paths::kMostFrames + 1> frames_{};
 };

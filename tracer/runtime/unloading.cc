@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "tracer/runtime/modules.h"
+#include "tracer/runtime/program_facts.h"
 
 namespace {
 
@@ -36,5 +37,6 @@ extern "C" __attribute__((visibility("default"))) int dlclose(void* library) noe
   const Close close = next_close();
   const int result = close == nullptr ? -1 : close(library);
   refrain::runtime::after_unloading();
+  refrain::runtime::ProgramFacts::code_unloaded();
   return result;
 }
