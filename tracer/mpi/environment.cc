@@ -198,6 +198,7 @@ bool start_tracing() noexcept {
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   runtime::SymbolStream& symbols = g_session->stream();
   g_facts = g_frames != 0 || symbols.activations() != nullptr ? symbols.facts() : nullptr;
+  if (g_facts != nullptr) g_facts->paths().begin_on_this_thread();
   runtime::ProgramFacts::set_is_callee(is_procedure);
   g_known_calls.forget();
   g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};

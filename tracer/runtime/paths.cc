@@ -80,7 +80,7 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     drop_entries();
     walk_.forget();
     unloads_seen_ = unloads;
-    thread_ = __builtin_thread_pointer();
+    if (__builtin_thread_pointer() != thread_) begin_on_this_thread();
   }
   const Key key{reinterpret_cast<std::uint64_t>(site.returns_to),
                 reinterpret_cast<std::uint64_t>(site.stack),

@@ -67,6 +67,12 @@ class Paths {
     return find_slow(site, callee);
   }
 
+  // The calling thread will ask first; what that would take is done now.
+  void begin_on_this_thread() noexcept {
+    thread_ = __builtin_thread_pointer();
+    walk_.know_stack();
+  }
+
   // Of the path that find() gave last: its variant, below kVariants, or kMoving.
   unsigned variant(std::uint32_t path) const noexcept {
     return rows_[path].moving ? kMoving : variant_;

@@ -1,21 +1,18 @@
 #include "tracer/runtime/program_facts.h"
 
-#include <dlfcn.h>
-
 #include <string_view>
 
 #include "tracer/recorder/slow_path.h"
+#include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::runtime {
 namespace {
 
 // Of Refrain itself, and of OpenMP's runtimes.
 bool is_runtime(std::uint64_t place) {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(place - 1), &info) == 0 ||
-      info.dli_fname == nullptr)
-    return false;
-  std::string_view file = info.dli_fname;
+  sampler::CodeObject object;
+  if (!sampler::find_object(place - 1, object) || object.file == nullptr) return false;
+  std::string_view file = object.file;
   file.remove_prefix(file.rfind('/') + 1);
   for (const std::string_view name : {"librefrain", "libomp", "libgomp", "libiomp"})
     if (file.starts_with(name)) return !file.starts_with("libompi");

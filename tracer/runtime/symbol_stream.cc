@@ -50,6 +50,7 @@ void SymbolStream::prepare(const filters::Settings& settings) {
   if (settings.detector == "activation") {
     auto made = std::make_unique<periodicity::ActivationDetector>(*facts_);
     activations_ = made.get();
+    facts_->paths().begin_on_this_thread();
     inner = std::move(made);
   } else {
     inner = filters::make_detector(settings, true);

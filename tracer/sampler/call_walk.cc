@@ -133,10 +133,7 @@ void CallWalk::forget_rules() noexcept {
   rules_used_ = 0;
 }
 
-void CallWalk::forget() noexcept {
-  forget_rules();
-  bounds_known_ = false;
-}
+void CallWalk::forget() noexcept { forget_rules(); }
 
 // `all`: frames, with those that are hidden. What the loop counts is in variables of its own, which need not be stored.
 CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& found,
@@ -277,12 +274,15 @@ __attribute__((noinline)) void CallWalk::by_libgcc(CallSite site, Found& found,
   }
 }
 
+void CallWalk::know_stack() noexcept {
+  const recorder::SlowPath slow_path;
+  bounds_ = bounds_of_this_thread();
+  bounds_known_ = true;
+}
+
 CallWalk::Found CallWalk::walk(CallSite site) noexcept {
-  if (!bounds_known_) [[unlikely]] {
-    const recorder::SlowPath slow_path;
-    bounds_ = bounds_of_this_thread();
-    bounds_known_ = true;
-  }
+  if (!bounds_known_) [[unlikely]]
+    know_stack();
   const auto stack = reinterpret_cast<std::uintptr_t>(site.stack);
   StackMemory memory(bounds_, stack,
                      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));

@@ -75,7 +75,9 @@ class CallWalk {
     return (hash << 9 | hash >> 55) + place * 0x9e3779b97f4a7c15;
   }
 
-  // Code was unloaded, or another thread goes on: rules and the stack's bounds may be wrong.
+  // The calling thread goes on: looks for the bounds of its stack, which takes a millisecond where the process has many mappings.
+  void know_stack() noexcept;
+  // Code was unloaded: rules may be wrong.
   void forget() noexcept;
   // How often libgcc walked.
   std::uint64_t unwinds() const noexcept { return unwinds_; }

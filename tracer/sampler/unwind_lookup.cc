@@ -1,6 +1,7 @@
 #include "tracer/sampler/unwind_lookup.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <bit>
 
@@ -151,6 +152,7 @@ bool find_object(std::uintptr_t address, CodeObject& object) noexcept {
   object.end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end);
   object.index = reinterpret_cast<std::uintptr_t>(found.dlfo_eh_frame);
   const auto name = reinterpret_cast<std::uintptr_t>(found.dlfo_link_map);
+  object.file = found.dlfo_link_map == nullptr ? nullptr : found.dlfo_link_map->l_name;
   object.identity = object.begin ^ std::rotl(object.index, 17) ^ std::rotl(name, 31);
   return true;
 #else

@@ -21,6 +21,7 @@ struct CodeObject {
   std::uintptr_t begin = 0;  // of its mapping, or of one of several with holes between them
   std::uintptr_t end = 0;
   std::uintptr_t index = 0;     // .eh_frame_hdr; 0: it has none
+  const char* file = nullptr;   // the loader's name; empty: the program itself
   std::uintptr_t identity = 0;  // differs from that of other objects at this address
 };
 
