@@ -41,6 +41,9 @@ class CallFlow {
   CallFlow(const CallFlow&) = delete;
   CallFlow& operator=(const CallFlow&) = delete;
 
+  // Without the disassembler nothing is known of x86-64 code.
+  bool available() const noexcept { return disassembler_.available(); }
+
   // A call is given by its return address.
   // Headers of the loops around it, outermost first. Empty: none, or not known.
   std::span<const std::uint64_t> loops(std::uint64_t call) noexcept;

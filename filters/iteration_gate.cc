@@ -493,8 +493,8 @@ void IterationGate::emit(const LoopEvent& event, std::uint64_t ticks) noexcept {
   // Marks of one visit stay together, and those of one loop in order.
   const bool inner = event.level > spent;
   if (event.kind == kFound) loop.waits = inner || inner_.waits(event.level);
-  if (loop.waits) return inner_.put(event.kind, mark, event.kind == kFound && !inner);
-  if (inner) return inner_.put(event.kind, mark);
+  if (inner || loop.waits)
+    return inner_.put(event.kind, mark, event.kind == kFound && !inner);
   if (settings_.marks_summary &&
       (loop.summed || (event.level == spent && event.kind == kIteration)))
     return sum_up(loop, mark, event.kind);

@@ -58,7 +58,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 15;
+inline constexpr std::uint32_t kVersion = 16;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;

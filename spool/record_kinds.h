@@ -134,7 +134,7 @@ enum Kind : std::uint8_t {
                  // kMpiRmaGroupSync: number of the group); payload: bytes
                  // (kMpiRmaGroupSync: MpiRmaSync; kMpiRmaRequestLock: 1 if exclusive)
   kMpiIo = 59,   // payload: bytes moved
-  // 60..79 are left for MPI, 80..95 for user regions and metrics.
+  // 60..63 are left for what is in logs: its kinds are below 64.
 
   // --- The journal -------------------------------------------------------------------
   kText = 96,  // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records

@@ -15,9 +15,8 @@ std::uint64_t mixed(std::uint64_t value) noexcept {
 
 }  // namespace
 
-ActivationDetector::ActivationDetector(CodeFacts& facts, const ActivationSettings& settings)
+ActivationDetector::ActivationDetector(CodeFacts& facts)
     : facts_(facts),
-      reach_(settings.reach_events),
       paths_(kMostPaths),
       nodes_(kMostNodes),
       node_of_loop_(kMostNodes),
@@ -114,11 +113,9 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
             .quiet = false};
   } else {
     step = compare(path);
-    if (pair_count_ < kMostPairs / 4 * 3) {
+    if (pair_count_ < kMostPairs / 4 * 3) {  // else it is compared each time
       ++pair_count_;
       pairs_[at] = {.paths = key, .kept = step.kept, .iterates = step.iterates};
-    } else {
-      ++forgotten_;
     }
   }
   Path& from = paths_[path_];
@@ -147,10 +144,7 @@ std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t head
   for (std::uint32_t i = 1; i != node_count_; ++i)
     if (nodes_[i].parent == parent && nodes_[i].header == header)
       return static_cast<std::uint16_t>(i);
-  if (node_count_ == kMostNodes) {
-    ++forgotten_;
-    return kNone;
-  }
+  if (node_count_ == kMostNodes) return kNone;
   std::uint16_t recurrences = 0;
   for (std::uint16_t around = parent; around != kNone; around = nodes_[around].parent)
     recurrences += nodes_[around].header == header;
@@ -263,7 +257,7 @@ void ActivationDetector::report(unsigned at, LoopSink& sink) noexcept {
   }
   open.visit = node.visits++;
   ++node.reported;
-  const std::uint64_t oldest = position_ < reach_ ? 0 : position_ - reach_ + 1;
+  const std::uint64_t oldest = position_ < kReach ? 0 : position_ - kReach + 1;
   const std::uint64_t begin = std::max(open.begin, oldest);
   sink.on_loop_event(event_of(LoopEventKind::kFound, open, begin));
   sink.on_loop_event(event_of(LoopEventKind::kIteration, open, begin));

@@ -197,7 +197,9 @@ bool start_tracing() noexcept {
   classify_procedures();
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   runtime::SymbolStream& symbols = g_session->stream();
-  g_facts = g_frames != 0 || symbols.activations() != nullptr ? symbols.facts() : nullptr;
+  g_facts = nullptr;
+  if (g_frames != 0 || symbols.activations() != nullptr)
+    recorder::attempted([&symbols] { g_facts = &symbols.facts(); });
   if (g_facts != nullptr) g_facts->paths().begin_on_this_thread();
   runtime::ProgramFacts::set_is_callee(is_procedure);
   g_known_calls.forget();

@@ -2,7 +2,9 @@
 
 #include <string_view>
 
+#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/notices.h"
 #include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::runtime {
@@ -29,13 +31,18 @@ void ProgramFacts::code_unloaded() noexcept {
   if (current != nullptr) current->paths_.code_unloaded();
 }
 
-code::CallFlow& ProgramFacts::flow() noexcept {
-  const std::uint64_t unloads = g_unloads.load(std::memory_order_relaxed);
-  if (unloads != unloads_) {
-    unloads_ = unloads;
-    flow_.refresh();
+code::CallFlow* ProgramFacts::flow() noexcept {
+  if (flow_ == nullptr) {
+    recorder::attempted([this] { flow_ = std::make_unique<code::CallFlow>(); });
+    if (flow_ != nullptr && !flow_->available())
+      warn("no loops are found: --detector activation needs Capstone (libcapstone4)");
   }
-  return flow_;
+  const std::uint64_t unloads = g_unloads.load(std::memory_order_relaxed);
+  if (unloads != unloads_ && flow_ != nullptr) {
+    unloads_ = unloads;
+    flow_->refresh();
+  }
+  return flow_.get();
 }
 
 std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path) noexcept {
@@ -54,25 +61,32 @@ std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path)
 std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return {};
   const recorder::SlowPath slow_path;
-  return flow().loops(call);
+  code::CallFlow* const flow = this->flow();
+  return flow == nullptr ? std::span<const std::uint64_t>() : flow->loops(call);
 }
 
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
-  return (call & kCallee) != 0 ? call : flow().function(call);
+  if ((call & kCallee) != 0) return call;
+  const recorder::SlowPath slow_path;
+  code::CallFlow* const flow = this->flow();
+  return flow == nullptr ? 0 : flow->function(call);
 }
 
 bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {
   if (((from | to) & kCallee) != 0) return false;
   const recorder::SlowPath slow_path;
-  return flow().forward(from, to);
+  code::CallFlow* const flow = this->flow();
+  return flow == nullptr || flow->forward(from, to);
 }
 
 bool ProgramFacts::jumps(periodicity::Place from, periodicity::Place to) noexcept {
   if ((from & kCallee) != 0) return false;
   const recorder::SlowPath slow_path;
+  code::CallFlow* const flow = this->flow();
+  if (flow == nullptr) return false;
   const bool to_callee = (to & kCallee) != 0;
-  const std::uint64_t begin = to_callee ? 0 : flow().function(to);
-  for (const std::uint64_t function : flow().jumps(from))
+  const std::uint64_t begin = to_callee ? 0 : flow->function(to);
+  for (const std::uint64_t function : flow->jumps(from))
     if (to_callee ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
                   : function == begin)
       return true;

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "code/call_flow.h"
@@ -63,10 +64,12 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static inline std::atomic<ProgramFacts*> g_current{nullptr};
   static inline std::atomic<std::uint64_t> g_unloads{0};
 
-  code::CallFlow& flow() noexcept;
+  // Null: without memory nothing is known of the code.
+  code::CallFlow* flow() noexcept;
 
   Paths paths_;
-  code::CallFlow flow_;  // flow()
+  std::unique_ptr<code::CallFlow>
+      flow_;  // with the first question: it loads the disassembler
   std::uint64_t unloads_ = 0;
   std::array<std::uint8_t, Paths::kMost + 1> variants_{};
   std::array<periodicity::PathFrame, Paths::kMostFrames + 1> frames_{};

@@ -44,11 +44,15 @@ filters::GatePolicy policy_of(const filters::Settings& settings,
 
 }  // namespace
 
+ProgramFacts& SymbolStream::facts() {
+  if (facts_ == nullptr) facts_ = std::make_unique<ProgramFacts>();
+  return *facts_;
+}
+
 void SymbolStream::prepare(const filters::Settings& settings) {
-  facts_ = std::make_unique<ProgramFacts>();
   std::unique_ptr<periodicity::LoopDetector> inner;
   if (settings.detector == "activation") {
-    auto made = std::make_unique<periodicity::ActivationDetector>(*facts_);
+    auto made = std::make_unique<periodicity::ActivationDetector>(facts());
     activations_ = made.get();
     facts_->paths().begin_on_this_thread();
     inner = std::move(made);

@@ -44,8 +44,8 @@ class SymbolStream {
     return marked(numbers_.number(symbol), communication);
   }
 
-  // The primary thread's call paths.
-  ProgramFacts* facts() noexcept { return facts_.get(); }
+  // The primary thread's call paths; made when they are asked for first. Throws std::bad_alloc.
+  ProgramFacts& facts();
   periodicity::Symbol path_number(CallSite site, std::uint64_t callee,
                                   filters::Communication communication) noexcept {
     return marked(facts_->find(site, callee), communication);
