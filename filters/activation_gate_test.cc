@@ -1,6 +1,10 @@
 // The gate with loops that are found by the call paths of events.
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "filters/gate_record.h"
 #include "periodicity/activation/activation_detector.h"
@@ -43,6 +47,76 @@ TEST_CASE("IterationGate: activations - all iterations are marked or summed up")
     for (const auto& [begin, end] : record.skipped(next + 1)) skipped += end - begin;
   }
   CHECK(skipped > 100000);
+}
+
+namespace {
+
+// Three loops in each other; path i lies in i of them.
+class Nest final : public periodicity::CodeFacts {
+ public:
+  std::span<const periodicity::PathFrame> frames(std::uint32_t path) noexcept override {
+    for (std::uint32_t i = 0; i != 3; ++i) frames_[i] = {i + 1 == path ? 10 + i : i + 1, i};
+    return {frames_.data(), path};
+  }
+  std::span<const std::uint64_t> loops(periodicity::Place call) noexcept override {
+    header_ = 100 + call % 10 + (call >= 10);
+    return {&header_, 1};
+  }
+  std::uint64_t function(periodicity::Place call) noexcept override {
+    return call % 10 + (call >= 10);
+  }
+  bool forward(periodicity::Place from, periodicity::Place to) noexcept override {
+    return from > to;  // its own call comes before those that it makes
+  }
+  bool jumps(periodicity::Place, periodicity::Place) noexcept override { return false; }
+
+ private:
+  std::array<periodicity::PathFrame, 3> frames_{};
+  std::uint64_t header_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "IterationGate: activations - a driver's long iteration is written, but for its loops") {
+  Nest program;
+  periodicity::ActivationDetector detector(program);
+  GateRecord record;
+  IterationGate gate({.limit = 3, .long_ticks = 1'000'000, .slow = {.factor = 0}}, detector,
+                     record);
+  std::uint64_t next = 0;
+  std::uint64_t ticks = 0;
+  std::vector<std::vector<std::uint64_t>> epochs(30);  // of the driver's own events
+  gate.start({0, 0});
+  for (unsigned driven = 0; driven != 30; ++driven) {
+    const auto event = [&](std::uint32_t path) {
+      gate.on_symbol({.symbol = path,
+                      .ticks = ticks += driven == 20 ? 100'000 : 100,
+                      .epoch = ++next,
+                      .depth = 0,
+                      .at_epoch = true});
+      if (path == 1) epochs[driven].push_back(next);
+    };
+    event(1);
+    for (int i = 0; i != 20; ++i) {
+      event(2);
+      for (int j = 0; j != 4; ++j) event(3);
+    }
+  }
+  gate.finish(ticks + 100);
+  const auto skipped = record.skipped(next + 1);
+  const auto written = [&](std::uint64_t epoch) {
+    return std::none_of(skipped.begin(), skipped.end(), [&](const auto& gap) {
+      return gap.first <= epoch && epoch < gap.second;
+    });
+  };
+  for (unsigned driven = 3; driven != 29; ++driven) {
+    INFO("iteration " << driven);
+    CHECK(written(epochs[driven][0]) == (driven == 20));
+  }
+  std::uint64_t events = 0;
+  for (std::uint64_t epoch = 1; epoch != next; ++epoch) events += written(epoch);
+  CHECK(events < next / 10);
 }
 
 }  // namespace refrain::filters::activation_gate_test

@@ -9,7 +9,7 @@ namespace refrain::filters {
 
 std::unique_ptr<periodicity::LoopDetector> make_detector(const Settings& settings,
                                                          bool messages) {
-  if (settings.detector == "nested")
+  if (settings.detector == "nested" || settings.detector == "activation")  // (no stacks)
     return std::make_unique<periodicity::NestedDetector>(
         periodicity::NestedSettings{.messages = messages});
   const periodicity::PeriodSettings periods{

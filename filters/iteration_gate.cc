@@ -254,11 +254,18 @@ std::uint64_t IterationGate::usual_ticks(const OpenLoop& loop) const noexcept {
 
 bool IterationGate::overdue(std::uint64_t ticks) const noexcept {
   constexpr std::uint64_t kTimes = 4;
+  return takes_longer(kTimes, 0, ticks);
+}
+
+// The skipped iteration: than so many usual ones, and than that.
+bool IterationGate::takes_longer(std::uint64_t times, std::uint64_t than,
+                                 std::uint64_t ticks) const noexcept {
   const std::uint16_t level = policy_.spent_level();
   if (closed() || level >= open_.size()) return false;
   const OpenLoop& loop = open_[level];
   if (!loop.begun || loop.begin <= loop.previous_begin || ticks < loop.ticks) return false;
-  return ticks - loop.ticks > kTimes * usual_ticks(loop);
+  const std::uint64_t taken = ticks - loop.ticks;
+  return taken > than && taken > times * usual_ticks(loop);
 }
 
 namespace {
@@ -343,8 +350,22 @@ void IterationGate::next_iteration(OpenLoop& loop, const LoopEvent& event) noexc
   sink_.iteration(loop.mark);
 }
 
+// A loop begins in it. A driver's iteration may be the run that it drives.
+bool IterationGate::long_iteration(const LoopEvent& found) const noexcept {
+  constexpr std::uint64_t kTimes = 10;
+  return found.level > policy_.spent_level() &&
+         takes_longer(kTimes, settings_.long_ticks, events_[events_.next() - 1].ticks);
+}
+
 void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
   reported_ = true;
+  if (event.kind == LoopEventKind::kFound && long_iteration(event)) {
+    LoopEvent novel = event;
+    novel.kind = LoopEventKind::kNovel;
+    novel.level = policy_.spent_level();
+    policy_.on_loop_event(novel);
+    broken_ = true;
+  }
   const std::uint16_t spent = policy_.spent_level();
   policy_.on_loop_event(event);
   if (event.kind == LoopEventKind::kFound) {

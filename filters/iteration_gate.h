@@ -21,6 +21,8 @@
 //     loops, in a skipped iteration, are not: the others would not have that part of it.
 //     Time that tracing itself took in an iteration, to write a block or to begin a gap, does
 //     not count: else each gap would give a slow iteration, and that the next gap.
+//   - A skipped iteration that is long, above `long_ticks` and ten times what is usual, is written from then on, and from its
+//     begin on as far as the ring goes back, without what is spent inside: a driver's iteration may be the run that it drives.
 //   - At the end of the stream the last iteration is written, whole, as if the pattern had broken.
 //   - Gaps lie between epochs and are not shorter than `min_gap_ticks`: filters/suspend_cuts.h.
 //   - Outside the time window nothing is written. A loop that runs when the window opens
@@ -137,6 +139,7 @@ struct GatePolicy {
   std::uint64_t from_ticks = 0;   // absolute; 0: at once
   std::uint64_t until_ticks = 0;  // absolute; 0: never
   bool marks_summary = false;
+  std::uint64_t long_ticks = ~std::uint64_t{0};  // an iteration may be long that takes more
   SlowSettings slow{};
   // Sums of skipped iterations are reported at this interval, so that they survive a kill.
   std::uint64_t sums_ticks = ~std::uint64_t{0};
@@ -227,6 +230,9 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   };
 
   std::uint64_t usual_ticks(const OpenLoop& loop) const noexcept;
+  bool takes_longer(std::uint64_t times, std::uint64_t than,
+                    std::uint64_t ticks) const noexcept;
+  bool long_iteration(const periodicity::LoopEvent& found) const noexcept;
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
   void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;

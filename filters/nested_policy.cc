@@ -96,7 +96,8 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   const bool first = settings_.nested == Nested::kFirst;
   bool spent = had >= settings_.limit;
   if (settings_.nested == Nested::kEach) spent = spent || loop.visits_spent;
-  if (first && event.iteration == 0) spent = spent && !inner && loop.visits_spent;
+  if (first && event.iteration == 0 && spent)
+    spent = inner ? first_is_spent(event) : loop.visits_spent;
   // Iterations written where other ranks may see other loops; with `first` of each visit.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
   const bool short_visits = first && !loop.visits_spent;
@@ -109,6 +110,14 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   bool& apart = counts_of(event.loop).apart;
   if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
   return !apart;
+}
+
+// Of an inner loop of whose body enough has been written, the first iteration of a visit.
+bool NestedPolicy::first_is_spent(const LoopEvent& event) noexcept {
+  Loop& counts = counts_of(event.loop);
+  if (counts.more_firsts >= settings_.limit) return true;
+  if (!open_[event.level - 1].skipped) ++counts.more_firsts;
+  return false;
 }
 
 void NestedPolicy::restart(std::uint64_t position) noexcept {
@@ -168,13 +177,17 @@ void NestedPolicy::write_novel(const LoopEvent& event) noexcept {
     open_[level].spent = false;
   set_spent(outermost, false);
   const std::uint64_t from = open_[outermost].iteration_begin;
-  decide(from);
-  if (settings_.nested == Nested::kEach || suspended_) return;
-  inner_.each(outermost, from, open_[event.level].iteration_begin,
-              [this](std::uint64_t begin, std::uint64_t end) {
-                sink_.suspend(begin);
-                sink_.resume(end);
-              });
+  if (settings_.nested == Nested::kEach) return decide(from);
+  const auto skip = [this](std::uint64_t begin, std::uint64_t end) {
+    sink_.suspend(begin);
+    sink_.resume(end);
+  };
+  const std::uint64_t begin = open_[event.level].iteration_begin;
+  sink_.resume(from);
+  inner_.each(outermost, from, begin, skip);
+  inner_.each(event.level, begin, event.position, skip);
+  suspended_ = open_.back().skipped;
+  if (suspended_) sink_.suspend(std::max(begin, inner_.spent_from(event.level)));
 }
 
 // Whether `limit` breaks of this kind have been kept.

@@ -8,10 +8,10 @@
 //
 // Rules. An iteration is *spent* when enough of its loop has been written:
 // - first: when `limit` iterations of its body have been in the run, and it is not the first
-//   of its visit. (So each written outer iteration can be read on its own, and a nest writes
-//   `limit` iterations of each body and one more for each visit in a written iteration.) The
-//   first of a visit outside any other loop is spent after `limit` such visits: until the
-//   loop around an inner loop is known, its visits look like that.
+//   of its visit. Of these `limit` more are written in iterations that are: a nest of two can
+//   be read in each of its written iterations, and nothing is multiplied in deep ones.
+//   (Outside any other loop the first of a visit is spent after `limit` such visits: until the
+//   loop around an inner loop is known, its visits look like that.)
 // - each: when it is number `limit` or later of its visit, or when its loop has been
 //   visited `limit` times outside any other loop. (So a nest of depth k writes at most
 //   limit^k innermost iterations.)
@@ -92,6 +92,9 @@ class InnerIntervals {
     }
   }
 
+  // Since when a loop deeper than `level`, which is now, has been spent.
+  std::uint64_t spent_from(std::size_t level) const noexcept { return levels_[level].from; }
+
   void clear() noexcept {
     for (Level& level : levels_) level.count = 0;
     inner_ = 0;
@@ -153,7 +156,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   NestedPolicy(NestedPolicySettings settings, IntervalSink& sink)
       : settings_(settings), sink_(sink) {}
 
-  static constexpr std::uint64_t kApartFactor = 10;
+  static constexpr std::uint64_t kApartFactor = 3;
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
@@ -205,6 +208,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   struct Loop {
     std::uint64_t iterations = 0;  // of the visits that are over; not with `each`
     std::uint64_t outermost_visits = 0;
+    std::uint64_t more_firsts =
+        0;               // iterations written as the first of an inner visit only
     bool apart = false;  // its latest iteration that was checked
   };
   struct Open {
@@ -235,6 +240,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   }
   void open(const periodicity::LoopEvent& event) noexcept;
   bool is_spent(const periodicity::LoopEvent& event, Open& loop) noexcept;
+  bool first_is_spent(const periodicity::LoopEvent& event) noexcept;
   void close_from(std::size_t level) noexcept;
   Loop& counts_of(std::uint32_t loop) noexcept;
   void set_spent(std::size_t level, bool spent) noexcept;

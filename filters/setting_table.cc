@@ -107,8 +107,8 @@ constexpr SettingInfo kTable[] = {
      .one_line = "what limit counts in a nest of loops",
      .long_text =
          "first: the iterations of a loop's body in the whole run; also the first "
-         "iteration of each further visit, if the visit lies in a written iteration of "
-         "the outer loop, so that each written iteration can be read on its own. "
+         "iteration of limit further visits that lie in a written iteration of the "
+         "outer loop, so that in a nest of two each written iteration can be read on its own. "
          "each: the first iterations of every visit in a written iteration of the outer "
          "loop (in a nest of k loops N^k). "
          "once: only the iterations of a loop's body in the whole run; written iterations "

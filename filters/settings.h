@@ -37,7 +37,7 @@ struct Settings {
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
   std::uint64_t clock_every = 0;
-  std::string detector = "nested";
+  std::string detector = "activation";
   std::string nested = "first";
   std::uint64_t window_events = 512;
   std::uint64_t max_period_events = 512;
@@ -46,7 +46,7 @@ struct Settings {
   double slow_factor = 5;
   double slow_share = 0.005;
 
-  double min_gap_s = 1e-3;
+  double min_gap_s = 1e-4;
   double from_s = 0;
   double until_s = 0;
 

@@ -1,6 +1,7 @@
 #include "periodicity/activation/activation_detector.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace refrain::periodicity {
 namespace {
@@ -74,10 +75,12 @@ void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noex
   if ((symbol & kForeign) != 0) [[unlikely]] {
     for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
   } else if (path != kNoPath) {
-    if (!paths_[path].known) [[unlikely]] {
+    Path& taken = paths_[path];
+    if (!taken.known) [[unlikely]] {
       take_new(path, sink);
-    } else if (const Step step = step_to(path); !step.quiet) {
-      take(step, sink);
+    } else {
+      if (const Step step = step_to(path); !step.quiet) take(step, sink);
+      if (taken.once != 0) take_second(taken, sink);
     }
     path_ = path;
   }
@@ -92,6 +95,22 @@ void ActivationDetector::take_new(std::uint32_t path, LoopSink& sink) noexcept {
   unsigned at = open_count_;
   while (at != 0 && open_[at - 1].node >= nodes_before) --at;
   report_novel(at, sink);
+  Path& taken = paths_[path];
+  taken.once = (std::uint32_t{1} << open_count_) - 1;
+  for (at = 0; at != open_count_; ++at)
+    taken.begin[at] = static_cast<std::uint32_t>(open_[at].begin);
+}
+
+// A path that some loops have had in one iteration only.
+void ActivationDetector::take_second(Path& path, LoopSink& sink) noexcept {
+  unsigned inner = 0;
+  for (std::uint32_t once = path.once; once != 0; once &= once - 1) {
+    const auto at = static_cast<unsigned>(std::countr_zero(once));
+    if (path.begin[at] == static_cast<std::uint32_t>(open_[at].begin)) continue;
+    path.once &= ~(std::uint32_t{1} << at);
+    inner = at + 1;
+  }
+  if (inner != 0) report_novel(inner, sink);
 }
 
 ActivationDetector::Step ActivationDetector::step_to(std::uint32_t path) noexcept {

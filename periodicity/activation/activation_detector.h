@@ -19,8 +19,8 @@
 // iteration is reported, in the past. Which loops are around it is known from the code, but only those that have come round
 // count as levels.
 //
-// kNovel: the iteration has something in it that no earlier one of the loop had: a call path, or an inner loop. That is known
-// when a path comes for the first time, or a loop first comes round.
+// kNovel: the iteration has something in it that at most one earlier one of the loop had, a call path, or no earlier one, an
+// inner loop that comes round. So of each kind of iteration there are two.
 //
 // Messages: kMessageSymbol of a symbol is ignored. kNoPath: an event of which nothing is known; it lies where the one before it does.
 // kForeign: an event that is like no other (a thread that waits too long): all open loops do something novel.
@@ -106,7 +106,9 @@ class ActivationDetector final : public LoopDetector {
   };
   struct Path {
     bool known;
-    std::uint8_t open;                           // loops around it
+    std::uint8_t open;   // loops around it
+    std::uint32_t once;  // a bit for each that had it in one iteration only,
+    std::array<std::uint32_t, kMostOpen> begin;  // and where that began
     std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
     std::array<Step, 4> next;                    // that came after it
     std::uint8_t newest;
@@ -133,6 +135,7 @@ class ActivationDetector final : public LoopDetector {
   void learn(std::uint32_t path) noexcept;
   std::uint16_t child(std::uint16_t parent, std::uint64_t header, Place call) noexcept;
   void take_new(std::uint32_t path, LoopSink& sink) noexcept;
+  void take_second(Path& path, LoopSink& sink) noexcept;
   void take(const Step& step, LoopSink& sink) noexcept;
   void iterate(unsigned at, LoopSink& sink) noexcept;
   void begin(std::uint16_t node, LoopSink& sink) noexcept;

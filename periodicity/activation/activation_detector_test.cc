@@ -1,5 +1,6 @@
 #include "periodicity/activation/activation_detector.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
@@ -43,7 +44,7 @@ class Listener final : public LoopSink {
         open_.pop_back();
         break;
       case LoopEventKind::kNovel:
-        ++novel;
+        novel.push_back(event.position);
         break;
       default:
         sane = false;
@@ -51,7 +52,7 @@ class Listener final : public LoopSink {
   }
 
   bool sane = true;
-  std::uint64_t novel = 0;
+  std::vector<std::uint64_t> novel;  // positions
   std::map<std::uint32_t, std::uint64_t> iterations;
   std::map<std::uint32_t, std::uint32_t> visits;
 
@@ -72,7 +73,45 @@ LoopCounts counts_of(const ActivationDetector& detector) {
   return counts;
 }
 
+// Calls of one loop, in the order of their numbers, each through a path of its own.
+class OneLoop final : public CodeFacts {
+ public:
+  std::span<const PathFrame> frames(std::uint32_t path) noexcept override {
+    frame_ = {path, 1};
+    return {&frame_, 1};
+  }
+  std::span<const std::uint64_t> loops(Place) noexcept override { return {&header_, 1}; }
+  std::uint64_t function(Place) noexcept override { return 1; }
+  bool forward(Place from, Place to) noexcept override { return from < to; }
+  bool jumps(Place, Place) noexcept override { return false; }
+
+ private:
+  PathFrame frame_{};
+  std::uint64_t header_ = 100;
+};
+
 }  // namespace
+
+TEST_CASE("two iterations with the same path in them do something novel") {
+  OneLoop program;
+  ActivationDetector detector(program);
+  Listener listener(detector);
+  std::vector<std::uint64_t> now_and_then;
+  for (unsigned iteration = 0; iteration != 40; ++iteration) {
+    detector.push(1, 0, listener);
+    detector.push(2, 0, listener);
+    if (iteration % 10 != 9) continue;
+    for (int i = 0; i != 2; ++i) {
+      now_and_then.push_back(detector.position());
+      detector.push(3 + i, 0, listener);
+    }
+  }
+  CHECK(listener.sane);
+  const auto late =
+      std::find(listener.novel.begin(), listener.novel.end(), now_and_then[0]);
+  CHECK(std::vector(late, listener.novel.end()) ==
+        std::vector(now_and_then.begin(), now_and_then.begin() + 4));
+}
 
 TEST_CASE("loops of made-up programs are counted as they count themselves") {
   std::uint64_t loops = 0;

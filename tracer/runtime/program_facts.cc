@@ -4,7 +4,6 @@
 
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/notices.h"
 #include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::runtime {
@@ -32,11 +31,8 @@ void ProgramFacts::code_unloaded() noexcept {
 }
 
 code::CallFlow* ProgramFacts::flow() noexcept {
-  if (flow_ == nullptr) {
+  if (flow_ == nullptr)
     recorder::attempted([this] { flow_ = std::make_unique<code::CallFlow>(); });
-    if (flow_ != nullptr && !flow_->available())
-      warn("no loops are found: --detector activation needs Capstone (libcapstone4)");
-  }
   const std::uint64_t unloads = g_unloads.load(std::memory_order_relaxed);
   if (unloads != unloads_ && flow_ != nullptr) {
     unloads_ = unloads;

@@ -37,6 +37,11 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static void set_is_callee(IsCallee is_callee) noexcept { g_is_callee = is_callee; }
 
   ProgramFacts();  // throws std::bad_alloc
+  // Whether the machine's code can be read: the disassembler is there.
+  bool reads_code() noexcept {
+    const code::CallFlow* const known = flow();
+    return known != nullptr && known->available();
+  }
   ~ProgramFacts() { g_current.store(nullptr); }
   ProgramFacts(const ProgramFacts&) = delete;
   ProgramFacts& operator=(const ProgramFacts&) = delete;
@@ -68,8 +73,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   code::CallFlow* flow() noexcept;
 
   Paths paths_;
-  std::unique_ptr<code::CallFlow>
-      flow_;  // with the first question: it loads the disassembler
+  std::unique_ptr<code::CallFlow> flow_;  // made when first asked for
   std::uint64_t unloads_ = 0;
   std::array<std::uint8_t, Paths::kMost + 1> variants_{};
   std::array<periodicity::PathFrame, Paths::kMostFrames + 1> frames_{};

@@ -4,6 +4,7 @@
 #include "filters/rolling_limit.h"
 #include "spool/format.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/runtime/notices.h"
 
 namespace refrain::runtime {
 
@@ -13,7 +14,8 @@ namespace {
 
 // Of the shortest gap: what tracing itself takes now and then (the first touch of a page, a system
 // call) is not more than that, and no reason to write an iteration as a slow one.
-constexpr double kNoiseOfGap = 0.01;
+constexpr double kNoiseOfGap = 0.1;
+constexpr double kLongIteration_s = 1;
 constexpr double kSumsReportedEvery_s = 0.1;
 // What an epoch takes in a thread's ring, with room to spare.
 constexpr std::uint64_t kBytesOfEpoch = 32 * spool::kRecordBytes;
@@ -35,6 +37,7 @@ filters::GatePolicy policy_of(const filters::Settings& settings,
       .from_ticks = at(settings.from_s),
       .until_ticks = at(settings.until_s),
       .marks_summary = settings.marks == "summary",
+      .long_ticks = Clock::ticks_of_seconds(kLongIteration_s),
       .slow = {.factor = settings.slow_factor,
                .share = settings.slow_share,
                .noise_ticks = Clock::ticks_of_seconds(settings.min_gap_s * kNoiseOfGap)},
@@ -51,7 +54,12 @@ ProgramFacts& SymbolStream::facts() {
 
 void SymbolStream::prepare(const filters::Settings& settings) {
   std::unique_ptr<periodicity::LoopDetector> inner;
-  if (settings.detector == "activation") {
+  const bool activation = settings.detector == "activation";
+  if (activation && !facts().reads_code())
+    warn(
+        "loops are found as --detector nested does: without Capstone (libcapstone4) the "
+        "program's code cannot be read");
+  if (activation && facts().reads_code()) {
     auto made = std::make_unique<periodicity::ActivationDetector>(facts());
     activations_ = made.get();
     facts_->paths().begin_on_this_thread();
