@@ -10,8 +10,8 @@
 // Errors: for an unknown address the Place's function is empty or "module+0x...";
 // complaints() lists the modules that could not be used. Throws only when memory runs out.
 // Cost: each distinct address is resolved once. A module is opened when its first address
-// is asked for; its debug information is searched in the file itself and by build id under
-// /usr/lib/debug, never over the network.
+// is asked for; its debug information is searched in the file itself and where code/debug_files.h
+// says, never over the network.
 #pragma once
 
 #include <cstdint>

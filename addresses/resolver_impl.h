@@ -22,6 +22,7 @@
 
 #include "addresses/resolver.h"
 #include "addresses/short_name.h"
+#include "code/debug_files.h"
 #include "code/debug_index.h"
 
 namespace refrain::addresses {
@@ -35,7 +36,7 @@ inline std::string hex(std::uint64_t value) {
 
 inline const Dwfl_Callbacks kCallbacks = {
     .find_elf = nullptr,
-    .find_debuginfo = dwfl_build_id_find_debuginfo,
+    .find_debuginfo = code::find_debug_file,
     .section_address = dwfl_offline_section_address,
     .debuginfo_path = nullptr,
 };

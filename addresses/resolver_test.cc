@@ -4,7 +4,10 @@
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "code/debug_index.h"
 
@@ -132,6 +135,45 @@ TEST_CASE("Resolver: trust - a rebuilt file gives no names") {
   CHECK_THAT(symbol.function,
              Catch::StartsWith(mapping.path.substr(mapping.path.rfind('/') + 1) + "+0x"));
   CHECK_THAT(symbols.complaints().at(0), Catch::Contains("rebuilt"));
+}
+
+// This program without its debug information, which is in a file of its own.
+TEST_CASE(
+    "Resolver: debug files - by the program's link to them, and in debuginfod's cache") {
+  namespace fs = std::filesystem;
+  const std::uint64_t address = outer_function();
+  const Mapping mapping = mapping_of(address);
+  const fs::path folder =
+      fs::temp_directory_path() / ("debug_files." + std::to_string(::getpid()));
+  fs::create_directories(folder / ".debug");
+  const std::string copy = (folder / "program").string();
+  fs::copy_file(fs::read_symlink("/proc/self/exe"), copy);
+  REQUIRE(std::system(("cd '" + folder.string() +
+                       "' && objcopy --only-keep-debug program program.debug && strip -g "
+                       "program && objcopy --add-gnu-debuglink=program.debug program")
+                          .c_str()) == 0);
+  std::string text = mapping.text;
+  text.replace(text.rfind(mapping.path), std::string::npos, copy);
+  const auto line = [&] { return Resolver({text}).at_call(address).line; };
+  CHECK(line() == kInlinedLine);
+  fs::rename(folder / "program.debug", folder / ".debug/program.debug");
+  CHECK(line() == kInlinedLine);
+  std::ofstream(folder / ".debug/program.debug", std::ios::app) << "changed";
+  CHECK(line() == 0);
+
+  std::string id;
+  REQUIRE(std::system(("readelf -n '" + copy + "' | sed -n 's/.*Build ID: //p' > '" +
+                       (folder / "id").string() + "'")
+                          .c_str()) == 0);
+  std::ifstream(folder / "id") >> id;
+  REQUIRE_FALSE(id.empty());
+  fs::create_directories(folder / "cache" / id);
+  fs::rename(folder / ".debug/program.debug", folder / "cache" / id / "debuginfo");
+  CHECK(line() == 0);
+  ::setenv("DEBUGINFOD_CACHE_PATH", (folder / "cache").c_str(), 1);
+  CHECK(line() == kInlinedLine);
+  ::unsetenv("DEBUGINFOD_CACHE_PATH");
+  fs::remove_all(folder);
 }
 
 TEST_CASE("Resolver: unknown - module and offset, or the address") {

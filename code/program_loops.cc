@@ -8,12 +8,14 @@
 #include <map>
 #include <utility>
 
+#include "code/debug_files.h"
+
 namespace refrain::code {
 namespace {
 
 const Dwfl_Callbacks kCallbacks = {
     .find_elf = nullptr,
-    .find_debuginfo = dwfl_build_id_find_debuginfo,
+    .find_debuginfo = find_debug_file,
     .section_address = dwfl_offline_section_address,
     .debuginfo_path = nullptr,
 };

@@ -58,7 +58,7 @@ struct FunctionLoops {
 
 class ProgramLoops {
  public:
-  // Null if the file cannot be read. Debug information is looked for in it and by its build id.
+  // Null if the file cannot be read. Debug information is looked for in it and where debug_files.h says.
   static std::unique_ptr<ProgramLoops> open(const std::string& path);
   // With debug information from a module that must live longer; its addresses in libdwfl are by
   // `bias` more than those of the file.
