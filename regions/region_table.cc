@@ -201,8 +201,12 @@ std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcep
 }
 
 std::uint32_t RegionTable::intern_place(const addresses::Place& where) {
-  if (where.file.empty()) return kNoRegion;
-  const SourcePlace place{where.file, where.line};
+  // Without debug information the function and offset are the place. (A bare address is another one in each process.)
+  const bool known = !where.file.empty() ||
+                     (!where.function.empty() && !where.function.starts_with("0x"));
+  if (!known) return kNoRegion;
+  const SourcePlace place = where.file.empty() ? SourcePlace{where.function, 0}
+                                               : SourcePlace{where.file, where.line};
   const auto [at, is_new] =
       place_ids_.try_emplace(place.identity(), static_cast<std::uint32_t>(places_.size()));
   if (is_new) places_.push_back(place);
