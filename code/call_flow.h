@@ -59,6 +59,9 @@ class CallFlow {
   // Whether it may jump to a function through a pointer, which is not among these.
   bool jumps_anywhere(std::uint64_t call) noexcept;
 
+  // Begin of the one function that it calls; 0: it calls through a pointer, or is not known.
+  std::uint64_t callee(std::uint64_t call) noexcept;
+
   // The function with this address in it is not looked at. Python's interpreter is left out without that, where it is exported.
   void exclude(std::uint64_t address) noexcept;
   // Forgets what belonged to objects that were unloaded. To be called after dlclose(); new objects are found without.

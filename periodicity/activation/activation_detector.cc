@@ -21,7 +21,7 @@ ActivationDetector::ActivationDetector(CodeFacts& facts)
       nodes_(kMostNodes),
       node_of_loop_(kMostNodes),
       pairs_(kMostPairs) {
-  nodes_[kNone].number = kNoLoop;
+  for (std::uint32_t i = 0; i != kRoots; ++i) nodes_[i].number = kNoLoop;
 }
 
 ActivationLoop ActivationDetector::loop(std::uint32_t number) const noexcept {
@@ -38,7 +38,7 @@ ActivationLoop ActivationDetector::loop(std::uint32_t number) const noexcept {
 
 std::vector<std::uint64_t> ActivationDetector::headers(std::uint32_t number) const {
   std::vector<std::uint64_t> headers;
-  for (std::uint16_t node = node_of_loop_[number]; node != kNone;
+  for (std::uint16_t node = node_of_loop_[number]; node >= kRoots;
        node = nodes_[node].parent)
     headers.push_back(nodes_[node].header);
   std::reverse(headers.begin(), headers.end());
@@ -74,31 +74,52 @@ void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noex
   if ((symbol & kForeign) != 0) [[unlikely]] {
     for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
   } else if (path != kNoPath) {
-    if (!paths_[path].known) [[unlikely]] {
-      take_new(path, sink);
-    } else if (const Step step = step_to(path); !step.quiet) {
-      take(step, sink);
+    const auto& next = paths_[path_].next;
+    const auto step = std::find_if(next.begin(), next.end(),
+                                   [path](const Step& each) { return each.to == path; });
+    if (step == next.end()) [[unlikely]] {
+      take_other(path, sink);
+    } else {
+      if (!step->quiet) take(*step, sink);
+      path_ = path;
     }
-    path_ = path;
   }
   ++position_;
 }
 
-void ActivationDetector::take_new(std::uint32_t path, LoopSink& sink) noexcept {
+// What did not come after the latest one before.
+void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept {
   const std::uint32_t nodes_before = node_count_;
-  learn(path);
-  take(find_step(path), sink);
+  const bool is_new = !paths_[path].known;
+  if (is_new) learn(path);
+  if (on_stack(paths_[path], sink)) {
+    take(find_step(path), sink);
+    path_ = path;
+  }
+  if (!is_new) return;
   // What is new in which loop: of new loops the one around them.
   unsigned at = open_count_;
   while (at != 0 && open_[at - 1].node >= nodes_before) --at;
   report_novel(at, sink);
 }
 
-ActivationDetector::Step ActivationDetector::step_to(std::uint32_t path) noexcept {
-  for (const Step& step : paths_[path_].next)
-    if (step.to == path) [[likely]]
-      return step;
-  return find_step(path);
+// Makes its stack the innermost one. False: it cannot be.
+bool ActivationDetector::on_stack(const Path& path, LoopSink& sink) noexcept {
+  if (path.stack == CodeFacts::kOtherStack) return false;
+  unsigned at = innermost_;
+  while (stacks_[at].number != path.stack && at != 0) --at;
+  if (stacks_[at].number == path.stack) {
+    if (at == innermost_) return stacks_[at].first + path.open <= kMostOpen;
+    leave_to(stacks_[at + 1].first, false, sink);
+    innermost_ = at;
+    path_ = stacks_[at].path;
+    return true;
+  }
+  if (open_count_ + path.open > kMostOpen) return false;
+  stacks_[innermost_].path = path_;
+  stacks_[++innermost_] = {.number = path.stack, .first = open_count_};
+  path_ = kNoPath;
+  return true;
 }
 
 ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexcept {
@@ -118,6 +139,7 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
       pairs_[at] = {.paths = key, .kept = step.kept, .iterates = step.iterates};
     }
   }
+  if (path_ == kNoPath) return step;  // of this stack
   Path& from = paths_[path_];
   step.quiet = !step.iterates && step.kept == from.open && step.kept == paths_[path].open;
   from.next[from.newest++ % from.next.size()] = step;
@@ -128,7 +150,9 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
 void ActivationDetector::learn(std::uint32_t number) noexcept {
   Path& path = paths_[number];
   path.known = true;
-  std::uint16_t node = kNone;
+  path.stack = static_cast<std::uint8_t>(facts_.stack(number));
+  if (path.stack == CodeFacts::kOtherStack) return;
+  std::uint16_t node = path.stack;
   for (const PathFrame& frame : facts_.frames(number)) {
     for (const std::uint64_t header : facts_.loops(frame.place)) {
       if (path.open == kMostOpen) return;
@@ -141,7 +165,7 @@ void ActivationDetector::learn(std::uint32_t number) noexcept {
 
 std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t header,
                                         Place call) noexcept {
-  for (std::uint32_t i = 1; i != node_count_; ++i)
+  for (std::uint32_t i = kRoots; i != node_count_; ++i)
     if (nodes_[i].parent == parent && nodes_[i].header == header)
       return static_cast<std::uint16_t>(i);
   if (node_count_ == kMostNodes) return kNone;
@@ -202,7 +226,7 @@ ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcep
         ++common;
       if (facts_.forward(from, to)) return keep(kept + common, false);
       if (common != 0) return keep(kept + common, true);
-    } else if (facts_.jumps(from, to)) {
+    } else if (facts_.jumps(i == 0 ? 0 : now[i - 1].place, from, to)) {
       return keep(kept, false);
     }
   }
@@ -212,8 +236,9 @@ ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcep
 
 void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
   const Path& path = paths_[step.to];
-  leave_to(step.kept, false, sink);
-  if (step.iterates) iterate(step.kept - 1u, sink);
+  const unsigned kept = stacks_[innermost_].first + step.kept;
+  leave_to(kept, false, sink);
+  if (step.iterates) iterate(kept - 1, sink);
   for (unsigned at = step.kept; at != path.open; ++at) begin(path.nodes[at], sink);
 }
 

@@ -19,6 +19,11 @@
 // iteration is reported, in the past. Which loops are around it is known from the code, but only those that have come round
 // count as levels.
 //
+// Stacks that a program switches between (coroutines): each has a latest path of its own. An event on another stack lies in the
+// loops that are open, and what is compared is its stack; an event on one further out ends the loops of those that were
+// entered from there. So what a coroutine does from one switch to the next is inside of the loop that resumes it, and of coroutines that
+// take turns the loops of the first are seen. Where there are too many stacks or loops, events lie where the one before them does.
+//
 // kNovel: the iteration has something in it that no earlier one of the loop had: a call path, or an inner loop. That is known
 // when a path comes for the first time, or a loop first comes round.
 //
@@ -84,7 +89,8 @@ class ActivationDetector final : public LoopDetector {
   static constexpr std::uint32_t kMostPairs = 1 << 15;
   static constexpr unsigned kMostOpen = 24;
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
-  static constexpr std::uint16_t kNone = 0;                // node 0: around all
+  static constexpr std::uint16_t kNone = 0;
+  static constexpr std::uint16_t kRoots = CodeFacts::kMostStacks;  // the first nodes: around all of a stack
 
   // A loop of the code below another one.
   struct Node {
@@ -107,6 +113,7 @@ class ActivationDetector final : public LoopDetector {
   struct Path {
     bool known;
     std::uint8_t open;                           // loops around it
+    std::uint8_t stack;
     std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
     std::array<Step, 4> next;                    // that came after it
     std::uint8_t newest;
@@ -127,12 +134,19 @@ class ActivationDetector final : public LoopDetector {
     std::uint64_t length = 0;  // of the iteration before
   };
 
-  Step step_to(std::uint32_t path) noexcept;
+  // A stack with loops open, or in between of such.
+  struct Stack {
+    unsigned number = 0;
+    std::uint32_t path = kNoPath;  // the latest, unless it is the innermost one
+    unsigned first = 0;            // of its open loops
+  };
+
   Step find_step(std::uint32_t path) noexcept;
   Step compare(std::uint32_t path) noexcept;
   void learn(std::uint32_t path) noexcept;
   std::uint16_t child(std::uint16_t parent, std::uint64_t header, Place call) noexcept;
-  void take_new(std::uint32_t path, LoopSink& sink) noexcept;
+  void take_other(std::uint32_t path, LoopSink& sink) noexcept;
+  bool on_stack(const Path& path, LoopSink& sink) noexcept;
   void take(const Step& step, LoopSink& sink) noexcept;
   void iterate(unsigned at, LoopSink& sink) noexcept;
   void begin(std::uint16_t node, LoopSink& sink) noexcept;
@@ -144,10 +158,12 @@ class ActivationDetector final : public LoopDetector {
 
   CodeFacts& facts_;
   std::uint64_t position_ = 0;
-  std::uint32_t path_ = kNoPath;  // the latest
+  std::uint32_t path_ = kNoPath;  // the latest of the innermost stack
+  std::array<Stack, CodeFacts::kMostStacks> stacks_{};
+  unsigned innermost_ = 0;  // of stacks_
   unsigned open_count_ = 0;
   std::array<Open, kMostOpen> open_{};
-  std::uint32_t node_count_ = 1;
+  std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;
   ZeroedArray<Path> paths_;

@@ -52,10 +52,12 @@ class ProgramFacts final : public periodicity::CodeFacts {
   Paths& paths() noexcept { return paths_; }
 
   std::span<const periodicity::PathFrame> frames(std::uint32_t path) noexcept override;
+  unsigned stack(std::uint32_t path) noexcept override { return paths_.stack(path); }
   std::span<const std::uint64_t> loops(periodicity::Place call) noexcept override;
   std::uint64_t function(periodicity::Place call) noexcept override;
   bool forward(periodicity::Place from, periodicity::Place to) noexcept override;
-  bool jumps(periodicity::Place from, periodicity::Place to) noexcept override;
+  bool jumps(periodicity::Place caller, periodicity::Place from,
+             periodicity::Place to) noexcept override;
 
  private:
   // Places of callees; no address has this bit.

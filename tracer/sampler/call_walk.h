@@ -77,6 +77,10 @@ class CallWalk {
 
   // The calling thread goes on: looks for the bounds of its stack, which takes a millisecond where the process has many mappings.
   void know_stack() noexcept;
+  // Whether an address lies there; true where the bounds are not known.
+  bool on_own_stack(std::uint64_t address) const noexcept {
+    return bounds_.end == 0 || (address >= bounds_.begin && address < bounds_.end);
+  }
   // Code was unloaded: rules may be wrong.
   void forget() noexcept;
   // How often libgcc walked.
