@@ -10,7 +10,7 @@
 namespace refrain::code {
 namespace {
 
-constexpr std::size_t kMostInstructions = 200'000;
+constexpr std::size_t kMostInstructions = 4'000;
 constexpr unsigned kMostJumps = 4;  // one after another
 constexpr std::size_t kMostTargets = 64;
 #if defined(__aarch64__)
@@ -344,6 +344,7 @@ CallFlow::Function* CallFlow::analysed(Object& object, const FunctionRange& rang
   if (const auto known = functions_.find(range.begin); known != functions_.end())
     return known->second.get();
   const BlockGraph blocks = object.reader.read(range);
+  cut_ += blocks.cut;
   std::unique_ptr<Function> made;
   if (blocks.entry != kNoNode) made = std::make_unique<Function>(object, range, blocks);
   return (functions_[range.begin] = std::move(made)).get();

@@ -155,9 +155,11 @@ void ActivationDetector::learn(std::uint32_t number) noexcept {
   std::uint16_t node = path.stack;
   for (const PathFrame& frame : facts_.frames(number)) {
     for (const std::uint64_t header : facts_.loops(frame.place)) {
-      if (path.open == kMostOpen) return;
-      node = child(node, header, frame.place);
-      if (node == kNone) return;
+      if (path.open != kMostOpen) node = child(node, header, frame.place);
+      if (path.open == kMostOpen || node == kNone) {
+        paths_cut_ += path.open == kMostOpen || node_count_ == kMostNodes;
+        return;
+      }
       path.nodes[path.open++] = node;
     }
   }
@@ -230,8 +232,9 @@ ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcep
       return keep(kept, false);
     }
   }
-  // Another activation, or the same stack again.
-  return keep(kept, true);
+  // Another activation, or the same stack again. What comes round in code that is not known is not an iteration of a loop further out.
+  while (i != 0 && loops_around(i - 1) == 0 && facts_.loops_known(frames[i - 1].place)) --i;
+  return keep(kept, i != 0 && loops_around(i - 1) != 0);
 }
 
 void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {

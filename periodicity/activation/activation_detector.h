@@ -9,7 +9,7 @@
 //     from a function to one that it ends with a jump to;
 //   - or come round: the innermost loop around both calls iterates;
 //   - or come again: neither, so it is another activation. The innermost loop around a call that has not changed, in the
-//     nearest frame outwards that has one, iterates. (Likewise if no frame differs, or the stack is only shorter. If it is only
+//     nearest frame outwards that has one, iterates (none beyond a function whose loops are not known). (Likewise if no frame differs, or the stack is only shorter. If it is only
 //     longer, what was called has called in turn.)
 // So an iteration begins with an event, and level and loop around it are known at once. What iterations have in them does
 // not matter: trip counts, orders, branches, output now and then.
@@ -59,6 +59,7 @@ struct ActivationLoop {
 class ActivationDetector final : public LoopDetector {
  public:
   static constexpr std::uint32_t kMostPaths = 1 << 12;
+  static constexpr std::uint32_t kMostLoops = (1 << 11) - 1;
   static constexpr std::uint32_t kNoPath = 0;
   static constexpr Symbol kForeign = Symbol{1} << 41;
 
@@ -69,6 +70,9 @@ class ActivationDetector final : public LoopDetector {
   void finish(LoopSink& sink) noexcept override;
   std::uint64_t position() const noexcept override { return position_; }
   std::uint64_t reach_events() const noexcept override { return kReach; }
+
+  // Call paths that lie in more loops than are told apart.
+  std::uint64_t paths_cut() const noexcept { return paths_cut_; }
 
   // By their numbers in LoopEvent.
   std::uint32_t loops() const noexcept { return loop_count_; }
@@ -85,7 +89,6 @@ class ActivationDetector final : public LoopDetector {
   }
 
  private:
-  static constexpr std::uint32_t kMostNodes = 1 << 11;
   static constexpr std::uint32_t kMostPairs = 1 << 15;
   static constexpr unsigned kMostOpen = 24;
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
@@ -134,6 +137,8 @@ class ActivationDetector final : public LoopDetector {
     std::uint64_t length = 0;  // of the iteration before
   };
 
+  static constexpr std::uint32_t kMostNodes = kRoots + kMostLoops;
+
   // A stack with loops open, or in between of such.
   struct Stack {
     unsigned number = 0;
@@ -166,6 +171,7 @@ class ActivationDetector final : public LoopDetector {
   std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;
+  std::uint64_t paths_cut_ = 0;
   ZeroedArray<Path> paths_;
   ZeroedArray<Node> nodes_;
   ZeroedArray<std::uint16_t> node_of_loop_;

@@ -31,6 +31,8 @@ class CodeFacts {
   virtual unsigned stack(std::uint32_t path) noexcept = 0;
   // The loops of the code around a call, in its function, outermost first: numbers that are equal for equal loops.
   virtual std::span<const std::uint64_t> loops(Place call) noexcept = 0;
+  // Whether they are known. If not, there are none.
+  virtual bool loops_known(Place call) noexcept = 0;
   // The function that a call lies in, as a number; 0: not known.
   virtual std::uint64_t function(Place call) noexcept = 0;
   // Whether, in one activation, the second call can come after the first without a jump back of the loops that are

@@ -57,6 +57,7 @@ class MadeUpProgram final : public CodeFacts {
   bool forward(Place from, Place to) noexcept override;
   bool jumps(Place, Place, Place) noexcept override { return false; }
   unsigned stack(std::uint32_t) noexcept override { return 0; }
+  bool loops_known(Place) noexcept override { return true; }
 
  private:
   struct Where {

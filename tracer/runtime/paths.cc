@@ -134,7 +134,10 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     }
     if (rows_[path].entries == kEntriesOfRow) return path;
   }
-  if (path == 0 && used_rows_ == kMost) return 0;
+  if (path == 0 && used_rows_ == kMost) {
+    ++unnumbered_;
+    return 0;
+  }
   const recorder::SlowPath slow_path;
   if (path == 0) path = add_row(row, slot);
   if (path == 0) return 0;

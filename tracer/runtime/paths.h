@@ -42,7 +42,7 @@ class Paths {
   // function's own return address lies (on aarch64: just below its canonical frame address); of the outermost 0.
   using Frame = sampler::CallWalk::Frame;
   using Hidden = sampler::CallWalk::Hidden;
-  static constexpr std::uint32_t kMost = 4096;
+  static constexpr std::uint32_t kMost = 4095;  // 12 bits, without 0
   static constexpr unsigned kMostFrames = sampler::CallWalk::kMostFrames;
   static constexpr unsigned kVariants = 4;
   static constexpr unsigned kMoving = kVariants;
@@ -91,6 +91,8 @@ class Paths {
   // Some code is not there any more. Paths keep their numbers, where addresses mean what they did.
   void code_unloaded() noexcept { unloads_.fetch_add(1, std::memory_order_relaxed); }
 
+  // How often find() had no number left to give.
+  std::uint64_t unnumbered() const noexcept { return unnumbered_; }
   // For tests and figures: how often a stack was walked, and how often by libgcc.
   std::uint64_t walks() const noexcept { return walks_; }
   std::uint64_t unwinds() const noexcept { return walk_.unwinds(); }
@@ -102,7 +104,7 @@ class Paths {
   static constexpr std::size_t kProbes = 8;
   static constexpr std::size_t kWords = std::size_t{1} << 18;
   static constexpr std::size_t kFrames = std::size_t{1} << 19;
-  static constexpr std::size_t kRowSlots = 2 * kMost;
+  static constexpr std::size_t kRowSlots = std::size_t{1} << 13;
   static constexpr unsigned kEntriesOfRow = 16;
 
   struct Entry;
@@ -174,6 +176,7 @@ class Paths {
   std::uint32_t used_words_ = 0;
   std::uint32_t used_frames_ = 0;
   std::uint64_t walks_ = 0;
+  std::uint64_t unnumbered_ = 0;
   std::array<std::uint64_t, kMostStacks> stacks_{};  // where the outermost frames of others lie
   periodicity::ZeroedArray<Entry> entries_{kEntries};  // of 0: nothing came before
   periodicity::ZeroedArray<Word> words_{kWords};

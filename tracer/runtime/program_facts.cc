@@ -65,6 +65,13 @@ std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noex
   return flow == nullptr ? std::span<const std::uint64_t>() : flow->loops(call);
 }
 
+bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
+  if ((call & kCallee) != 0) return true;
+  const recorder::SlowPath slow_path;
+  code::CallFlow* const flow = this->flow();
+  return flow != nullptr && flow->trust(call) != code::CallFlow::Trust::kNone;
+}
+
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return call;
   const recorder::SlowPath slow_path;
