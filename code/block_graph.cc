@@ -328,7 +328,7 @@ class FlowReader::Builder {
 
   std::optional<ReadTable> table_of(const std::vector<Step>& steps,
                                     const KnownRegisters& known) {
-    if (!reader_.may_look(steps.size())) return {};
+    if (!reader_.may_look(steps.size() / 4)) return {};
     const auto table = find_jump_table(reader_.image_, steps, known);
     if (!table) return {};
     ReadTable out{kNone, *table, {}};

@@ -25,7 +25,7 @@ class CodeFacts {
  public:
   // The frames of a call path, outermost first; the last one is the event's own call. Empty: not known.
   virtual std::span<const PathFrame> frames(std::uint32_t path) noexcept = 0;
-  // Which stack it is on: 0: the thread's; kOtherStack: another one that is not told apart from others.
+  // Which stack it is on: 0: the thread's, all of it; kOtherStack: another one that is not told apart from others.
   static constexpr unsigned kMostStacks = 8;  // with the thread's own
   static constexpr unsigned kOtherStack = kMostStacks;
   virtual unsigned stack(std::uint32_t path) noexcept = 0;

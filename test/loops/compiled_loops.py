@@ -26,24 +26,37 @@ from concurrent.futures import ThreadPoolExecutor
 
 PROGRAMS = 10  # of a source
 
-DRIVER = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include "refrain.h"
+HEADER = r"""
 #if defined(__clang__)
-#define ONCE __attribute__((noinline, noduplicate))
+#define ONCE __attribute__((noduplicate))
 #else
-#define ONCE __attribute__((noinline, noclone))
+#define ONCE
 #endif
 #define NI __attribute__((noinline))
 /* A loop in the context of those around it. */
 struct Context { int line; struct Context *around, *inner, *next; long count; int round; };
-static struct Context top, *now = &top;
-static unsigned long state;
-static volatile long fuel;
-static volatile int one = 1, sink;
+extern struct Context top, *now;
+extern unsigned long state;
+extern volatile long fuel;
+extern volatile int one, sink;
 typedef void (*Fn)(void);
-static NI struct Context* in(int line) {
+struct Context* in(int line);
+ONCE void event(void);
+ONCE void begin(struct Context* at, int* first);
+ONCE int any(int below);
+void report(struct Context* at);
+"""
+
+# A source of its own, so that nothing is known of it where it is called.
+DRIVER = HEADER + r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "refrain.h"
+struct Context top, *now = &top;
+unsigned long state;
+volatile long fuel;
+volatile int one = 1, sink;
+struct Context* in(int line) {
   struct Context* at = now->inner;
   while (at && at->line != line) at = at->next;
   if (!at) {
@@ -52,17 +65,18 @@ static NI struct Context* in(int line) {
   }
   return at;
 }
-static ONCE void event(void) { REFRAIN_REGION_BEGIN("e"); REFRAIN_REGION_END("e"); sink = 1; }
+void event(void) { REFRAIN_REGION_BEGIN("e"); REFRAIN_REGION_END("e"); sink = 1; }
 /* An iteration begins; `first`: of a visit. */
-static ONCE void begin(struct Context* at, int* first) {
+void begin(struct Context* at, int* first) {
   now = at;
   if (!*first && !at->round) at->round = 1, at->count = 1;
   at->count += at->round;
   *first = 0;
   REFRAIN_REGION_BEGIN("e"); REFRAIN_REGION_END("e");
+  sink = 2;
 }
-static ONCE int any(int below) { state = state * 6364136223846793005ul + 1442695040888963407ul; return (int)(state >> 33) % below; }
-static void report(struct Context* at) {
+int any(int below) { state = state * 6364136223846793005ul + 1442695040888963407ul; return (int)(state >> 33) % below; }
+void report(struct Context* at) {
   for (struct Context* each = at->inner; each; each = each->next) {
     if (each->round) printf("%d %ld\n", each->line, each->count);
     report(each);
@@ -84,7 +98,7 @@ class Source:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.lines = DRIVER.split("\n")
+        self.lines = HEADER.split("\n")
         self.number = 0
         programs = [self.program() for _ in range(PROGRAMS)]
         calls = "\n".join(f"  state = {seed * PROGRAMS + i}; fuel = 150; now = &top; {name}();" for i, name in enumerate(programs))
@@ -201,7 +215,7 @@ class Source:
 # What makes other loops of those of the source.
 KEEP = {"gcc": ["-fno-unroll-loops", "-fno-peel-loops", "-fno-split-loops", "-fno-unswitch-loops", "-fno-thread-jumps", "-fno-split-paths",
                 "-fno-ipa-cp-clone", "-fno-ipa-icf", "-fno-tree-tail-merge", "-fno-crossjumping", "-fno-code-hoisting", "-fno-tree-loop-distribution",
-                "-fno-tree-ch", "-fno-reorder-blocks", "-fno-inline-functions-called-once"],
+                "-fno-tree-ch", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition", "-fno-inline-functions-called-once"],
         "clang": ["-fno-unroll-loops"]}
 
 
@@ -211,8 +225,10 @@ def trial(options, folder, seed, compiler, level):
     what = f"seed {seed}, {compiler} -O{level}"
     with open(base + ".c", "w", encoding="utf-8") as out:
         out.write(Source(seed).text())
+    with open(base + "_driver.c", "w", encoding="utf-8") as out:
+        out.write(DRIVER)
     keep = KEEP["clang" if "clang" in compiler else "gcc"]
-    made = subprocess.run([compiler, "-w", f"-O{level}", "-g", *keep, "-I", os.path.dirname(options.header), base + ".c", "-o", base],
+    made = subprocess.run([compiler, "-w", f"-O{level}", "-g", *keep, "-I", os.path.dirname(options.header), base + ".c", base + "_driver.c", "-o", base],
                           capture_output=True, text=True, check=False)
     if made.returncode != 0:
         return 0, 0, [f"{what}: {made.stderr[:500]}"]
@@ -233,7 +249,7 @@ def trial(options, folder, seed, compiler, level):
     if "not all loops" in run.stderr:
         wrong.append(f"{what}: {run.stderr}")
     if not wrong:
-        for file in (base, base + ".c"):
+        for file in (base, base + ".c", base + "_driver.c"):
             os.remove(file)
     shutil.rmtree(base + ".archive", ignore_errors=True)
     return PROGRAMS, len(wanted), wrong

@@ -113,7 +113,7 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
       hash = CallWalk::mixed(hash, found_[i].place);
     }
   }
-  const unsigned stack = stack_of(found.frames, key.stack);
+  const unsigned stack = stack_of(found, key.stack);
   hash ^= (callee ^ std::uint64_t{stack} << 40) * 0x94d049bb133111eb;
   const Row row{.hash = hash,
                 .callee = callee,
@@ -147,12 +147,11 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
 }
 
 // Of what was found; `innermost`: somewhere on it.
-unsigned Paths::stack_of(unsigned frames, std::uint64_t innermost) noexcept {
+unsigned Paths::stack_of(const CallWalk::Found& found, std::uint64_t innermost) noexcept {
   std::uint64_t outermost = innermost;
-  for (unsigned i = frames; i-- != 0;)
+  for (unsigned i = found.frames; i-- != 0;)
     if (found_[i].base != 0) outermost = found_[i].base;
-  if (walk_.on_own_stack(outermost)) return 0;
-  if (frames == kMostFrames) return kOtherStack;
+  if (found.whole && walk_.on_own_stack(outermost)) return 0;
   unsigned stack = 1;
   while (stack != kMostStacks && stacks_[stack] != outermost && stacks_[stack] != 0) ++stack;
   if (stack != kMostStacks) stacks_[stack] = outermost;

@@ -13,8 +13,9 @@
 // as equal to all. Innermost frames beyond kMostFrames are what is kept of deeper stacks: then the first
 // frame's base is not 0.
 //
-// Stacks that are not the thread's own (coroutines) are told apart by where their outermost frame lies; a path is on one of them. Of
-// more than kMostStacks, and of deeper ones than can be walked, no more is known than that.
+// Stacks that are not the thread's own (coroutines) are told apart by where their outermost frame lies; a path is on one of them. So
+// is what lies above a frame that nothing can be walked beyond (of code that was made at run time, or the 64th). Of more than
+// kMostStacks no more is known than that.
 //
 // Thread-safety: the primary thread's alone, not for its signal handlers; another one may go on (all is walked again
 // once). code_unloaded() from any thread.
@@ -156,7 +157,7 @@ class Paths {
   std::uint16_t look_up(const Key& key) const noexcept;
   std::uint16_t look_up(const Key& key, const Row& row) const noexcept;
   void follow(std::uint16_t number) noexcept;
-  unsigned stack_of(unsigned frames, std::uint64_t innermost) noexcept;
+  unsigned stack_of(const sampler::CallWalk::Found& found, std::uint64_t innermost) noexcept;
   std::size_t row_slot(const Row& wanted) const noexcept;
   std::uint32_t add_row(const Row& row, std::size_t slot) noexcept;
   bool keep_frames(unsigned count, std::uint32_t& first) noexcept;
