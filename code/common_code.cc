@@ -28,7 +28,8 @@ using Forms = std::array<Form, 256>;
 constexpr Forms kOneByte = [] {
   Forms forms{};
   for (unsigned i = 0; i != 0x40; ++i) {
-    constexpr Form kArithmetic[] = {kModrm, kModrm, kModrm, kModrm, kByte, kWord, kAsk, kAsk};
+    constexpr Form kArithmetic[] = {kModrm, kModrm, kModrm, kModrm,
+                                    kByte,  kWord,  kAsk,   kAsk};
     forms[i] = kArithmetic[i % 8];
   }
   for (unsigned i = 0x50; i != 0x60; ++i) forms[i] = kNothing;
@@ -51,13 +52,22 @@ constexpr Forms kOneByte = [] {
 // After 0f, and of VEX's first map.
 constexpr Forms kTwoBytes = [] {
   Forms forms{};
-  for (const auto& [first, last] :
-       {std::pair{0x10, 0x17}, {0x28, 0x2f}, {0x40, 0x4f}, {0x51, 0x6f}, {0x74, 0x76},
-        {0x7e, 0x7f}, {0x90, 0x9f}, {0xd1, 0xef}, {0xf1, 0xf6}, {0xf8, 0xfe}})
+  for (const auto& [first, last] : {std::pair{0x10, 0x17},
+                                    {0x28, 0x2f},
+                                    {0x40, 0x4f},
+                                    {0x51, 0x6f},
+                                    {0x74, 0x76},
+                                    {0x7e, 0x7f},
+                                    {0x90, 0x9f},
+                                    {0xd1, 0xef},
+                                    {0xf1, 0xf6},
+                                    {0xf8, 0xfe}})
     for (int i = first; i <= last; ++i) forms[static_cast<unsigned>(i)] = kModrm;
-  for (const int i : {0x1f, 0xa3, 0xa5, 0xab, 0xad, 0xaf, 0xb3, 0xb6, 0xb7, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf})
+  for (const int i :
+       {0x1f, 0xa3, 0xa5, 0xab, 0xad, 0xaf, 0xb3, 0xb6, 0xb7, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf})
     forms[static_cast<unsigned>(i)] = kModrm;
-  for (const int i : {0x70, 0xa4, 0xac, 0xc2, 0xc6}) forms[static_cast<unsigned>(i)] = kModrmByte;
+  for (const int i : {0x70, 0xa4, 0xac, 0xc2, 0xc6})
+    forms[static_cast<unsigned>(i)] = kModrmByte;
   forms[0xba] = kBits;
   for (unsigned i = 0xc8; i != 0xd0; ++i) forms[i] = kNothing;
   return forms;
@@ -80,7 +90,8 @@ std::size_t operand_bytes(std::span<const std::uint8_t> code) noexcept {
 
 Instruction jump(std::span<const std::uint8_t> code, std::size_t at, std::size_t bytes,
                  Flow flow) noexcept {
-  Instruction out{.bytes = static_cast<std::uint8_t>(at + bytes), .flow = flow, .direct = true};
+  Instruction out{
+      .bytes = static_cast<std::uint8_t>(at + bytes), .flow = flow, .direct = true};
   std::int32_t offset = 0;
   if (bytes == 1)
     offset = static_cast<std::int8_t>(code[at]);
@@ -204,8 +215,9 @@ Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
       break;
     case kTest:
       if (operation == 1) return {};
-      at += operand_bytes(code.subspan(at)) +
-            (operation != 0 ? 0 : first == 0xf6 ? 1 : word);
+      at += operand_bytes(code.subspan(at)) + (operation != 0  ? 0
+                                               : first == 0xf6 ? 1
+                                                               : word);
       break;
     case kStep:
       if (operation > 1 && (operation % 2 != 0 || first == 0xfe)) return {};

@@ -51,9 +51,8 @@ TEST_CASE("Common code: every instruction is what the disassembler says that it 
         const MappedImage image(*info);
         constexpr std::uint64_t kMost = 400'000;  // of each
         for (const auto& [begin, end] : image.code())
-          static_cast<Sweep*>(data)->through(
-              image.bytes(begin).first(std::min({end - begin, kMost,
-                                                 std::uint64_t{image.bytes(begin).size()}})));
+          static_cast<Sweep*>(data)->through(image.bytes(begin).first(
+              std::min({end - begin, kMost, std::uint64_t{image.bytes(begin).size()}})));
         return 0;
       },
       &sweep);

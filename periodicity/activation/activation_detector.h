@@ -93,7 +93,8 @@ class ActivationDetector final : public LoopDetector {
   static constexpr unsigned kMostOpen = 24;
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
   static constexpr std::uint16_t kNone = 0;
-  static constexpr std::uint16_t kRoots = CodeFacts::kMostStacks;  // the first nodes: around all of a stack
+  static constexpr std::uint16_t kRoots =
+      CodeFacts::kMostStacks;  // the first nodes: around all of a stack
 
   // A loop of the code below another one.
   struct Node {
@@ -115,7 +116,7 @@ class ActivationDetector final : public LoopDetector {
   };
   struct Path {
     bool known;
-    std::uint8_t open;                           // loops around it
+    std::uint8_t open;  // loops around it
     std::uint8_t stack;
     std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
     std::array<Step, 4> next;                    // that came after it

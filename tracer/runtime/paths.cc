@@ -153,7 +153,8 @@ unsigned Paths::stack_of(const CallWalk::Found& found, std::uint64_t innermost) 
     if (found_[i].base != 0) outermost = found_[i].base;
   if (found.whole && walk_.on_own_stack(outermost)) return 0;
   unsigned stack = 1;
-  while (stack != kMostStacks && stacks_[stack] != outermost && stacks_[stack] != 0) ++stack;
+  while (stack != kMostStacks && stacks_[stack] != outermost && stacks_[stack] != 0)
+    ++stack;
   if (stack != kMostStacks) stacks_[stack] = outermost;
   return stack;
 }
@@ -163,8 +164,8 @@ std::size_t Paths::row_slot(const Row& wanted) const noexcept {
   std::size_t at = (wanted.hash * 0x9e3779b97f4a7c15) >> 51;
   for (; row_slots_[at] != 0; at = (at + 1) % kRowSlots) {
     const Row& row = rows_[row_slots_[at]];
-    if (row.hash != wanted.hash || row.callee != wanted.callee || row.count != wanted.count ||
-        row.stack != wanted.stack)
+    if (row.hash != wanted.hash || row.callee != wanted.callee ||
+        row.count != wanted.count || row.stack != wanted.stack)
       continue;
     const Frame* const frames = &frames_[row.frames[0]];
     if (std::equal(frames, frames + row.count, found_.begin(),

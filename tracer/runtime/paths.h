@@ -157,7 +157,8 @@ class Paths {
   std::uint16_t look_up(const Key& key) const noexcept;
   std::uint16_t look_up(const Key& key, const Row& row) const noexcept;
   void follow(std::uint16_t number) noexcept;
-  unsigned stack_of(const sampler::CallWalk::Found& found, std::uint64_t innermost) noexcept;
+  unsigned stack_of(const sampler::CallWalk::Found& found,
+                    std::uint64_t innermost) noexcept;
   std::size_t row_slot(const Row& wanted) const noexcept;
   std::uint32_t add_row(const Row& row, std::size_t slot) noexcept;
   bool keep_frames(unsigned count, std::uint32_t& first) noexcept;
@@ -178,7 +179,8 @@ class Paths {
   std::uint32_t used_frames_ = 0;
   std::uint64_t walks_ = 0;
   std::uint64_t unnumbered_ = 0;
-  std::array<std::uint64_t, kMostStacks> stacks_{};  // where the outermost frames of others lie
+  std::array<std::uint64_t, kMostStacks>
+      stacks_{};  // where the outermost frames of others lie
   periodicity::ZeroedArray<Entry> entries_{kEntries};  // of 0: nothing came before
   periodicity::ZeroedArray<Word> words_{kWords};
   periodicity::ZeroedArray<std::uint16_t> entry_slots_{kEntrySlots};

@@ -206,8 +206,7 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
     } else {
       out += shown ? 1 : 0;
       found.whole = rule->form == Form::kOutermost;
-      if (!found.whole)
-        end = rule->form == Form::kNoTables ? End::kNoTables : End::kHard;
+      if (!found.whole) end = rule->form == Form::kNoTables ? End::kNoTables : End::kHard;
       break;
     }
     const std::uint64_t slot = plus(cfa, std::int64_t{rule->returns} * 8);

@@ -61,7 +61,8 @@ class CallWalk {
     bool by_stack = true;
     bool by_frame = false;
     bool own_stack = false;  // of the thread
-    bool whole = false;      // the last frame is the outermost one: no tables have ended, and there are no more
+    bool whole =
+        false;  // the last frame is the outermost one: no tables have ended, and there are no more
   };
 
   // `hidden`: whose frames are left out (null: none); asked once for each place.

@@ -44,11 +44,11 @@ void each_number(Of& of, Work work) requires requires {
   of.global_start;
 }
 {
-  for (auto* value : {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns,
-                      &of.primary, &of.gaps, &of.spool_bytes, &of.events_seen,
-                      &of.events_filtered, &of.events_unmatched, &of.moved_ticks,
-                      &of.loop_limits.functions, &of.loop_limits.events,
-                      &of.loop_limits.paths})
+  for (auto* value :
+       {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
+        &of.spool_bytes, &of.events_seen, &of.events_filtered, &of.events_unmatched,
+        &of.moved_ticks, &of.loop_limits.functions, &of.loop_limits.events,
+        &of.loop_limits.paths})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);

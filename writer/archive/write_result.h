@@ -28,7 +28,7 @@ struct MpiResult {
 };
 
 struct WriteResult {
-  spool::LoopLimits loop_limits;               // of all processes
+  spool::LoopLimits loop_limits;        // of all processes
   bool summary_only = false;            // recorded without events
   bool sampled = false;                 // has samples of call stacks
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each

@@ -148,12 +148,13 @@ static OWN void digging(void) {
 #if defined(__x86_64__)
 /* A loop without unwind tables: calls its second argument as often as the first one says. */
 static const unsigned char kCode[] = {
-    0x53, 0x41, 0x54, 0x50,                                /* push rbx, r12, rax */
-    0x89, 0xfb, 0x49, 0x89, 0xf4,                          /* mov ebx, edi; r12, rsi */
-    0x41, 0xff, 0xd4, 0xff, 0xcb, 0x75, 0xf9,              /* again: call r12; dec ebx; jnz */
-    0x58, 0x41, 0x5c, 0x5b, 0xc3};                         /* pop rax, r12, rbx; ret */
+    0x53, 0x41, 0x54, 0x50,                   /* push rbx, r12, rax */
+    0x89, 0xfb, 0x49, 0x89, 0xf4,             /* mov ebx, edi; r12, rsi */
+    0x41, 0xff, 0xd4, 0xff, 0xcb, 0x75, 0xf9, /* again: call r12; dec ebx; jnz */
+    0x58, 0x41, 0x5c, 0x5b, 0xc3};            /* pop rax, r12, rbx; ret */
 static OWN void made(void) {
-  void* const page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page =
+      mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return;
   memcpy(page, kCode, sizeof kCode);
   mprotect(page, 4096, PROT_READ | PROT_EXEC);
