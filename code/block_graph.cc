@@ -29,12 +29,14 @@ class FlowReader::Builder {
   }
 
   BlockGraph build() {
-    if (function_.end - function_.begin > kMostBytes) return {};
+    out_.cut = function_.end - function_.begin > kMostBytes;
+    if (out_.cut) return std::move(out_);
     todo_.push_back({function_.begin, kNone});
     do {
       follow();
-    } while (read_tables() || guess());
-    if (code_.all.size() > reader_.most_instructions_) return {};
+    } while (!out_.cut && (read_tables() || guess()));
+    out_.cut = out_.cut || reader_.left_ == 0;
+    if (out_.cut) return std::move(out_);
     connect_tables();
     drop_ends_of_calls();
     make_blocks(
@@ -76,6 +78,8 @@ class FlowReader::Builder {
   Part* own_part(std::uint64_t address) {
     if (Part* const part = code_.part_at(address); part != nullptr) return part;
     constexpr std::size_t kMostParts = 8;
+    constexpr std::size_t kLooks = 8;  // what asking for a function costs
+    if (!reader_.may_look(kLooks)) return nullptr;
     const FunctionRange* const other = reader_.image_.function_at(address);
     if (other == nullptr || code_.parts.size() == kMostParts) return nullptr;
     const bool named = !other->name.empty() && !function_.name.empty() &&
@@ -92,7 +96,7 @@ class FlowReader::Builder {
     const auto [known, is_new] = foreign_.try_emplace(other.begin, false);
     if (!is_new || !other.name.empty() || reader_.slot_of_stub(address))
       return known->second;
-    for (const std::uint64_t target : reader_.jumps_out_of(other))
+    for (const std::uint64_t target : reader_.jumps_of(other))
       known->second |= target != function_.begin && code_.part_at(target) != nullptr;
     return known->second;
   }
@@ -128,7 +132,10 @@ class FlowReader::Builder {
         if (before != kNone) code_.leaders.push_back(part->numbers[offset]);
         return;
       }
-      if (code_.all.size() > reader_.most_instructions_) return;
+      if (!reader_.may_look()) {
+        out_.cut = true;
+        return;
+      }
       const Instruction one = reader_.disassembler_.decode(part->bytes.subspan(offset));
       if (one.bytes == 0) {
         undecoded_.push_back(before != kNone ? before : from);
@@ -198,7 +205,7 @@ class FlowReader::Builder {
 
   const Operation& operation(std::uint32_t number) {
     const auto [known, is_new] = operations_.try_emplace(number);
-    if (is_new)
+    if (is_new && reader_.may_look())
       known->second =
           reader_.disassembler_.operation(reader_.image_.bytes(code_.all[number].address));
     return known->second;
@@ -207,7 +214,7 @@ class FlowReader::Builder {
   // The addresses that the function puts into registers, each once.
   const std::vector<std::pair<std::int8_t, std::uint64_t>>& constants() {
     if (constants_until_ == code_.all.size()) return constants_;
-    for (; constants_until_ < code_.all.size(); ++constants_until_) {
+    for (; constants_until_ < code_.all.size() && reader_.may_look(); ++constants_until_) {
       const Decoded& one = code_.all[constants_until_];
       const Operation operation =
           reader_.disassembler_.operation(reader_.image_.bytes(one.address));
@@ -321,10 +328,12 @@ class FlowReader::Builder {
 
   std::optional<ReadTable> table_of(const std::vector<Step>& steps,
                                     const KnownRegisters& known) {
+    if (!reader_.may_look(steps.size() / 4)) return {};
     const auto table = find_jump_table(reader_.image_, steps, known);
     if (!table) return {};
     ReadTable out{kNone, *table, {}};
     out.entries = read_jump_table(reader_.image_, *table, [this](std::uint64_t target) {
+      if (!reader_.may_look()) return false;
       const Part* const part = own_part(target);
       if (part == nullptr) return false;
       const std::size_t offset = target - part->begin;
@@ -366,6 +375,7 @@ class FlowReader::Builder {
           ++gap_offset_;
           continue;
         }
+        if (!reader_.may_look()) return {};
         const Instruction one =
             reader_.disassembler_.decode(part.bytes.subspan(gap_offset_));
         if (one.bytes != 0 && !one.padding) return part.begin + gap_offset_;
@@ -490,13 +500,17 @@ std::string_view FlowReader::name_of_callee(const Instruction& call, std::uint64
   return slot ? image_.imported(*slot) : std::string_view();
 }
 
-std::span<const std::uint64_t> FlowReader::jumps_out_of(const FunctionRange& range) {
+std::span<const std::uint64_t> FlowReader::jumps_of(const FunctionRange& range) {
   const auto [known, is_new] = jumps_out_.try_emplace(range.begin);
   std::vector<std::uint64_t>& out = known->second;
   if (!is_new || range.end - range.begin > kMostCalleeBytes) return out;
   const auto bytes = image_.bytes(range.begin);
   std::uint64_t at = 0;
   while (at < range.end - range.begin && at < bytes.size()) {
+    if (!may_look()) {
+      jumps_out_.erase(known);
+      return {};
+    }
     const Instruction one = disassembler_.decode(bytes.subspan(at));
     if (one.bytes == 0) break;
     const std::uint64_t target = range.begin + at + static_cast<std::uint64_t>(one.target);
@@ -537,8 +551,10 @@ bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
     return true;
   if (const auto known = comes_back_.find(callee); known != comes_back_.end())
     return known->second;
+  if (left_ == 0) return true;
   comes_back_[callee] = true;
   const BlockGraph graph = read(*function, depth + 1);
+  if (graph.cut) comes_back_.erase(callee);  // perhaps next time
   if (graph.entry == kNoNode || !graph.whole()) return true;
   const Dominators reached(graph.next, graph.entry);
   bool comes_back = false;

@@ -16,6 +16,7 @@
 // matters whether they return, each once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -58,6 +59,7 @@ struct BlockGraph {
   std::uint32_t tables = 0;     // jumps through tables that were read
   std::uint32_t guessed = 0;    // jumps whose targets were guessed
   std::uint32_t undecoded = 0;  // places where the bytes are no instructions
+  bool cut = false;             // too long to be looked at
   bool whole() const noexcept { return guessed == 0 && undecoded == 0; }
 
   // The block with this address in it; kNoNode: none.
@@ -70,16 +72,29 @@ class FlowReader {
              std::size_t most_instructions = ~std::size_t{0})
       : image_(image), disassembler_(disassembler), most_instructions_(most_instructions) {}
 
-  // Empty if it is longer than 4 MiB, or than `most_instructions`.
-  BlockGraph read(const FunctionRange& function) { return read(function, 0); }
+  // Empty and `cut` if it is longer than 4 MiB, or than `most_instructions`: these are what is looked at in all, also in functions that
+  // are called and jumped to. Of those that are left over nothing is known then: they return, and have no part of this one.
+  BlockGraph read(const FunctionRange& function) {
+    left_ = most_instructions_;
+    return read(function, 0);
+  }
   // Where direct jumps of a range lead to, out of it; looked for once. Empty if it is longer than 16 KiB.
-  std::span<const std::uint64_t> jumps_out_of(const FunctionRange& range);
+  std::span<const std::uint64_t> jumps_out_of(const FunctionRange& range) {
+    left_ = most_instructions_;
+    return jumps_of(range);
+  }
   // The slot that the linker's stub at an address jumps through.
   std::optional<std::uint64_t> slot_of_stub(std::uint64_t address);
 
  private:
   class Builder;
   BlockGraph read(const FunctionRange& function, unsigned depth);
+  std::span<const std::uint64_t> jumps_of(const FunctionRange& range);
+  // At an instruction more, or what costs as much as so many; false: there were enough.
+  bool may_look(std::size_t more = 1) noexcept {
+    left_ -= std::min(left_, more);
+    return left_ != 0;
+  }
   // Whether a call of the function at an address, or through a slot, comes back.
   bool comes_back(std::uint64_t callee, unsigned depth);
   // Empty: not known.
@@ -88,6 +103,7 @@ class FlowReader {
   CodeImage& image_;
   const Disassembler& disassembler_;
   const std::size_t most_instructions_;
+  std::size_t left_ = most_instructions_;  // for this question
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> jumps_out_;
   std::unordered_map<std::uint64_t, bool> comes_back_;
 };

@@ -10,7 +10,7 @@
 namespace refrain::code {
 namespace {
 
-constexpr std::size_t kMostInstructions = 200'000;
+constexpr std::size_t kMostInstructions = 4'000;
 constexpr unsigned kMostJumps = 4;  // one after another
 constexpr std::size_t kMostTargets = 64;
 #if defined(__aarch64__)
@@ -181,6 +181,27 @@ bool CallFlow::jumps_anywhere(std::uint64_t call) noexcept {
   return found == nullptr || found->anywhere;
 }
 
+std::uint64_t CallFlow::callee(std::uint64_t call) noexcept try {
+#if defined(__aarch64__)
+  constexpr std::uint64_t kBytes = 4;
+#else
+  constexpr std::uint64_t kBytes = 5;
+#endif
+  Object* const object = object_at(call - 1);
+  if (object == nullptr || !disassembler_.available()) return 0;
+  const Instruction one = disassembler_.decode(object->image.bytes(call - kBytes));
+  if (one.bytes != kBytes || one.flow != Instruction::Flow::kCall || !one.direct) return 0;
+  std::uint64_t target = call - kBytes + static_cast<std::uint64_t>(one.target);
+  if (const auto slot = object->reader.slot_of_stub(target))
+    target = object->image.word(*slot).value_or(0);
+  Object* const in = object_at(target);
+  const FunctionRange* const range =
+      in == nullptr ? nullptr : in->image.function_at(target);
+  return range == nullptr ? 0 : range->begin;
+} catch (...) {
+  return 0;
+}
+
 void CallFlow::exclude(std::uint64_t address) noexcept try {
   Object* const object = object_at(address);
   const FunctionRange* const range =
@@ -323,6 +344,7 @@ CallFlow::Function* CallFlow::analysed(Object& object, const FunctionRange& rang
   if (const auto known = functions_.find(range.begin); known != functions_.end())
     return known->second.get();
   const BlockGraph blocks = object.reader.read(range);
+  cut_ += blocks.cut;
   std::unique_ptr<Function> made;
   if (blocks.entry != kNoNode) made = std::make_unique<Function>(object, range, blocks);
   return (functions_[range.begin] = std::move(made)).get();

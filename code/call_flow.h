@@ -59,6 +59,12 @@ class CallFlow {
   // Whether it may jump to a function through a pointer, which is not among these.
   bool jumps_anywhere(std::uint64_t call) noexcept;
 
+  // Begin of the one function that it calls; 0: it calls through a pointer, or is not known.
+  std::uint64_t callee(std::uint64_t call) noexcept;
+
+  // How many functions were too long to be looked at.
+  std::size_t cut() const noexcept { return cut_; }
+
   // The function with this address in it is not looked at. Python's interpreter is left out without that, where it is exported.
   void exclude(std::uint64_t address) noexcept;
   // Forgets what belonged to objects that were unloaded. To be called after dlclose(); new objects are found without.
@@ -92,6 +98,7 @@ class CallFlow {
 
   const Disassembler disassembler_;
   std::vector<std::unique_ptr<Object>> objects_;
+  std::size_t cut_ = 0;
   std::uint64_t loaded_ = 0;  // counts of the loader
   std::uint64_t unloaded_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Function>> functions_;  // by begin

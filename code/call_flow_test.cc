@@ -274,6 +274,9 @@ TEST_CASE("Call flow: calls at the end of a function - all that can be reached")
   CHECK_FALSE(flow.jumps_anywhere(address(&flow_ways_second)));
   CHECK_FALSE(has(flow_ways_third, random));
   CHECK(flow.jumps_anywhere(address(&flow_ways_third)));
+  // Of calls.
+  CHECK(flow.callee(address(&flow_whole_call)) == address(flow_callee));
+  CHECK(flow.callee(address(&flow_whole_call) + 1) == 0);
 }
 #endif
 

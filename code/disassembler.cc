@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "code/aarch64_code.h"
+#include "code/common_code.h"
 
 namespace refrain::code {
 namespace {
@@ -199,8 +200,14 @@ Disassembler::~Disassembler() {
 }
 
 Instruction Disassembler::decode(std::span<const std::uint8_t> code) const {
-  using Flow = Instruction::Flow;
   if (is_aarch64_) return decode_aarch64(code);
+  if (state_ == nullptr) return {};
+  const Instruction common = decode_common(code);
+  return common.bytes != 0 ? common : decode_any(code);
+}
+
+Instruction Disassembler::decode_any(std::span<const std::uint8_t> code) const {
+  using Flow = Instruction::Flow;
   const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
   if (one == nullptr) return {};
   Instruction out;

@@ -86,6 +86,8 @@ class Disassembler {
 
   // The instruction at the begin of `code`.
   Instruction decode(std::span<const std::uint8_t> code) const;
+  // By the disassembler, not by common_code.h; of x86-64.
+  Instruction decode_any(std::span<const std::uint8_t> code) const;
   Operation operation(std::span<const std::uint8_t> code) const;
 
  private:

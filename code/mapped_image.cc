@@ -120,11 +120,13 @@ std::vector<HandlerEntry> MappedImage::handlers(std::uint64_t address) const {
 void MappedImage::read_imports() {
   imports_read_ = true;
   std::array<std::uint64_t, 64> known{};
+  std::uint64_t relative = 0;  // the first ones of DT_RELA, which have no names
   for (std::uint64_t at = dynamic_; at != 0; at += sizeof(ElfW(Dyn))) {
     const auto entry = read<ElfW(Dyn)>(at);
     if (!entry || entry->d_tag == DT_NULL) break;
     if (entry->d_tag > 0 && entry->d_tag < std::int64_t{known.size()})
       known[static_cast<std::size_t>(entry->d_tag)] = entry->d_un.d_val;
+    if (entry->d_tag == DT_RELACOUNT) relative = entry->d_un.d_val;
   }
   // The loader has added the object's place to these, where it may write.
   const auto table = [&](std::size_t tag) {
@@ -151,7 +153,12 @@ void MappedImage::read_imports() {
     }
   };
   if (known[DT_PLTREL] == DT_RELA) add_from(table(DT_JMPREL), known[DT_PLTRELSZ]);
-  add_from(table(DT_RELA), known[DT_RELASZ]);
+  const auto relocations = table(DT_RELA);
+  const std::uint64_t skipped =
+      std::min<std::uint64_t>(relative, relocations.size() / sizeof(ElfW(Rela))) *
+      sizeof(ElfW(Rela));
+  add_from(relocations.subspan(skipped),
+           known[DT_RELASZ] - std::min(skipped, known[DT_RELASZ]));
   std::sort(imports_.begin(), imports_.end(),
             [](const Import& a, const Import& b) { return a.address < b.address; });
 }

@@ -68,7 +68,7 @@ bool never_returns(std::string_view name) {
 bool returns_again(std::string_view name) {
   name = name.substr(0, name.find('@'));
   return name == "_setjmp" || name == "__sigsetjmp" || name == "setjmp" ||
-         name == "sigsetjmp";
+         name == "sigsetjmp" || name == "getcontext";
 }
 
 }  // namespace refrain::code

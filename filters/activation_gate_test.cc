@@ -68,7 +68,11 @@ class Nest final : public periodicity::CodeFacts {
   bool forward(periodicity::Place from, periodicity::Place to) noexcept override {
     return from > to;  // its own call comes before those that it makes
   }
-  bool jumps(periodicity::Place, periodicity::Place) noexcept override { return false; }
+  bool jumps(periodicity::Place, periodicity::Place, periodicity::Place) noexcept override {
+    return false;
+  }
+  bool loops_known(periodicity::Place) noexcept override { return true; }
+  unsigned stack(std::uint32_t) noexcept override { return 0; }
 
  private:
   std::array<periodicity::PathFrame, 3> frames_{};

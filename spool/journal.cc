@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -323,6 +324,13 @@ void DurationSums::add(const SkippedSummary& skipped) noexcept {
 std::string Journal::text(TextKey key) const {
   const auto found = texts.find(key);
   return found == texts.end() ? std::string() : found->second;
+}
+
+LoopLimits Journal::loop_limits() const {
+  LoopLimits limits;
+  std::istringstream in(text(kTextLoopLimits));
+  in >> limits.functions >> limits.events >> limits.paths;
+  return limits;
 }
 
 Journal parse_journal(const RecordSequence& log, const RecordSequence& facts) {

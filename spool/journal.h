@@ -94,6 +94,13 @@ struct LoopCode {
   std::vector<std::uint64_t> calls;  // where they return to
 };
 
+// What no loops are found in: see kTextLoopLimits.
+struct LoopLimits {
+  std::uint64_t functions = 0;
+  std::uint64_t events = 0;
+  std::uint64_t paths = 0;
+};
+
 struct SkippedSummary;
 
 // Durations of complete iterations, in ticks.
@@ -205,6 +212,7 @@ struct Journal {
   bool marks_summary = false;    // skipped iterations have no marks of their own
 
   std::string text(TextKey key) const;
+  LoopLimits loop_limits() const;
 };
 
 // `facts`: the log of the file beside it, if there is one.

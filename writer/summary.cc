@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/quantity_text.h"
+#include "writer/archive/properties.h"
 #include "writer/budget/limit_reason.h"
 
 namespace refrain::writer {
@@ -178,6 +179,8 @@ std::vector<std::string> summary_lines(const WriteResult& result,
   if (result.mpi.counts.sends_dropped + result.mpi.counts.receives_dropped != 0)
     lines.push_back(messages_line(result));
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
+  if (const std::string limits = loop_limits_text(result.loop_limits); !limits.empty())
+    lines.push_back("not all loops were looked for: " + limits);
   lines.push_back("see it with: refrain info " + archive);
   if (result.sampled) lines.push_back(kSeeLoops + archive);
   return lines;

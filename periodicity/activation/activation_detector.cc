@@ -22,7 +22,7 @@ ActivationDetector::ActivationDetector(CodeFacts& facts)
       nodes_(kMostNodes),
       node_of_loop_(kMostNodes),
       pairs_(kMostPairs) {
-  nodes_[kNone].number = kNoLoop;
+  for (std::uint32_t i = 0; i != kRoots; ++i) nodes_[i].number = kNoLoop;
 }
 
 ActivationLoop ActivationDetector::loop(std::uint32_t number) const noexcept {
@@ -39,7 +39,7 @@ ActivationLoop ActivationDetector::loop(std::uint32_t number) const noexcept {
 
 std::vector<std::uint64_t> ActivationDetector::headers(std::uint32_t number) const {
   std::vector<std::uint64_t> headers;
-  for (std::uint16_t node = node_of_loop_[number]; node != kNone;
+  for (std::uint16_t node = node_of_loop_[number]; node >= kRoots;
        node = nodes_[node].parent)
     headers.push_back(nodes_[node].header);
   std::reverse(headers.begin(), headers.end());
@@ -76,48 +76,76 @@ void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noex
     for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
   } else if (path != kNoPath) {
     Path& taken = paths_[path];
-    if (!taken.known) [[unlikely]] {
-      take_new(path, sink);
+    const auto& next = paths_[path_].next;
+    const auto step = std::find_if(next.begin(), next.end(),
+                                   [path](const Step& each) { return each.to == path; });
+    if (step == next.end()) [[unlikely]] {
+      take_other(path, sink);
     } else {
-      if (const Step step = step_to(path); !step.quiet) take(step, sink);
+      if (!step->quiet) take(*step, sink);
+      path_ = path;
       if (taken.once != 0) take_second(taken, sink);
     }
-    path_ = path;
   }
   ++position_;
 }
 
-void ActivationDetector::take_new(std::uint32_t path, LoopSink& sink) noexcept {
+// What did not come after the latest one before.
+void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept {
   const std::uint32_t nodes_before = node_count_;
-  learn(path);
-  take(find_step(path), sink);
+  const bool is_new = !paths_[path].known;
+  if (is_new) learn(path);
+  Path& taken = paths_[path];
+  const bool placed = on_stack(taken, sink);
+  if (placed) {
+    take(find_step(path), sink);
+    path_ = path;
+  }
+  if (!is_new) {
+    if (placed && taken.once != 0) take_second(taken, sink);
+    return;
+  }
   // What is new in which loop: of new loops the one around them.
   unsigned at = open_count_;
   while (at != 0 && open_[at - 1].node >= nodes_before) --at;
   report_novel(at, sink);
-  Path& taken = paths_[path];
-  taken.once = (std::uint32_t{1} << open_count_) - 1;
-  for (at = 0; at != open_count_; ++at)
-    taken.begin[at] = static_cast<std::uint32_t>(open_[at].begin);
+  if (!placed) return;
+  const Open* const own = &open_[stacks_[innermost_].first];
+  taken.once = (std::uint32_t{1} << taken.open) - 1;
+  for (at = 0; at != taken.open; ++at)
+    taken.begin[at] = static_cast<std::uint32_t>(own[at].begin);
 }
 
 // A path that some loops have had in one iteration only.
 void ActivationDetector::take_second(Path& path, LoopSink& sink) noexcept {
+  const unsigned first = stacks_[innermost_].first;
   unsigned inner = 0;
   for (std::uint32_t once = path.once; once != 0; once &= once - 1) {
     const auto at = static_cast<unsigned>(std::countr_zero(once));
-    if (path.begin[at] == static_cast<std::uint32_t>(open_[at].begin)) continue;
+    if (path.begin[at] == static_cast<std::uint32_t>(open_[first + at].begin)) continue;
     path.once &= ~(std::uint32_t{1} << at);
-    inner = at + 1;
+    inner = first + at + 1;
   }
   if (inner != 0) report_novel(inner, sink);
 }
 
-ActivationDetector::Step ActivationDetector::step_to(std::uint32_t path) noexcept {
-  for (const Step& step : paths_[path_].next)
-    if (step.to == path) [[likely]]
-      return step;
-  return find_step(path);
+// Makes its stack the innermost one. False: it cannot be.
+bool ActivationDetector::on_stack(const Path& path, LoopSink& sink) noexcept {
+  if (path.stack == CodeFacts::kOtherStack) return false;
+  unsigned at = innermost_;
+  while (stacks_[at].number != path.stack && at != 0) --at;
+  if (stacks_[at].number == path.stack) {
+    if (at == innermost_) return stacks_[at].first + path.open <= kMostOpen;
+    leave_to(stacks_[at + 1].first, false, sink);
+    innermost_ = at;
+    path_ = stacks_[at].path;
+    return true;
+  }
+  if (open_count_ + path.open > kMostOpen) return false;
+  stacks_[innermost_].path = path_;
+  stacks_[++innermost_] = {.number = path.stack, .first = open_count_};
+  path_ = kNoPath;
+  return true;
 }
 
 ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexcept {
@@ -137,6 +165,7 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
       pairs_[at] = {.paths = key, .kept = step.kept, .iterates = step.iterates};
     }
   }
+  if (path_ == kNoPath) return step;  // of this stack
   Path& from = paths_[path_];
   step.quiet = !step.iterates && step.kept == from.open && step.kept == paths_[path].open;
   from.next[from.newest++ % from.next.size()] = step;
@@ -147,12 +176,16 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
 void ActivationDetector::learn(std::uint32_t number) noexcept {
   Path& path = paths_[number];
   path.known = true;
-  std::uint16_t node = kNone;
+  path.stack = static_cast<std::uint8_t>(facts_.stack(number));
+  if (path.stack == CodeFacts::kOtherStack) return;
+  std::uint16_t node = path.stack;
   for (const PathFrame& frame : facts_.frames(number)) {
     for (const std::uint64_t header : facts_.loops(frame.place)) {
-      if (path.open == kMostOpen) return;
-      node = child(node, header, frame.place);
-      if (node == kNone) return;
+      if (path.open != kMostOpen) node = child(node, header, frame.place);
+      if (path.open == kMostOpen || node == kNone) {
+        paths_cut_ += path.open == kMostOpen || node_count_ == kMostNodes;
+        return;
+      }
       path.nodes[path.open++] = node;
     }
   }
@@ -160,7 +193,7 @@ void ActivationDetector::learn(std::uint32_t number) noexcept {
 
 std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t header,
                                         Place call) noexcept {
-  for (std::uint32_t i = 1; i != node_count_; ++i)
+  for (std::uint32_t i = kRoots; i != node_count_; ++i)
     if (nodes_[i].parent == parent && nodes_[i].header == header)
       return static_cast<std::uint16_t>(i);
   if (node_count_ == kMostNodes) return kNone;
@@ -221,18 +254,20 @@ ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcep
         ++common;
       if (facts_.forward(from, to)) return keep(kept + common, false);
       if (common != 0) return keep(kept + common, true);
-    } else if (facts_.jumps(from, to)) {
+    } else if (facts_.jumps(i == 0 ? 0 : now[i - 1].place, from, to)) {
       return keep(kept, false);
     }
   }
-  // Another activation, or the same stack again.
-  return keep(kept, true);
+  // Another activation, or the same stack again. What comes round in code that is not known is not an iteration of a loop further out.
+  while (i != 0 && loops_around(i - 1) == 0 && facts_.loops_known(frames[i - 1].place)) --i;
+  return keep(kept, i != 0 && loops_around(i - 1) != 0);
 }
 
 void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
   const Path& path = paths_[step.to];
-  leave_to(step.kept, false, sink);
-  if (step.iterates) iterate(step.kept - 1u, sink);
+  const unsigned kept = stacks_[innermost_].first + step.kept;
+  leave_to(kept, false, sink);
+  if (step.iterates) iterate(kept - 1, sink);
   for (unsigned at = step.kept; at != path.open; ++at) begin(path.nodes[at], sink);
 }
 

@@ -9,7 +9,7 @@
 //     from a function to one that it ends with a jump to;
 //   - or come round: the innermost loop around both calls iterates;
 //   - or come again: neither, so it is another activation. The innermost loop around a call that has not changed, in the
-//     nearest frame outwards that has one, iterates. (Likewise if no frame differs, or the stack is only shorter. If it is only
+//     nearest frame outwards that has one, iterates (none beyond a function whose loops are not known). (Likewise if no frame differs, or the stack is only shorter. If it is only
 //     longer, what was called has called in turn.)
 // So an iteration begins with an event, and level and loop around it are known at once. What iterations have in them does
 // not matter: trip counts, orders, branches, output now and then.
@@ -18,6 +18,11 @@
 // order in which loops are first seen to iterate. A loop that never comes round is not reported: when it comes round first, its first
 // iteration is reported, in the past. Which loops are around it is known from the code, but only those that have come round
 // count as levels.
+//
+// Stacks that a program switches between (coroutines): each has a latest path of its own. An event on another stack lies in the
+// loops that are open, and what is compared is its stack; an event on one further out ends the loops of those that were
+// entered from there. So what a coroutine does from one switch to the next is inside of the loop that resumes it, and of coroutines that
+// take turns the loops of the first are seen. Where there are too many stacks or loops, events lie where the one before them does.
 //
 // kNovel: the iteration has something in it that at most one earlier one of the loop had, a call path, or no earlier one, an
 // inner loop that comes round. So of each kind of iteration there are two.
@@ -54,6 +59,7 @@ struct ActivationLoop {
 class ActivationDetector final : public LoopDetector {
  public:
   static constexpr std::uint32_t kMostPaths = 1 << 12;
+  static constexpr std::uint32_t kMostLoops = (1 << 11) - 1;
   static constexpr std::uint32_t kNoPath = 0;
   static constexpr Symbol kForeign = Symbol{1} << 41;
 
@@ -64,6 +70,9 @@ class ActivationDetector final : public LoopDetector {
   void finish(LoopSink& sink) noexcept override;
   std::uint64_t position() const noexcept override { return position_; }
   std::uint64_t reach_events() const noexcept override { return kReach; }
+
+  // Call paths that lie in more loops than are told apart.
+  std::uint64_t paths_cut() const noexcept { return paths_cut_; }
 
   // By their numbers in LoopEvent.
   std::uint32_t loops() const noexcept { return loop_count_; }
@@ -80,11 +89,12 @@ class ActivationDetector final : public LoopDetector {
   }
 
  private:
-  static constexpr std::uint32_t kMostNodes = 1 << 11;
   static constexpr std::uint32_t kMostPairs = 1 << 15;
   static constexpr unsigned kMostOpen = 24;
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
-  static constexpr std::uint16_t kNone = 0;                // node 0: around all
+  static constexpr std::uint16_t kNone = 0;
+  static constexpr std::uint16_t kRoots =
+      CodeFacts::kMostStacks;  // the first nodes: around all of a stack
 
   // A loop of the code below another one.
   struct Node {
@@ -106,7 +116,8 @@ class ActivationDetector final : public LoopDetector {
   };
   struct Path {
     bool known;
-    std::uint8_t open;   // loops around it
+    std::uint8_t open;  // loops around it
+    std::uint8_t stack;
     std::uint32_t once;  // a bit for each that had it in one iteration only,
     std::array<std::uint32_t, kMostOpen> begin;  // and where that began
     std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
@@ -129,12 +140,21 @@ class ActivationDetector final : public LoopDetector {
     std::uint64_t length = 0;  // of the iteration before
   };
 
-  Step step_to(std::uint32_t path) noexcept;
+  static constexpr std::uint32_t kMostNodes = kRoots + kMostLoops;
+
+  // A stack with loops open, or in between of such.
+  struct Stack {
+    unsigned number = 0;
+    std::uint32_t path = kNoPath;  // the latest, unless it is the innermost one
+    unsigned first = 0;            // of its open loops
+  };
+
   Step find_step(std::uint32_t path) noexcept;
   Step compare(std::uint32_t path) noexcept;
   void learn(std::uint32_t path) noexcept;
   std::uint16_t child(std::uint16_t parent, std::uint64_t header, Place call) noexcept;
-  void take_new(std::uint32_t path, LoopSink& sink) noexcept;
+  void take_other(std::uint32_t path, LoopSink& sink) noexcept;
+  bool on_stack(const Path& path, LoopSink& sink) noexcept;
   void take_second(Path& path, LoopSink& sink) noexcept;
   void take(const Step& step, LoopSink& sink) noexcept;
   void iterate(unsigned at, LoopSink& sink) noexcept;
@@ -147,12 +167,15 @@ class ActivationDetector final : public LoopDetector {
 
   CodeFacts& facts_;
   std::uint64_t position_ = 0;
-  std::uint32_t path_ = kNoPath;  // the latest
+  std::uint32_t path_ = kNoPath;  // the latest of the innermost stack
+  std::array<Stack, CodeFacts::kMostStacks> stacks_{};
+  unsigned innermost_ = 0;  // of stacks_
   unsigned open_count_ = 0;
   std::array<Open, kMostOpen> open_{};
-  std::uint32_t node_count_ = 1;
+  std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;
+  std::uint64_t paths_cut_ = 0;
   ZeroedArray<Path> paths_;
   ZeroedArray<Node> nodes_;
   ZeroedArray<std::uint16_t> node_of_loop_;

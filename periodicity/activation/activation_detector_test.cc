@@ -76,6 +76,7 @@ LoopCounts counts_of(const ActivationDetector& detector) {
 // Calls of one loop, in the order of their numbers, each through a path of its own.
 class OneLoop final : public CodeFacts {
  public:
+  unsigned stack(std::uint32_t) noexcept override { return 0; }
   std::span<const PathFrame> frames(std::uint32_t path) noexcept override {
     frame_ = {path, 1};
     return {&frame_, 1};
@@ -83,12 +84,53 @@ class OneLoop final : public CodeFacts {
   std::span<const std::uint64_t> loops(Place) noexcept override { return {&header_, 1}; }
   std::uint64_t function(Place) noexcept override { return 1; }
   bool forward(Place from, Place to) noexcept override { return from < to; }
-  bool jumps(Place, Place) noexcept override { return false; }
+  bool loops_known(Place) noexcept override { return true; }
+  bool jumps(Place, Place, Place) noexcept override { return false; }
 
  private:
   PathFrame frame_{};
   std::uint64_t header_ = 100;
 };
+
+// Paths of one frame each, by number: the call, which lies in a loop with the call's number if that is not above 9, and the stack.
+class Stacks final : public CodeFacts {
+ public:
+  explicit Stacks(std::map<std::uint32_t, std::pair<Place, unsigned>> paths)
+      : paths_(std::move(paths)) {}
+
+  std::span<const PathFrame> frames(std::uint32_t path) noexcept override {
+    frame_ = {paths_[path].first, 0};
+    return {&frame_, 1};
+  }
+  unsigned stack(std::uint32_t path) noexcept override { return paths_[path].second; }
+  std::span<const std::uint64_t> loops(Place call) noexcept override {
+    loop_ = call;
+    return {&loop_, call <= 9 ? 1u : 0u};
+  }
+  bool loops_known(Place) noexcept override { return true; }
+  std::uint64_t function(Place call) noexcept override { return call; }
+  bool forward(Place, Place) noexcept override { return false; }
+  bool jumps(Place, Place, Place) noexcept override { return false; }
+
+ private:
+  std::map<std::uint32_t, std::pair<Place, unsigned>> paths_;
+  PathFrame frame_;
+  std::uint64_t loop_ = 0;
+};
+
+// Iterations of each loop by its header, after these paths came.
+std::map<std::uint64_t, std::uint64_t> iterations_of(
+    Stacks& stacks, const std::vector<std::uint32_t>& paths) {
+  ActivationDetector detector(stacks);
+  Listener listener(detector);
+  for (const std::uint32_t path : paths) detector.push(path, 0, listener);
+  detector.finish(listener);
+  CHECK(listener.sane);
+  std::map<std::uint64_t, std::uint64_t> iterations;
+  for (std::uint32_t i = 0; i != detector.loops(); ++i)
+    iterations[detector.loop(i).header] += detector.loop(i).iterations;
+  return iterations;
+}
 
 }  // namespace
 
@@ -111,6 +153,19 @@ TEST_CASE("two iterations with the same path in them do something novel") {
       std::find(listener.novel.begin(), listener.novel.end(), now_and_then[0]);
   CHECK(std::vector(late, listener.novel.end()) ==
         std::vector(now_and_then.begin(), now_and_then.begin() + 4));
+}
+
+TEST_CASE("other stacks - what is done on them is inside of what was open") {
+  using Iterations = std::map<std::uint64_t, std::uint64_t>;
+  Stacks stacks({{1, {1, 0}}, {2, {2, 1}}, {3, {2, 2}}, {4, {4, CodeFacts::kOtherStack}}});
+  // A loop that resumes another stack, where something happens once, twice or not at all.
+  CHECK(iterations_of(stacks, {1, 2, 1, 2, 1, 1, 2}) == Iterations{{1, 4}});
+  CHECK(iterations_of(stacks, {1, 2, 2, 1, 2, 2, 1}) == Iterations{{1, 3}, {2, 4}});
+  // Two in one function take turns: the loop of the first.
+  CHECK(iterations_of(stacks, {2, 3, 2, 3, 2, 3}) == Iterations{{2, 3}});
+  CHECK(iterations_of(stacks, {1, 2, 3, 3, 2, 1}) == Iterations{{1, 2}, {2, 4}});
+  // Of too many nothing is known.
+  CHECK(iterations_of(stacks, {1, 4, 1, 4, 4, 1}) == Iterations{{1, 3}});
 }
 
 TEST_CASE("loops of made-up programs are counted as they count themselves") {

@@ -25,15 +25,22 @@ class CodeFacts {
  public:
   // The frames of a call path, outermost first; the last one is the event's own call. Empty: not known.
   virtual std::span<const PathFrame> frames(std::uint32_t path) noexcept = 0;
+  // Which stack it is on: 0: the thread's, all of it; kOtherStack: another one that is not told apart from others.
+  static constexpr unsigned kMostStacks = 8;  // with the thread's own
+  static constexpr unsigned kOtherStack = kMostStacks;
+  virtual unsigned stack(std::uint32_t path) noexcept = 0;
   // The loops of the code around a call, in its function, outermost first: numbers that are equal for equal loops.
   virtual std::span<const std::uint64_t> loops(Place call) noexcept = 0;
+  // Whether they are known. If not, there are none.
+  virtual bool loops_known(Place call) noexcept = 0;
   // The function that a call lies in, as a number; 0: not known.
   virtual std::uint64_t function(Place call) noexcept = 0;
   // Whether, in one activation, the second call can come after the first without a jump back of the loops that are
   // around both.
   virtual bool forward(Place from, Place to) noexcept = 0;
-  // Whether the function of the first call can end with a jump to that of the second (a tail call).
-  virtual bool jumps(Place from, Place to) noexcept = 0;
+  // Whether the function of the first call can end with a jump to that of the second (a tail call). `caller`: the call that
+  // both were reached by; 0: none is known.
+  virtual bool jumps(Place caller, Place from, Place to) noexcept = 0;
 
  protected:
   ~CodeFacts() = default;

@@ -55,7 +55,9 @@ class MadeUpProgram final : public CodeFacts {
   }
   std::uint64_t function(Place call) noexcept override { return places_[call].function; }
   bool forward(Place from, Place to) noexcept override;
-  bool jumps(Place, Place) noexcept override { return false; }
+  bool jumps(Place, Place, Place) noexcept override { return false; }
+  unsigned stack(std::uint32_t) noexcept override { return 0; }
+  bool loops_known(Place) noexcept override { return true; }
 
  private:
   struct Where {

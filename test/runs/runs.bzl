@@ -122,6 +122,11 @@ _RANKS = dict(_STEADY, GRAPH = "call")
 _BOTH = ["clang", "gcc"]
 
 RUNS = {
+    "activations_test": [mpi(program, DETECTOR = "activation", MIN_GAP = "0") for program in [
+        "counted_do_gfortran",
+        "turns_clang",
+        "turns_gcc",
+    ]] + [openmp("thrown_" + compiler, DETECTOR = "activation", MIN_GAP = "0") for compiler in _BOTH],
     "change_test": [openmp("phases_" + compiler, "40 60 50 30", **_REGIONS_8) for compiler in _BOTH] + [
         openmp("irregular_clang", SYMBOLS = "parallel", **_loops_of(8, 3)),
         openmp("cg_clang", "60 64 60", RING = "24K", SYMBOLS = "parallel", **_loops_of(320, 2)),

@@ -456,6 +456,8 @@ class InfoScreen {
           "messages and collectives, and calls that were not recorded: " + taken);
     if (const std::string names = property(info_, "SHORTENED"); !names.empty())
       put("Shortened", names + ": longer than an archive allows");
+    if (const std::string limits = property(info_, "LOOP_LIMITS"); !limits.empty())
+      put("No loops", "were looked for in " + limits);
     list("Complaint", property(info_, "COMPLAINTS"));
     std::string off;
     std::istringstream functions(property(info_, "FUNCTIONS_OFF"));

@@ -9,6 +9,14 @@ namespace refrain::runtime {
 
 using sampler::CallWalk;
 
+namespace {
+
+// What was written before is all there: a handler that jumps out of find_slow() leaves tables that can be used. (Most that may
+// jump wait, but not those of SIGSEGV and its like.)
+void written_so_far() noexcept { std::atomic_signal_fence(std::memory_order_release); }
+
+}  // namespace
+
 Paths::Paths(Hidden hidden) : walk_(hidden) { drop_entries(); }
 
 std::span<const Paths::Frame> Paths::frames(std::uint32_t path,
@@ -59,15 +67,17 @@ void Paths::follow(std::uint16_t number) noexcept {
   variant_ = last_->variant;
 }
 
+// Those that are half dropped are never found, and are dropped again.
 void Paths::drop_entries() noexcept {
+  last_ = &entries_[0];
   for (std::size_t i = 0; i != used_entries_; ++i) entries_[i] = {};
   if (used_entries_ != 0)
     for (std::size_t i = 0; i != kEntrySlots; ++i) entry_slots_[i] = 0;
   for (std::uint32_t row = 1; row <= used_rows_; ++row)
     rows_[row].entries = 0, rows_[row].entry = 0;
+  written_so_far();
   used_entries_ = 1;
   used_words_ = 0;
-  last_ = &entries_[0];
   entries_[0].key.callee = ~std::uint64_t{0};
   entries_[0].by_stack = entries_[0].by_frame = -1;
 }
@@ -79,8 +89,8 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     const recorder::SlowPath slow_path;
     drop_entries();
     walk_.forget();
-    unloads_seen_ = unloads;
     if (__builtin_thread_pointer() != thread_) begin_on_this_thread();
+    unloads_seen_ = unloads;
   }
   const Key key{reinterpret_cast<std::uint64_t>(site.returns_to),
                 reinterpret_cast<std::uint64_t>(site.stack),
@@ -103,8 +113,18 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
       hash = CallWalk::mixed(hash, found_[i].place);
     }
   }
-  hash ^= callee * 0x94d049bb133111eb;
-  const std::size_t slot = row_slot(found, hash, callee);
+  const unsigned stack = stack_of(found, key.stack);
+  hash ^= (callee ^ std::uint64_t{stack} << 40) * 0x94d049bb133111eb;
+  const Row row{.hash = hash,
+                .callee = callee,
+                .frames = {},
+                .count = static_cast<std::uint8_t>(found.frames),
+                .variants = 1,
+                .entries = 0,
+                .moving = false,
+                .stack = static_cast<std::uint8_t>(stack),
+                .entry = 0};
+  const std::size_t slot = row_slot(row);
   std::uint32_t path = row_slots_[slot];
   if (path != 0 && has_variant(rows_[path])) {
     if (!found.certain) return path;
@@ -114,22 +134,39 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     }
     if (rows_[path].entries == kEntriesOfRow) return path;
   }
-  if (path == 0 && used_rows_ == kMost) return 0;
+  if (path == 0 && used_rows_ == kMost) {
+    ++unnumbered_;
+    return 0;
+  }
   const recorder::SlowPath slow_path;
-  if (path == 0) path = add_row(found, hash, callee, slot);
+  if (path == 0) path = add_row(row, slot);
   if (path == 0) return 0;
   if (!has_variant(rows_[path])) add_variant(rows_[path]);
   if (found.certain && rows_[path].entries < kEntriesOfRow) add_entry(key, found, path);
   return path;
 }
 
-// Of the path with these places, or free.
-std::size_t Paths::row_slot(const CallWalk::Found& found, std::uint64_t hash,
-                            std::uint64_t callee) const noexcept {
-  std::size_t at = (hash * 0x9e3779b97f4a7c15) >> 51;
+// Of what was found; `innermost`: somewhere on it.
+unsigned Paths::stack_of(const CallWalk::Found& found, std::uint64_t innermost) noexcept {
+  std::uint64_t outermost = innermost;
+  for (unsigned i = found.frames; i-- != 0;)
+    if (found_[i].base != 0) outermost = found_[i].base;
+  if (found.whole && walk_.on_own_stack(outermost)) return 0;
+  unsigned stack = 1;
+  while (stack != kMostStacks && stacks_[stack] != outermost && stacks_[stack] != 0)
+    ++stack;
+  if (stack != kMostStacks) stacks_[stack] = outermost;
+  return stack;
+}
+
+// Of the path with these places, which are those that were found; or free.
+std::size_t Paths::row_slot(const Row& wanted) const noexcept {
+  std::size_t at = (wanted.hash * 0x9e3779b97f4a7c15) >> 51;
   for (; row_slots_[at] != 0; at = (at + 1) % kRowSlots) {
     const Row& row = rows_[row_slots_[at]];
-    if (row.hash != hash || row.callee != callee || row.count != found.frames) continue;
+    if (row.hash != wanted.hash || row.callee != wanted.callee ||
+        row.count != wanted.count || row.stack != wanted.stack)
+      continue;
     const Frame* const frames = &frames_[row.frames[0]];
     if (std::equal(frames, frames + row.count, found_.begin(),
                    [](const Frame& a, const Frame& b) { return a.place == b.place; }))
@@ -138,18 +175,15 @@ std::size_t Paths::row_slot(const CallWalk::Found& found, std::uint64_t hash,
   return at;
 }
 
-// 0: no room for its frames.
-std::uint32_t Paths::add_row(const CallWalk::Found& found, std::uint64_t hash,
-                             std::uint64_t callee, std::size_t slot) noexcept {
+// 0: no room for its frames. It is there once its slot says so.
+std::uint32_t Paths::add_row(const Row& made, std::size_t slot) noexcept {
   Row& row = rows_[used_rows_ + 1];
-  row = {};
-  row.hash = hash;
-  row.callee = callee;
-  row.count = static_cast<std::uint8_t>(found.frames);
-  if (!keep_frames(found.frames, row.frames[0])) return 0;
-  row.variants = 1;
-  row_slots_[slot] = static_cast<std::uint16_t>(++used_rows_);
-  return used_rows_;
+  row = made;
+  if (!keep_frames(row.count, row.frames[0])) return 0;
+  const std::uint32_t number = ++used_rows_;
+  written_so_far();
+  row_slots_[slot] = static_cast<std::uint16_t>(number);
+  return number;
 }
 
 bool Paths::keep_frames(unsigned count, std::uint32_t& first) noexcept {
@@ -176,6 +210,7 @@ bool Paths::has_variant(const Row& row) noexcept {
 void Paths::add_variant(Row& row) noexcept {
   if (!row.moving && row.variants < kVariants &&
       keep_frames(row.count, row.frames[row.variants])) {
+    written_so_far();
     variant_ = row.variants++;
     return;
   }
@@ -186,6 +221,7 @@ void Paths::add_variant(Row& row) noexcept {
   };
   for (unsigned i = 1; i < row.variants; ++i) merge(&frames_[row.frames[i]]);
   merge(found_.data());
+  written_so_far();
   row.moving = true;
   row.variants = 1;
   variant_ = 0;
@@ -216,9 +252,11 @@ void Paths::add_entry(const Key& key, const CallWalk::Found& found,
     entry.pairs = static_cast<std::uint8_t>(singles - words);
     std::for_each(words, singles, [](Word& word) { word.address &= ~Word::kBelow; });
   }
+  written_so_far();
   used_words_ += found.words;
-  ++rows_[path].entries;
   const auto number = static_cast<std::uint16_t>(used_entries_++);
+  written_so_far();
+  ++rows_[path].entries;
   rows_[path].entry = number;
   const std::size_t first = slot_of(key.site, found.by_stack ? key.stack : key.frame);
   std::size_t at = first;

@@ -13,6 +13,10 @@
 // as equal to all. Innermost frames beyond kMostFrames are what is kept of deeper stacks: then the first
 // frame's base is not 0.
 //
+// Stacks that are not the thread's own (coroutines) are told apart by where their outermost frame lies; a path is on one of them. So
+// is what lies above a frame that nothing can be walked beyond (of code that was made at run time, or the 64th). Of more than
+// kMostStacks no more is known than that.
+//
 // Thread-safety: the primary thread's alone, not for its signal handlers; another one may go on (all is walked again
 // once). code_unloaded() from any thread.
 // Ownership: fixed memory, 16 MiB of which only what is used is taken. find() allocates nothing and takes no
@@ -39,10 +43,12 @@ class Paths {
   // function's own return address lies (on aarch64: just below its canonical frame address); of the outermost 0.
   using Frame = sampler::CallWalk::Frame;
   using Hidden = sampler::CallWalk::Hidden;
-  static constexpr std::uint32_t kMost = 4096;
+  static constexpr std::uint32_t kMost = 4095;  // 12 bits, without 0
   static constexpr unsigned kMostFrames = sampler::CallWalk::kMostFrames;
   static constexpr unsigned kVariants = 4;
   static constexpr unsigned kMoving = kVariants;
+  static constexpr unsigned kMostStacks = 8;  // with the thread's own, which is 0
+  static constexpr unsigned kOtherStack = kMostStacks;
 
   // `hidden`: whether frames of a place are left out (libraries between the program's functions); asked once
   // for each place. The call's own frame never is. Throws std::bad_alloc.
@@ -69,8 +75,8 @@ class Paths {
 
   // The calling thread will ask first; what that would take is done now.
   void begin_on_this_thread() noexcept {
-    thread_ = __builtin_thread_pointer();
     walk_.know_stack();
+    thread_ = __builtin_thread_pointer();
   }
 
   // Of the path that find() gave last: its variant, below kVariants, or kMoving.
@@ -80,11 +86,14 @@ class Paths {
   // Outermost first; the last one is the call itself. The places of all variants are the same.
   std::span<const Frame> frames(std::uint32_t path, unsigned variant = 0) const noexcept;
   std::uint64_t callee(std::uint32_t path) const noexcept { return rows_[path].callee; }
+  unsigned stack(std::uint32_t path) const noexcept { return rows_[path].stack; }
   std::uint32_t size() const noexcept { return used_rows_; }
 
   // Some code is not there any more. Paths keep their numbers, where addresses mean what they did.
   void code_unloaded() noexcept { unloads_.fetch_add(1, std::memory_order_relaxed); }
 
+  // How often find() had no number left to give.
+  std::uint64_t unnumbered() const noexcept { return unnumbered_; }
   // For tests and figures: how often a stack was walked, and how often by libgcc.
   std::uint64_t walks() const noexcept { return walks_; }
   std::uint64_t unwinds() const noexcept { return walk_.unwinds(); }
@@ -96,7 +105,7 @@ class Paths {
   static constexpr std::size_t kProbes = 8;
   static constexpr std::size_t kWords = std::size_t{1} << 18;
   static constexpr std::size_t kFrames = std::size_t{1} << 19;
-  static constexpr std::size_t kRowSlots = 2 * kMost;
+  static constexpr std::size_t kRowSlots = std::size_t{1} << 13;
   static constexpr unsigned kEntriesOfRow = 16;
 
   struct Entry;
@@ -129,6 +138,7 @@ class Paths {
     std::uint8_t variants;
     std::uint8_t entries;
     bool moving;
+    std::uint8_t stack;
     std::uint16_t entry;  // the latest; 0: none
   };
 
@@ -147,10 +157,10 @@ class Paths {
   std::uint16_t look_up(const Key& key) const noexcept;
   std::uint16_t look_up(const Key& key, const Row& row) const noexcept;
   void follow(std::uint16_t number) noexcept;
-  std::size_t row_slot(const sampler::CallWalk::Found& found, std::uint64_t hash,
-                       std::uint64_t callee) const noexcept;
-  std::uint32_t add_row(const sampler::CallWalk::Found& found, std::uint64_t hash,
-                        std::uint64_t callee, std::size_t slot) noexcept;
+  unsigned stack_of(const sampler::CallWalk::Found& found,
+                    std::uint64_t innermost) noexcept;
+  std::size_t row_slot(const Row& wanted) const noexcept;
+  std::uint32_t add_row(const Row& row, std::size_t slot) noexcept;
   bool keep_frames(unsigned count, std::uint32_t& first) noexcept;
   bool has_variant(const Row& row) noexcept;
   void add_variant(Row& row) noexcept;
@@ -168,6 +178,9 @@ class Paths {
   std::uint32_t used_words_ = 0;
   std::uint32_t used_frames_ = 0;
   std::uint64_t walks_ = 0;
+  std::uint64_t unnumbered_ = 0;
+  std::array<std::uint64_t, kMostStacks>
+      stacks_{};  // where the outermost frames of others lie
   periodicity::ZeroedArray<Entry> entries_{kEntries};  // of 0: nothing came before
   periodicity::ZeroedArray<Word> words_{kWords};
   periodicity::ZeroedArray<std::uint16_t> entry_slots_{kEntrySlots};

@@ -61,6 +61,13 @@ std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noex
   return flow == nullptr ? std::span<const std::uint64_t>() : flow->loops(call);
 }
 
+bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
+  if ((call & kCallee) != 0) return true;
+  const recorder::SlowPath slow_path;
+  code::CallFlow* const flow = this->flow();
+  return flow != nullptr && flow->trust(call) != code::CallFlow::Trust::kNone;
+}
+
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return call;
   const recorder::SlowPath slow_path;
@@ -75,7 +82,8 @@ bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexc
   return flow == nullptr || flow->forward(from, to);
 }
 
-bool ProgramFacts::jumps(periodicity::Place from, periodicity::Place to) noexcept {
+bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
+                         periodicity::Place to) noexcept {
   if ((from & kCallee) != 0) return false;
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
@@ -86,7 +94,12 @@ bool ProgramFacts::jumps(periodicity::Place from, periodicity::Place to) noexcep
     if (to_callee ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
                   : function == begin)
       return true;
-  return false;
+  // Through a pointer, if the caller cannot have called another function, nor the second one anew.
+  if (caller == 0 || flow->trust(from) == code::CallFlow::Trust::kNone ||
+      !flow->jumps_anywhere(from))
+    return false;
+  const std::uint64_t callee = flow->callee(caller);
+  return callee != 0 && callee != begin;
 }
 
 }  // namespace refrain::runtime

@@ -55,12 +55,18 @@ class ProgramFacts final : public periodicity::CodeFacts {
     return path;
   }
   Paths& paths() noexcept { return paths_; }
+  const Paths& paths() const noexcept { return paths_; }
+  // Functions that were too long to be looked at.
+  std::size_t functions_cut() const noexcept { return flow_ == nullptr ? 0 : flow_->cut(); }
 
   std::span<const periodicity::PathFrame> frames(std::uint32_t path) noexcept override;
+  unsigned stack(std::uint32_t path) noexcept override { return paths_.stack(path); }
   std::span<const std::uint64_t> loops(periodicity::Place call) noexcept override;
+  bool loops_known(periodicity::Place call) noexcept override;
   std::uint64_t function(periodicity::Place call) noexcept override;
   bool forward(periodicity::Place from, periodicity::Place to) noexcept override;
-  bool jumps(periodicity::Place from, periodicity::Place to) noexcept override;
+  bool jumps(periodicity::Place caller, periodicity::Place from,
+             periodicity::Place to) noexcept override;
 
  private:
   // Places of callees; no address has this bit.

@@ -465,6 +465,8 @@ void Session::finish_gate(ThreadRecorder* primary) noexcept {
     stream_.gate().finish(Clock::now());
   else if (primary != nullptr)  // left by a jump, perhaps with no symbol since
     give_up_gate(*primary, Clock::now());
+  if (const std::string limits = stream_.loop_limits(); !limits.empty())
+    journal_.text(spool::kTextLoopLimits, limits);
 }
 
 void Session::abandon() noexcept {

@@ -71,6 +71,19 @@ void SymbolStream::prepare(const filters::Settings& settings) {
   history_ = SymbolHistory(detector_->reach_events() + kSpareSymbols);
 }
 
+std::string SymbolStream::loop_limits() const {
+  if (activations_ == nullptr) return {};
+  const std::uint64_t counts[] = {facts_->functions_cut(), facts_->paths().unnumbered(),
+                                  activations_->paths_cut()};
+  std::string text;
+  bool any = false;
+  for (const std::uint64_t count : counts) {
+    any = any || count != 0;
+    text += (text.empty() ? "" : " ") + std::to_string(count);
+  }
+  return any ? text : std::string();
+}
+
 void SymbolStream::start(const filters::Settings& settings, std::uint64_t start_ticks,
                          filters::GateSink& sink) {
   gate_ = std::make_unique<filters::IterationGate>(policy_of(settings, start_ticks),

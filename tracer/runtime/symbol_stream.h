@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "filters/iteration_gate.h"
@@ -65,6 +66,9 @@ class SymbolStream {
   const periodicity::ActivationDetector* activations() const noexcept {
     return activations_;
   }
+
+  // As kTextLoopLimits; empty: no limit was reached.
+  std::string loop_limits() const;
 
   // A new epoch begins: a cut may lie just before the next symbol.
   void epoch_begins() noexcept { at_epoch_ = true; }

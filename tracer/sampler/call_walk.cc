@@ -205,8 +205,8 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
       }
     } else {
       out += shown ? 1 : 0;
-      if (rule->form != Form::kOutermost)
-        end = rule->form == Form::kNoTables ? End::kNoTables : End::kHard;
+      found.whole = rule->form == Form::kOutermost;
+      if (!found.whole) end = rule->form == Form::kNoTables ? End::kNoTables : End::kHard;
       break;
     }
     const std::uint64_t slot = plus(cfa, std::int64_t{rule->returns} * 8);
@@ -232,6 +232,7 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
     if (place != 0) [[likely]]
       out->base = cfa - kWalkedBytes;
     out += shown ? 1 : 0;
+    found.whole = place == 0;
     if (place == 0) break;
     stack = cfa;
     if (count == kMostFrames) break;
@@ -266,6 +267,8 @@ __attribute__((noinline)) void CallWalk::by_libgcc(CallSite site, Found& found,
   }
   found = {};
   const unsigned count = std::min(walk.count, kMostFrames);
+  found.whole = walk.count != 0 && walk.count <= kMostFrames &&
+                rule_of(walk.places[walk.count - 1]).form == Form::kOutermost;
   for (unsigned i = 0; i != count; ++i) {
     if (i != 0 && rule_of(walk.places[i]).hidden) continue;
     const std::uint64_t base = i + 1 == walk.count ? 0 : walk.stacks[i + 1] - kWalkedBytes;

@@ -61,6 +61,8 @@ class CallWalk {
     bool by_stack = true;
     bool by_frame = false;
     bool own_stack = false;  // of the thread
+    bool whole =
+        false;  // the last frame is the outermost one: no tables have ended, and there are no more
   };
 
   // `hidden`: whose frames are left out (null: none); asked once for each place.
@@ -77,6 +79,10 @@ class CallWalk {
 
   // The calling thread goes on: looks for the bounds of its stack, which takes a millisecond where the process has many mappings.
   void know_stack() noexcept;
+  // Whether an address lies there; true where the bounds are not known.
+  bool on_own_stack(std::uint64_t address) const noexcept {
+    return bounds_.end == 0 || (address >= bounds_.begin && address < bounds_.end);
+  }
   // Code was unloaded: rules may be wrong.
   void forget() noexcept;
   // How often libgcc walked.

@@ -44,9 +44,11 @@ void each_number(Of& of, Work work) requires requires {
   of.global_start;
 }
 {
-  for (auto* value : {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns,
-                      &of.primary, &of.gaps, &of.spool_bytes, &of.events_seen,
-                      &of.events_filtered, &of.events_unmatched, &of.moved_ticks})
+  for (auto* value :
+       {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
+        &of.spool_bytes, &of.events_seen, &of.events_filtered, &of.events_unmatched,
+        &of.moved_ticks, &of.loop_limits.functions, &of.loop_limits.events,
+        &of.loop_limits.paths})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);
@@ -278,6 +280,7 @@ ProcessFacts process_facts(const ProcessModel& process,
   out.realtime_ns = start_of_day(process);
   out.primary = process.primary();
   out.gaps = process.gaps().gaps.size();
+  out.loop_limits = process.journal().loop_limits();
   for (const auto& team : process.teams().teams())
     out.teams.emplace_back(team.begin(), team.end());
   add_locations(process, outcomes, out);
@@ -313,6 +316,9 @@ void add_up(JobFacts& job, WriteResult& result,
     result.events_filtered += process.events_filtered;
     result.events_unmatched += process.events_unmatched;
     result.moved_ticks = std::max(result.moved_ticks, process.moved_ticks);
+    result.loop_limits.functions += process.loop_limits.functions;
+    result.loop_limits.events += process.loop_limits.events;
+    result.loop_limits.paths += process.loop_limits.paths;
     for (const LocationFacts& location : process.locations) {
       result.events_written += location.events_written;
       result.archive_events += location.archive_events;

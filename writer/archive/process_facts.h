@@ -74,6 +74,7 @@ struct ProcessFacts {
   std::uint64_t events_filtered = 0;
   std::uint64_t events_unmatched = 0;
   std::uint64_t moved_ticks = 0;
+  spool::LoopLimits loop_limits;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   std::array<std::uint64_t, kEventKinds> by_kind{};
   std::vector<LocationFacts> locations;

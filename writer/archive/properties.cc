@@ -80,6 +80,19 @@ void add_mpi(const WriteResult& result, Add add) {
 
 }  // namespace
 
+std::string loop_limits_text(const spool::LoopLimits& limits) {
+  std::string text;
+  const auto add = [&text](std::uint64_t count, const char* one, const char* what) {
+    if (count != 0)
+      text += (text.empty() ? "" : "; ") + std::to_string(count) + " " + one +
+              (count == 1 ? "" : "s") + " " + what;
+  };
+  add(limits.functions, "function", "too long");
+  add(limits.events, "event", "by more than 4095 call paths");
+  add(limits.paths, "call path", "in more than 2047 loops");
+  return text;
+}
+
 Properties archive_properties(const spool::Journal& journal, const WriteOptions& options,
                               const WriteResult& result,
                               const std::array<std::uint64_t, kEventKinds>& by_kind) {
@@ -121,6 +134,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("FUNCTIONS_OFF", functions_text(result));
   if (!result.structure.empty()) add("STRUCTURE", result.structure);
   add("LIMIT_REASON", result.limit_reason);
+  add("LOOP_LIMITS", loop_limits_text(result.loop_limits));
   if (result.budget_limit != 0) add("BUDGET_LIMIT", std::to_string(result.budget_limit));
   if (result.mpi.used) add_mpi(result, add);
   add("RANKS::POLICY", result.ranks.policy);

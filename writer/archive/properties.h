@@ -49,6 +49,9 @@ namespace refrain::writer {
 
 using Properties = std::vector<std::pair<std::string, std::string>>;
 
+// In what no loops were looked for, and why; empty: everything was looked at.
+std::string loop_limits_text(const spool::LoopLimits& limits);
+
 // Values are never empty (OTF2 would remove the property).
 Properties archive_properties(const spool::Journal& journal, const WriteOptions& options,
                               const WriteResult& result,

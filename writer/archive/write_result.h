@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spool/format.h"
+#include "spool/journal.h"
 #include "writer/agree/write_options.h"
 #include "writer/interpret/location_writer.h"
 #include "writer/model/loop_summaries.h"
@@ -27,6 +28,7 @@ struct MpiResult {
 };
 
 struct WriteResult {
+  spool::LoopLimits loop_limits;        // of all processes
   bool summary_only = false;            // recorded without events
   bool sampled = false;                 // has samples of call stacks
   std::vector<std::string> complaints;  // what was wrong with the spool, a line each

@@ -1,0 +1,67 @@
+// The detector of activations in programs that count their own loops: the iterations of each, and no loops but these.
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "test/end_to_end/mpi_run.h"
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+
+namespace refrain::test::activations_test {
+namespace {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+// Of the first process, by function, without namespaces that have no name.
+Counts found(const std::string& archive) {
+  const Result result = run_refrain({"info", "--json", archive});
+  REQUIRE(result.ok());
+  Counts counts;
+  for (const nlohmann::json& loop : nlohmann::json::parse(result.output).at("phases")) {
+    std::string function = loop.at("function");
+    const std::string hidden = "(anonymous namespace)::";
+    if (function.starts_with(hidden)) function.erase(0, hidden.size());
+    if (loop.at("process") == 0)
+      counts[function.substr(0, function.find('('))] +=
+          loop.at("iterations").get<std::uint64_t>();
+  }
+  return counts;
+}
+
+// What the program prints.
+Counts said(const std::string& output) {
+  Counts counts;
+  std::istringstream in(output);
+  std::string function;
+  for (std::uint64_t iterations = 0; in >> function >> iterations;)
+    counts[function] = iterations;
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Activations: jumps, signals, coroutines, deep stacks, code made at run time; Fortran") {
+  for (const std::string program : {"turns_gcc", "turns_clang", "counted_do_gfortran"}) {
+    INFO(program);
+    const TemporaryFolder folder;
+    MpiJob job{program};
+    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+    const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
+    CHECK(found(folder / "archive") == said(traced.result.output));
+  }
+}
+
+TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") {
+  for (const std::string program : {"thrown_gcc", "thrown_clang"}) {
+    INFO(program);
+    const TemporaryFolder folder;
+    Job job{program};
+    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+    const Traced traced = recorded(job, folder / "archive");
+    CHECK(found(folder / "archive") == said(traced.result.output));
+  }
+}
+
+}  // namespace refrain::test::activations_test
