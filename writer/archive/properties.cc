@@ -39,6 +39,16 @@ std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
   return dumped(json);
 }
 
+constexpr const char* kLibgomp = "libgomp";
+
+// Whether the process had loaded it, for a program or library linked with it.
+bool has_libgomp(const spool::Journal& journal) {
+  return std::ranges::any_of(journal.modules, [](const std::string& module) {
+    return module.compare(module.rfind('/') + 1, std::string(kLibgomp).size(), kLibgomp) ==
+           0;
+  });
+}
+
 // A line each: calls, their mean in nanoseconds, the name.
 std::string functions_text(const WriteResult& result) {
   constexpr std::size_t kMost = 1000;
@@ -92,7 +102,10 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
                  : options.version.empty() ? "unknown"
                                            : options.version);
   add("COMMAND", readable(journal.text(spool::kTextCommand)));
-  add("RUNTIME", journal.text(spool::kTextRuntime));
+  const std::string runtime = journal.text(spool::kTextRuntime);
+  const bool of_gcc = has_libgomp(journal);
+  add("RUNTIME", of_gcc && runtime.empty() ? kLibgomp : runtime);
+  if (!runtime.empty() && of_gcc) add("RUNTIME_FOR", kLibgomp);
   add("MPI_TAKEN", journal.mpi.taken);
   std::istringstream settings(journal.text(spool::kTextSettings));
   for (std::string line; std::getline(settings, line);) {

@@ -32,6 +32,7 @@ std::set<std::string> names_written() {
   for (const spool::TextKey key :
        {spool::kTextVersion, spool::kTextCommand, spool::kTextRuntime})
     journal.texts[key] = "x";
+  journal.modules = {"1000 2000 0 - /usr/lib/libgomp.so.1"};
   journal.texts[spool::kTextSettings] = "limit=10\n";
   journal.mpi.taken = "MPI_Send";
   WriteResult result;
