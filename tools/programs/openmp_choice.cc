@@ -72,7 +72,8 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
     if (gcc)
       choice.report =
           "'" + program.path +
-          "' keeps libgomp, as was asked for: its parallel regions are not traced";
+          "' keeps libgomp, as was asked for: its parallel regions are not traced, only MPI, regions of "
+          "refrain.h and samples (--loops)";
     return choice;
   }
   if (gcc) {

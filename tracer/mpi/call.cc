@@ -153,7 +153,10 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
     return;
   mark_.set(&t_outermost);
   t_outermost = &mark_;
-  if (is_local(stream) && !g_records_local) return enter_counted(procedure, site);
+  if (is_local(stream) && !g_records_local) {
+    enter_counted(procedure, site);
+    return;
+  }
   ThreadRecorder* const recorder = t_thread.recorder;
   // The owner's: the primary thread's. What is known are symbols.
   if (recorder != nullptr && g_known_calls.owner() == recorder &&
