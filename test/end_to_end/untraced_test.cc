@@ -107,7 +107,8 @@ TEST_CASE(
       run({.arguments = {program, "steps", "20"}, .environment = clean_environment()});
   const std::string in_place = "in the place of libgomp";
   const std::string replaced = folder / "replaced";
-  const Result traced = run_aloud({program, "steps", "20"}, replaced);
+  const Result traced =
+      run_aloud({program, "steps", "20"}, replaced, {{"REFRAIN_LIMIT", "0"}});
   INFO(traced.errors);
   CHECK(traced.output == plain.output);
   CHECK(lines_of(traced.errors.substr(0, traced.errors.find(in_place))) == 0);
@@ -116,8 +117,8 @@ TEST_CASE(
   CHECK(names_of(replaced).count("solve") == 1);
 
   const std::string kept = folder / "kept";
-  const Result own =
-      run_aloud({program, "steps", "20"}, kept, {{"REFRAIN_LIBOMP", "none"}});
+  const Result own = run_aloud({program, "steps", "20"}, kept,
+                               {{"REFRAIN_LIBOMP", "none"}, {"REFRAIN_LIMIT", "0"}});
   INFO(own.errors);
   CHECK(own.exit_status == 0);
   CHECK(own.output == plain.output);
