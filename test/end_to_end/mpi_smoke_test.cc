@@ -45,7 +45,8 @@ TEST_CASE("MPI smoke: C and Fortran - regions, and messages with both ends") {
   for (int rank = 0; rank < 2; ++rank)
     for (const auto& [name, calls] : counts.recorded(rank))
       expected[name] += static_cast<int>(calls);
-  REQUIRE(expected.size() > 5);
+  REQUIRE(counts.calls[0].size() > 5);
+  REQUIRE(expected.size() > 3);
   std::map<std::string, int> found = enters(traced.trace);
   std::erase_if(found, [](const auto& entry) { return entry.first.rfind("MPI_", 0) != 0; });
   CHECK(found == expected);
@@ -56,7 +57,7 @@ TEST_CASE("MPI smoke: C and Fortran - regions, and messages with both ends") {
 
 TEST_CASE("MPI smoke: local calls - are recorded if that is asked for") {
   TemporaryFolder folder;
-  const MpiJob job{.program = "ring_gcc",
+  const MpiJob job{.program = "heat_mpif_gfortran",
                    .settings = {{"LIMIT", "0"}, {"LOCAL_CALLS", "yes"}}};
   const MpiCounts counts = count_mpi(job);
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
