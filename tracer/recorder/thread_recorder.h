@@ -291,6 +291,7 @@ class ThreadRecorder {
         [[unlikely]]
       return false;
     if (behind != 0) [[unlikely]] {
+      // They may be where a full ring had its oldest; it is read from a cut on, and they are none.
       cursor_ -= behind;
       commit_value_ -= behind * commit_step_;
       commit_->store(commit_value_, std::memory_order_release);
