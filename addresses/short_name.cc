@@ -28,6 +28,7 @@ std::size_t end_of_operator(std::string_view name, std::size_t at) {
 }  // namespace
 
 std::string short_name(std::string_view function) {
+  if (function.starts_with('[')) return std::string(function);  // "[callers unknown]"
   for (const std::string_view mark : {" [clone", ".omp_outlined", "._omp_fn", ".omp_fn"})
     function = function.substr(0, function.find(mark));
   std::string name;

@@ -12,6 +12,7 @@
 
 namespace refrain::addresses {
 
+// What is in square brackets stands for code without a name, and stays.
 // Without parameters, template arguments, result type, and what a compiler adds to the
 // names of OpenMP regions' functions. Cost: linear.
 std::string short_name(std::string_view function);

@@ -9,6 +9,8 @@ TEST_CASE("Short name: C and Fortran - unchanged") {
   CHECK(short_name("adi_") == "adi_");
   CHECK(short_name("__solver_MOD_step") == "__solver_MOD_step");
   CHECK(short_name("") == "");
+  for (const char* code : {"[callers unknown]", "[deeper callers]", "[my plugin (old).so]"})
+    CHECK(short_name(code) == code);
 }
 
 TEST_CASE("Short name: outlined regions - the function around them") {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "addresses/short_name.h"
 #include "code_profile/parallel_regions.h"
 
 namespace refrain::code_profile {
@@ -23,6 +24,7 @@ constexpr double kNearlyAll = 0.99;
 constexpr int kFarthest = 64;  // steps that are looked for another loop
 
 bool waits_for_others(std::string_view function) {
+  if (function == "MPI_Wtime" || function == "PMPI_Wtime") return false;
   return function.starts_with("MPI_") || function.starts_with("PMPI_") ||
          function.starts_with("mpi_") || function.starts_with("pmpi_");
 }
@@ -35,6 +37,10 @@ bool is_input_or_output(std::string_view function) {
   return std::ranges::find(kNames, function) != kNames.end() ||
          function.starts_with("_gfortran_st_write") ||
          function.starts_with("_gfortran_st_read");
+}
+
+auto of_function(bool (*kind)(std::string_view)) {
+  return [kind](const Node& node) { return !node.is_loop && kind(node.function); };
 }
 
 class Chooser {
@@ -50,9 +56,17 @@ class Chooser {
 
   std::vector<Candidate> choose(double share) {
     find_levels();
-    parallel_inside_ = leading_to(&is_parallel);
-    waits_ = leading_to(&waits_for_others);
-    files_ = leading_to(&is_input_or_output);
+    parallel_inside_ = leading_to(of_function(&is_parallel));
+    files_ = leading_to(of_function(&is_input_or_output));
+    // Calls that take no time have no samples; the detector has seen them.
+    communicates_ = leading_to([this](const Node& node) {
+      return (!node.is_loop && waits_for_others(node.function)) ||
+             std::ranges::any_of(profile_.communicating, [&](const DetectedLoop& loop) {
+               return loop.line != 0
+                          ? is_one(node, loop)
+                          : loop.function == addresses::short_name(node.function);
+             });
+    });
     find_parallel_around();
     std::vector<Candidate> chosen;
     const auto least = share * static_cast<double>(profile_.total[0]);
@@ -87,7 +101,7 @@ class Chooser {
   bool possible(std::uint32_t at) const {
     const Node& node = profile_.nodes[at];
     if (!node.is_loop || node.total[0] == 0) return false;
-    if (of_runtime(node)) return false;
+    if (of_runtime(node) || communicates_[at]) return false;
     if (of_samples()) return node.parallel_inside == 0 && node.parallel_around == 0;
     return !parallel_inside_[at] && !parallel_around_[at] && mean_trips(node) >= 2;
   }
@@ -118,12 +132,13 @@ class Chooser {
     }
   }
 
-  // Whether a function of a kind can be reached from each node.
-  std::vector<bool> leading_to(bool (*kind)(std::string_view)) const {
+  // Whether a node of a kind can be reached from each node, or is one.
+  template <typename IsOne>
+  std::vector<bool> leading_to(IsOne is_one) const {
     std::vector<bool> found(profile_.nodes.size());
     std::vector<std::uint32_t> waiting;
     for (std::uint32_t i = 0; i < profile_.nodes.size(); ++i)
-      if (!profile_.nodes[i].is_loop && kind(profile_.nodes[i].function)) {
+      if (is_one(profile_.nodes[i])) {
         found[i] = true;
         waiting.push_back(i);
       }
@@ -205,11 +220,10 @@ class Chooser {
       against.push_back("nearly all of it is in the loop " +
                         name_of(profile_.nodes[inner]));
     const std::size_t threads = threads_of(node);
-    if (waits_[at]) against.emplace_back("calls MPI");
     if (files_[at]) against.emplace_back("reads or writes files");
     if (node.irreducible) against.emplace_back("entered at several places");
     if (threads > 1) against.push_back(fmt::format("runs on {} threads already", threads));
-    candidate.doubtful = waits_[at] || files_[at] || node.irreducible || threads > 1;
+    candidate.doubtful = files_[at] || node.irreducible || threads > 1;
   }
 
   // The most of one process.
@@ -230,7 +244,7 @@ class Chooser {
   const LoopProfile& profile_;
   std::vector<std::vector<std::uint32_t>> out_, in_;  // edges of nodes
   std::vector<std::uint32_t> levels_;
-  std::vector<bool> parallel_inside_, parallel_around_, waits_, files_;
+  std::vector<bool> parallel_inside_, parallel_around_, communicates_, files_;
   std::set<std::uint32_t> is_chosen_;
 };
 

@@ -1,4 +1,5 @@
-// Loops that could run in parallel: high in the loop call graph, with a large part of all, and without OpenMP.
+// Loops that could run in parallel: high in the loop call graph, with a large part of all, and with neither OpenMP nor calls
+// of MPI in them.
 //
 // Place in the flow: after loop_profile.h, for loop_text.h. Thread-safety: pure.
 // The rule is in docs/loops.md. Whether iterations depend on each other is not known here.
@@ -20,7 +21,7 @@ struct Candidate {
   std::uint32_t node = 0;
   std::uint32_t level =
       0;  // how many loops are around it at least, also in functions that call it
-  // Calls MPI, uses files, is entered at several places, or runs on several threads already.
+  // Uses files, is entered at several places, or runs on several threads already.
   bool doubtful = false;
   // A few words each.
   std::vector<std::string> in_favour{}, against{};

@@ -68,9 +68,10 @@ struct Sampling {
 // A loop that the detector found while the program ran, and what lies in it.
 struct DetectedLoop {
   std::uint32_t number = 0;  // as `refrain info` has it
-  std::string name;
-  std::string file;  // as a loop of the code has it
+  std::string name{};
+  std::string file{};  // as a loop of the code has it
   std::uint32_t line = 0;
+  std::string function{};        // likewise
   std::uint64_t iterations = 0;  // of all processes
   double elapsed_ns = 0;         // of these
   struct Part {
@@ -89,9 +90,16 @@ struct LoopProfile {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<DetectedLoop> detected;  // of samples: those that are a loop of the code
+  std::vector<DetectedLoop>
+      communicating;  // of all that were detected: those with calls of MPI in an iteration
   Counts total{};
   std::vector<std::string> complaints;
 };
+
+// Whether a node is the loop, by the place in the source.
+inline bool is_one(const Node& node, const DetectedLoop& loop) {
+  return node.is_loop && node.line == loop.line && node.file == loop.file;
+}
 
 class ProfileBuilder {
  public:

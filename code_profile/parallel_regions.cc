@@ -24,10 +24,10 @@ bool is_outlined(std::string_view function) {
 }
 
 bool is_runtime_library(std::string_view module_path) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "librefrain", "libomp",   "libgomp",   "libiomp",   "libmpi",
-      "libpmpi",    "libc.so",  "libc-",     "libm.so",   "libpthread",
-      "ld-linux",   "libgcc_s", "libucp.so", "libuct.so", "libucs.so"};
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "librefrain", "libomp",    "libgomp",   "libiomp",    "libmpi",   "libpmpi",
+      "libc.so",    "libc-",     "libm.so",   "libpthread", "ld-linux", "libgcc_s",
+      "libucp.so",  "libuct.so", "libucs.so", "libopen-",   "mca_"};
   const std::string_view file = module_path.substr(module_path.find_last_of('/') + 1);
   return std::ranges::any_of(kNames,
                              [&](std::string_view name) { return file.starts_with(name); });

@@ -81,6 +81,12 @@ constexpr SettingInfo kTable[] = {
          "Each costs some instructions a call.",
      .maximum = 16,
      .expert = true},
+    {.name = "local_calls", .type = kBool, .field = &Settings::local_calls,
+     .range = "yes or no",
+     .one_line = "record MPI calls that concern their own process alone",
+     .long_text =
+         "MPI_Wtime, MPI_Comm_rank, MPI_Get_count, makers of datatypes, ... "
+         "If no, they are counted exactly, with their time, and are in neither events nor event flow graph."},
     {.name = "clock_every", .type = kCount, .field = &Settings::clock_every,
      .unit = "collectives", .range = "0 (never) or more",
      .one_line = "how often clocks of MPI processes are compared during the run",
@@ -354,11 +360,14 @@ constexpr SettingInfo kTable[] = {
      .maximum = 1024,
      .expert = true},
     {.name = "libomp", .type = kText, .field = &Settings::libomp,
-     .range = "path",
-     .one_line = "LLVM's OpenMP runtime, for programs linked with libgomp",
+     .range = "path, or none",
+     .one_line = "LLVM's OpenMP runtime, which takes the place of libgomp",
      .long_text =
          "Used by refrain run. "
-         "Empty: the one that the system finds."},
+         "Empty: the one that the system finds. "
+         "Programs made by gcc may run faster or slower with it. "
+         "none: they keep libgomp, so that MPI, regions of refrain.h and samples have its times; "
+         "regions of OpenMP are not recorded."},
 };
 // clang-format on
 

@@ -36,6 +36,7 @@ struct Settings {
   std::uint64_t budget_bytes = 0;
   std::string symbols = "auto";
   std::uint64_t mpi_frames = 5;
+  bool local_calls = false;
   std::uint64_t clock_every = 0;
   std::string detector = "activation";
   std::string nested = "first";

@@ -274,6 +274,23 @@ std::uint32_t RefTable::slow(std::uint64_t ref) const noexcept {
   return found == sparse_.end() ? kNone : found->second;
 }
 
+std::string openmp_runtime(const std::map<std::string, std::string>& properties) {
+  const auto found = properties.find("REFRAIN::RUNTIME");
+  if (found == properties.end()) return {};
+  return found->second.starts_with("LLVM") ? "LLVM's libomp" : found->second;
+}
+
+std::string openmp_note(const std::map<std::string, std::string>& properties) {
+  const std::string runtime = openmp_runtime(properties);
+  if (properties.contains("REFRAIN::RUNTIME_FOR"))
+    return runtime +
+           " in the place of libgomp, with which the program may be faster or slower "
+           "(--libomp none keeps it)";
+  return runtime == "libgomp"
+             ? "libgomp, which has no interface for tools: its regions are not recorded"
+             : "";
+}
+
 bool TraceDefinitions::summary_only() const {
   const auto found = properties.find("REFRAIN::SETTING::SUMMARY_ONLY");
   return found != properties.end() && found->second == "yes";

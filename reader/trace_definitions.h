@@ -100,6 +100,12 @@ struct MarkerInfo {
   LocationId location{kNone};  // kNone: of the whole trace or a group
 };
 
+// Which OpenMP runtime ran the program's regions: "libgomp", "LLVM's libomp", or the name that another one gives. Empty:
+// none, or not known. Of an archive's properties.
+std::string openmp_runtime(const std::map<std::string, std::string>& properties);
+// Of a program linked with libgomp what that means for its times and regions; else empty.
+std::string openmp_note(const std::map<std::string, std::string>& properties);
+
 struct TraceDefinitions {
   std::uint64_t ticks_per_second = 1'000'000'000;
   std::uint64_t base_ticks = 0;   // time zero

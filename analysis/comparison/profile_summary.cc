@@ -45,6 +45,7 @@ base::Result<> ProfileSink::finish(std::uint64_t end_ns) {
 
 void ProfileSink::sum_up(std::uint64_t end_ns) {
   profile_.summary_only = definitions_->summary_only();
+  profile_.openmp = reader::openmp_runtime(definitions_->properties);
   profile_.duration_ns = static_cast<double>(end_ns);
   for (const Process& process : processes_) {
     profile_.processes += !process.locations.empty();

@@ -98,6 +98,7 @@ struct TraceProfile {
   double duration_ns = 0;  // of the trace
   std::uint64_t processes = 0;
   std::uint64_t threads = 0;
+  std::string openmp;           // reader::openmp_runtime()
   double thread_ns = 0;         // duration times threads
   double written_ns = 0;        // of this, in the archive
   double summarized_ns = 0;     // skipped, and known by the summary

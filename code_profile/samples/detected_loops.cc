@@ -26,10 +26,6 @@ std::vector<std::uint32_t> nodes_of(const PlacedSamples& process,
   return nodes;
 }
 
-bool is_one(const Node& node, const DetectedLoop& loop) {
-  return node.is_loop && node.line == loop.line && node.file == loop.file;
-}
-
 // Adds what `process` has in the loop whose nodes `within` marks; returns its samples.
 std::uint64_t add_parts(const PlacedSamples& process,
                         const std::vector<std::uint32_t>& node_of,

@@ -2,11 +2,13 @@
 // The message and the duration of the wait are exact.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "summary/run_summary.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
@@ -22,6 +24,18 @@ MpiJob waits(const std::string& how, long limit) {
   return {.program = "waits_gcc",
           .arguments = {how, std::to_string(kIterations)},
           .settings = {{"LIMIT", std::to_string(limit)}, {"MIN_GAP", "0"}}};
+}
+
+// Of all regions, by name.
+std::map<std::string, std::uint64_t> summary_visits(const std::filesystem::path& archive) {
+  std::map<std::string, std::uint64_t> visits;
+  for (const summary::RunSummary& summary : *summary::read_summaries(archive))
+    for (const summary::RunSummary::Location& location : summary.locations)
+      for (std::size_t i = 0; i < location.sums.size(); ++i)
+        if (summary.nodes[i].kind == summary::RunSummary::Kind::kRegion)
+          visits[summary.regions.at(summary.nodes[i].region).name] +=
+              location.sums[i].visits;
+  return visits;
 }
 
 bool is_poll(const std::string& region) {
@@ -84,7 +98,7 @@ std::uint64_t sum_of(const std::vector<Polls>& polls) {
 }  // namespace
 
 TEST_CASE("MPI polls: with a limit - a few regions, and every poll is counted") {
-  const std::string how = GENERATE("test", "iprobe", "testall", "turns");
+  const std::string how = GENERATE("test", "iprobe", "testall", "turns", "clock", "lock");
   INFO(how);
   const TemporaryFolder folder;
   const Traced traced = trace_mpi(waits(how, kLimit), MpiWay::kInside, folder / "archive");
@@ -109,6 +123,15 @@ TEST_CASE("MPI polls: with a limit - a few regions, and every poll is counted") 
     CHECK(traced.trace.ns(each.duration) > 5 * static_cast<double>(each.number));
   }
   CHECK(found == (how == "iprobe" ? 0 : kIterations));
+  // What lies between is counted.
+  const std::uint64_t calls = polls_by_the_program(traced);
+  if (how == "clock") CHECK(calls_in_summary(folder / "archive", 1)["MPI_Wtime"] == calls);
+  if (how == "lock") {
+    std::uint64_t locks = 0;
+    for (const auto& [name, count] : summary_visits(folder / "archive"))
+      if (name.find("lock") != std::string::npos) locks = std::max(locks, count);
+    CHECK(locks == calls);
+  }
 }
 
 TEST_CASE("MPI polls: without a limit, or far from each other - each is a region") {

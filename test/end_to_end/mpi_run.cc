@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "summary/run_summary.h"
 #include "test/support/files.h"
 #include "test/support/mpi_checks.h"
 
@@ -54,6 +55,30 @@ std::uint64_t MpiCounts::of(int rank, const std::string& procedure) const {
   const auto& counts = calls.at(static_cast<std::size_t>(rank));
   const auto found = counts.find(procedure);
   return found == counts.end() ? 0 : found->second;
+}
+
+std::map<std::string, std::uint64_t> MpiCounts::recorded(int rank) const {
+  std::map<std::string, std::uint64_t> counts = calls.at(static_cast<std::size_t>(rank));
+  std::erase_if(counts, [](const auto& entry) { return is_local_call(entry.first); });
+  return counts;
+}
+
+std::map<std::string, std::uint64_t> calls_in_summary(const fs::path& archive, int rank) {
+  const auto summaries = summary::read_summaries(archive);
+  REQUIRE(summaries.ok());
+  std::map<std::string, std::uint64_t> counts;
+  for (const summary::RunSummary& summary : *summaries) {
+    if (summary.rank != static_cast<std::uint32_t>(rank)) continue;
+    for (const summary::RunSummary::Location& location : summary.locations)
+      for (std::size_t i = 0; i < location.sums.size(); ++i) {
+        const summary::RunSummary::Node& node = summary.nodes[i];
+        if (node.kind != summary::RunSummary::Kind::kRegion || location.sums[i].visits == 0)
+          continue;
+        const std::string& name = summary.regions.at(node.region).name;
+        if (name.starts_with("MPI")) counts[name] += location.sums[i].visits;
+      }
+  }
+  return counts;
 }
 
 MpiCounts count_mpi(const MpiJob& job) {

@@ -27,8 +27,13 @@ struct MpiCounts {
   std::string output;
 
   std::uint64_t of(int rank, const std::string& procedure) const;
+  // Of a rank, those that are events: without local ones.
+  std::map<std::string, std::uint64_t> recorded(int rank) const;
 };
 MpiCounts count_mpi(const MpiJob& job);
+// The same of a traced run, by its summary.
+std::map<std::string, std::uint64_t> calls_in_summary(const std::filesystem::path& archive,
+                                                      int rank);
 
 // Of one program: its arguments in tests, and properties of the run.
 struct MpiProgram {

@@ -190,6 +190,7 @@ TEST_CASE("Report: OpenMP - blocks are what the other commands print") {
   const json head = report.value("report");
   CHECK(head["runs"].size() == 1);
   CHECK(head["runs"][0]["threads"] == 2);
+  CHECK(head["runs"][0]["openmp_note"] == "");  // it is linked with LLVM's
   CHECK(head["runs"][0]["seconds"] == info["duration_s"]);
   CHECK(!report.has("a/matrix"));
   CHECK(!report.has("a/messages"));
@@ -208,6 +209,8 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
   check_iterations(report);
   check_spans(report);
   check_findings(report);
+  CHECK(report.value("report")["runs"][0]["openmp_note"].get<std::string>().find(
+            "in the place of libgomp") != std::string::npos);
   // Messages that are in the archive, by rank.
   const json info = report.value("a/info");
   const auto matrix = report.numbers("a/matrix/values");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include "test/end_to_end/mpi_run.h"
@@ -39,6 +40,14 @@ long lines_of(const std::string& text) {
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// As words: screens break lines at blanks.
+std::string one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
 }
 
 std::map<std::string, std::uint64_t> names_of(const fs::path& archive) {
@@ -88,6 +97,64 @@ TEST_CASE(
   }
   CHECK(program == 5 * 2);
   CHECK(library == 5 * 2);
+}
+
+TEST_CASE(
+    "Untraced: a program of gcc - it is said which runtime ran it, or that it kept its own") {
+  const TemporaryFolder folder;
+  const std::string program = of_tests("user/regions_gcc_openmp");
+  const Result plain =
+      run({.arguments = {program, "steps", "20"}, .environment = clean_environment()});
+  const std::string in_place = "in the place of libgomp";
+  const std::string replaced = folder / "replaced";
+  const Result traced =
+      run_aloud({program, "steps", "20"}, replaced, {{"REFRAIN_LIMIT", "0"}});
+  INFO(traced.errors);
+  CHECK(traced.output == plain.output);
+  CHECK(lines_of(traced.errors.substr(0, traced.errors.find(in_place))) == 0);
+  CHECK(has(one_line(run_refrain({"info", replaced}).output), in_place));
+  CHECK(has(one_line(run_refrain({"profile", replaced}).output), in_place));
+  CHECK(names_of(replaced).count("solve") == 1);
+
+  const std::string kept = folder / "kept";
+  const Result own = run_aloud({program, "steps", "20"}, kept,
+                               {{"REFRAIN_LIBOMP", "none"}, {"REFRAIN_LIMIT", "0"}});
+  INFO(own.errors);
+  CHECK(own.exit_status == plain.exit_status);
+  CHECK(own.output == plain.output);
+  CHECK(has(own.errors, "keeps libgomp"));
+  for (const char* command : {"info", "profile"}) {
+    const std::string screen = one_line(run_refrain({command, kept}).output);
+    CHECK(has(screen, "OpenMP libgomp"));
+    CHECK(!has(screen, in_place));
+  }
+  const auto names = names_of(kept);
+  CHECK(names.at("solve") == names_of(replaced).at("solve"));
+  CHECK(names.at("member") > names.at("solve"));  // of all threads of the team
+  for (const auto& [name, count] : names) CHECK(name.rfind("!$omp", 0) != 0);
+
+  CHECK(has(run_refrain({"compare", replaced, kept}).output,
+            "different OpenMP runtimes (A: LLVM's libomp, B: libgomp)"));
+  CHECK(!has(run_refrain({"compare", replaced, replaced}).output, "different"));
+}
+
+TEST_CASE("Untraced: MPI of a program that keeps libgomp - is recorded, and no OpenMP") {
+  const TemporaryFolder folder;
+  const MpiJob job{.program = "hybrid_gcc",
+                   .arguments = {"30", "200"},
+                   .threads = 2,
+                   .settings = {{"LIBOMP", "none"}, {"LIMIT", "0"}}};
+  MpiJob plain = job;
+  plain.settings.clear();
+  const Result traced = run_mpi(job, MpiWay::kInside, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.output == run_mpi(plain).output);
+  std::uint64_t sends = 0;
+  for (const auto& [name, count] : names_of(folder / "archive")) {
+    CHECK(name.rfind("!$omp", 0) != 0);
+    if (name.rfind("MPI_", 0) == 0) sends += count;
+  }
+  CHECK(sends > 60);
 }
 
 TEST_CASE("Untraced: libgomp without LLVM's runtime in front - is reported at the end") {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
+
+#include "test/support/files.h"
 
 namespace refrain::test {
 namespace {
@@ -11,6 +14,18 @@ namespace {
 std::string of_process(int rank, const Event& event) {
   return "rank " + std::to_string(rank) + ", " + event_name(event.type) + " at " +
          std::to_string(event.time);
+}
+
+std::set<std::string> read_local_calls() {
+  std::set<std::string> names;
+  std::istringstream table(read_file(data_file("tracer/mpi/semantics.tsv")));
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string name, role, stream;
+    words >> name >> role >> stream;
+    if (stream == "local" || stream == "convert") names.insert(name);
+  }
+  return names;
 }
 
 // Puts the messages of one process into the channels.
@@ -145,6 +160,13 @@ void check_requests_of(const MpiProcesses& processes, int rank, ProblemKind& kin
 }
 
 }  // namespace
+
+bool is_local_call(const std::string& procedure) {
+  static const std::set<std::string> kLocal = read_local_calls();
+  return kLocal.contains(procedure) ||
+         (procedure.ends_with("_c") &&
+          kLocal.contains(procedure.substr(0, procedure.size() - 2)));
+}
 
 std::string text(const Channel& channel) {
   return std::to_string(channel.source) + " to " + std::to_string(channel.destination) +

@@ -11,12 +11,16 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "test/support/mpi_processes.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {
+
+// Whether the tracer counts calls of the procedure and records none: by its table.
+bool is_local_call(const std::string& procedure);
 
 struct Channel {
   int source = 0, destination = 0;  // ranks of all processes

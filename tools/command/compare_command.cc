@@ -121,6 +121,10 @@ void print_text(const Comparison& comparison, const std::string& first,
                 const TraceProfile& a, const std::string& second, const TraceProfile& b) {
   fmt::print("A  {}: {}\n", first, known_text(a));
   fmt::print("B  {}: {}\n", second, known_text(b));
+  if (!a.openmp.empty() && !b.openmp.empty() && a.openmp != b.openmp)
+    fmt::print(
+        "The runs used different OpenMP runtimes (A: {}, B: {}): what differs may be theirs\n",
+        a.openmp, b.openmp);
   bool any_estimated = false;
   for (const Section& section : comparison.sections) {
     fmt::print("\n{:<44} {:<26} {:>14} {:>14} {:>14}\n", section.title, "", "A", "B",

@@ -403,6 +403,12 @@ base::Result<> RunCommand::choose_runtime(const Program& program) {
   if (!choice) return choice.failure();
   if (!choice->preload.empty()) prepend("LD_PRELOAD", choice->preload);
   report(choice->report);
+  if (choice->replaces && !quiet_ && base::is_first_of_job())
+    std::fprintf(
+        stderr,
+        "refrain: '%s' runs with LLVM's OpenMP runtime, %s, in the place of libgomp; "
+        "--libomp none keeps that, without regions of OpenMP\n",
+        program.path.c_str(), choice->preload.c_str());
   return {};
 }
 

@@ -25,6 +25,12 @@ constexpr const char* kInstall =
 std::string libomp() { return find_libomp(wanted_libomp()); }
 
 void check_openmp(Checks& checks, const std::string& folder) {
+  if (wanted_libomp() == kNoLibomp) {
+    checks.push_back({State::kNote, "OpenMP",
+                      "none (REFRAIN_LIBOMP): of programs made by gcc no OpenMP is traced",
+                      ""});
+    return;
+  }
   const std::string runtime = libomp();
   if (runtime.empty()) {
     checks.push_back(

@@ -129,7 +129,7 @@ def ring(options, scratch):
 # Calls that do next to nothing, in one process. One that concerns this process alone is no
 # symbol of the detector's stream: no loop is detected, and nothing is skipped. Each call of the
 # second is an iteration.
-SINGLE = (("call", 2000000, 1, "MPI_Comm_rank, which is no symbol and so always written"),
+SINGLE = (("call", 2000000, 1, "MPI_Comm_rank, a local call: counted, not recorded"),
           ("send", 2000000, 1, "MPI_Send to nobody, six functions deep"),
           ("ring", 300000, RING_CALLS, "Sendrecv to itself and Allreduce"))
 

@@ -33,6 +33,7 @@ nlohmann::ordered_json json_of(const TraceProfile& profile, const std::string& a
           {"duration_ns", profile.duration_ns},
           {"processes", profile.processes},
           {"threads", profile.threads},
+          {"openmp", profile.openmp},
           {"written_ns", profile.written_ns},
           {"summarized_ns", profile.summarized_ns},
           {"estimated_ns", profile.estimated_ns},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "reader/trace_definitions.h"
 
 namespace refrain::tools {
 namespace {
@@ -130,6 +131,8 @@ nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& ar
                                 {"version", info.version},
                                 {"command", info.command},
                                 {"machine", info.machine},
+                                {"openmp", reader::openmp_runtime(info.properties)},
+                                {"openmp_note", reader::openmp_note(info.properties)},
                                 {"start_epoch_ns", info.start_epoch_ns},
                                 {"recovered", info.recovered},
                                 {"duration_s", info.duration_s},

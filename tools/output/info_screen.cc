@@ -15,6 +15,7 @@
 #include "analysis/archive_info.h"
 #include "analysis/rank_phases.h"
 #include "base/quantity_text.h"
+#include "reader/trace_definitions.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {
@@ -328,6 +329,8 @@ class InfoScreen {
           ", {:%Y-%m-%d %H:%M:%S}",
           fmt::localtime(static_cast<std::time_t>(info_.start_epoch_ns / 1'000'000'000)));
     put("Run", text);
+    if (const std::string note = reader::openmp_note(info_.properties); !note.empty())
+      put("OpenMP", note);
     put("Archive", archive_ + ", " + base::bytes_text(info_.archive_bytes) +
                        ", by Refrain " + info_.version +
                        (info_.recovered ? ", recovered after the process was killed" : ""));

@@ -202,6 +202,8 @@ Json profile_value(const ProfiledRun& run, PathLists lists) {
               {"version", 1},
               {"archive", run.archive},
               {"command", run.command},
+              {"openmp", run.openmp},
+              {"openmp_note", run.openmp_note},
               {"source", run.from_events ? "events" : "summary"},
               {"intervals_not_written", run.gaps},
               {"events_seen", run.events_seen},

@@ -111,6 +111,7 @@ class PathScreen {
     if (profile_.helpers() != 0)
       put("", counted(profile_.helpers(), "helper thread", "helper threads") +
                   " of OpenMP's runtime; of them only the time in regions counts");
+    if (!run_.openmp_note.empty()) put("OpenMP", run_.openmp_note);
     put("Archive", run_.archive);
     put("Source", source());
     const auto ended = [](const RunProfile::Process& p) { return p.complete; };

@@ -31,6 +31,8 @@ base::Result<> read_facts(ProfiledRun& run) {
   const auto& properties = stream.definitions().properties;
   const auto command = properties.find("REFRAIN::COMMAND");
   if (command != properties.end()) run.command = command->second;
+  run.openmp = reader::openmp_runtime(properties);
+  run.openmp_note = reader::openmp_note(properties);
   run.events_seen = number(properties, "EVENTS_SEEN");
   run.events_written = number(properties, "EVENTS_WRITTEN");
   run.summary_only = stream.definitions().summary_only();

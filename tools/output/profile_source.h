@@ -19,7 +19,8 @@ namespace refrain::tools {
 
 struct ProfiledRun {
   std::string archive;
-  std::string command;  // empty: not known
+  std::string command;              // empty: not known
+  std::string openmp, openmp_note;  // reader::openmp_runtime(), openmp_note()
   bool from_events = false;
   bool asked_for_events = false;
   bool summary_only = false;         // there are no events

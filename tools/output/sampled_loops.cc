@@ -1,5 +1,6 @@
 #include "tools/output/sampled_loops.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -61,17 +62,38 @@ std::vector<code_profile::DetectedLoop> detected_in(
   return found;
 }
 
+// Loops with calls of MPI in an iteration; of which nothing is known but that the program has some, all.
+std::vector<code_profile::DetectedLoop> communicating(const analysis::ArchiveInfo& info) {
+  std::vector<code_profile::DetectedLoop> found;
+  for (const analysis::PhaseInfo& phase : info.phases) {
+    const bool calls = phase.body.empty()
+                           ? info.mpi.used
+                           : std::ranges::any_of(phase.body, [](const std::string& region) {
+                               return region.starts_with("MPI_");
+                             });
+    if (!calls) continue;
+    code_profile::DetectedLoop& loop = found.emplace_back();
+    loop.file = phase.file;
+    loop.line = phase.line;
+    // Without a line, an offset is behind the name.
+    loop.function = phase.function.substr(0, phase.function.rfind("+0x"));
+  }
+  return found;
+}
+
 }  // namespace
 
 code_profile::LoopProfile sampled_loops(
     const std::vector<code_profile::PlacedSamples>& processes,
     const base::Result<analysis::ArchiveInfo>& info) {
   code_profile::LoopProfile profile = code_profile::sampled_profile(processes);
-  if (info)
+  if (info) {
     profile.detected =
         code_profile::joined_loops(profile, processes, detected_in(processes, *info));
-  else
+    profile.communicating = communicating(*info);
+  } else {
     profile.complaints.push_back("which loops were detected is not known: " + info.error());
+  }
   return profile;
 }
 

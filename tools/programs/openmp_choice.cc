@@ -68,6 +68,14 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
   const bool gcc = loads(program, "libgomp.so");
   const bool llvm = program.dynamic && has_llvm(program);
   if (llvm && !gcc) return choice;
+  if (wanted == kNoLibomp) {
+    if (gcc)
+      choice.report =
+          "'" + program.path +
+          "' keeps libgomp, as was asked for: its parallel regions are not traced, only MPI, regions of "
+          "refrain.h and samples (--loops)";
+    return choice;
+  }
   if (gcc) {
     if (const Use use = unserved_use(program); use.feature != nullptr) {
       choice.report =
@@ -78,7 +86,8 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
     }
   }
   choice.preload = llvm ? llvm_of(program) : find_libomp(wanted);
-  if (!choice.preload.empty() || !gcc) return choice;
+  choice.replaces = gcc && !choice.preload.empty();
+  if (choice.replaces || !gcc) return choice;
   if (llvm)
     choice.report =
         "'" + program.path +

@@ -11,13 +11,17 @@
 
 namespace refrain::tools {
 
+inline constexpr const char* kNoLibomp = "none";
+
 struct OpenMpChoice {
   std::string
       preload;  // the runtime that goes in front; empty: none, the program has LLVM's itself, or keeps libgomp
-  std::string report;  // what is not traced, why, and what helps; empty: all is traced
+  bool replaces = false;  // libgomp, which the program is linked with
+  std::string report;     // what is not traced, why, and what helps; empty: all is traced
 };
 
-// Also of a program of which nothing is known: a script, an interpreter. `wanted`: as find_libomp().
+// Also of a program of which nothing is known: a script, an interpreter. `wanted`: as find_libomp(), or kNoLibomp: libgomp
+// is kept.
 // A failure: the run is refused.
 base::Result<OpenMpChoice> choose_openmp(const Program& program, const std::string& wanted);
 

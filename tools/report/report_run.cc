@@ -142,6 +142,7 @@ class RunReporter {
 
   void take_facts() {
     run_.command = profiled_.command;
+    run_.openmp_note = profiled_.openmp_note;
     run_.begin = iso_text(info_.start_epoch_ns);
     run_.seconds = run_.of_refrain ? info_.duration_s : profiled_.totals.run_ns / 1e9;
     run_.ranks = profiled_.profile.processes.size();
@@ -268,6 +269,7 @@ Json ReportedRun::facts() const {
           {"name", archive},
           {"command", command},
           {"machine", machine},
+          {"openmp_note", openmp_note},
           {"begin", begin.empty() ? Json() : Json(begin)},
           {"seconds", seconds},
           {"ranks", ranks},

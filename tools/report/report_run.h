@@ -23,7 +23,8 @@ struct ReportedRun {
   std::string key;  // "a"
   std::string archive;
   std::string command, machine;
-  std::string begin;  // ISO 8601; empty: not known
+  std::string openmp_note;  // reader::openmp_note()
+  std::string begin;        // ISO 8601; empty: not known
   double seconds = 0;
   std::size_t ranks = 0, threads = 0, locations = 0;
   std::uint64_t events_seen = 0, events_written = 0;

@@ -16,6 +16,7 @@ using runtime::t_thread;
 
 std::atomic<bool> g_tracing{false};
 unsigned g_frames = 0;
+bool g_records_local = false;
 runtime::ProgramFacts* g_facts = nullptr;
 constinit KnownCalls g_known_calls;
 PollRun::Limits g_polls;
@@ -55,10 +56,24 @@ filters::Communication communication_of(Stream stream, const Communicator& comm)
                                        : filters::Communication::kNone;
 }
 
-// When the newest record was made, if that is the end of a call; else 0.
-std::uint64_t end_of_call(ThreadRecorder& recorder) noexcept {
-  const spool::Record* const last = recorder.last();
-  return last != nullptr && last->kind == spool::kMpiLeave ? last->ticks : 0;
+// The newest call: when it ended, 0 if something else was recorded since, but for locks that were acquired and released again.
+struct NewestCall {
+  std::uint64_t end = 0;
+  std::size_t locks = 0;  // records of them
+};
+
+NewestCall newest_call(const ThreadRecorder& recorder) noexcept {
+  const auto is = [&recorder](std::size_t back, spool::Kind kind) {
+    const spool::Record* const record = recorder.last(back);
+    return record != nullptr && record->kind == kind;
+  };
+  NewestCall call;
+  while (is(call.locks, spool::kMutexReleased) &&
+         is(call.locks + 1, spool::kMutexAcquired) &&
+         is(call.locks + 2, spool::kMutexAcquire))
+    call.locks += 3;
+  if (is(call.locks, spool::kMpiLeave)) call.end = recorder.last(call.locks)->ticks;
+  return call;
 }
 
 // Of the primary thread: completions since the latest other symbol.
@@ -66,10 +81,13 @@ constinit unsigned g_completions = 0;
 // Further ones in a row are symbols: they are the loops of a program that does nothing else.
 constexpr unsigned kCompletionsInRow = 64;
 
+bool is_local(Stream stream) noexcept {
+  return stream == Stream::kLocal || stream == Stream::kConvert;
+}
+
 // The call may be a symbol.
 bool is_symbol(Stream stream) noexcept {
-  return stream != Stream::kPolling && stream != Stream::kLocal &&
-         stream != Stream::kConvert;
+  return stream != Stream::kPolling && !is_local(stream);
 }
 
 std::uint64_t payload_of(Procedure procedure, const Site& site) noexcept {
@@ -135,6 +153,10 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
     return;
   mark_.set(&t_outermost);
   t_outermost = &mark_;
+  if (is_local(stream) && !g_records_local) {
+    enter_counted(procedure, site);
+    return;
+  }
   ThreadRecorder* const recorder = t_thread.recorder;
   // The owner's: the primary thread's. What is known are symbols.
   if (recorder != nullptr && g_known_calls.owner() == recorder &&
@@ -174,6 +196,30 @@ __attribute__((noinline, cold)) void Call::enter_plainly(ThreadRecorder& recorde
                                                          std::uint32_t path) noexcept {
   recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_), payload_,
                       path);
+}
+
+// A local call: no walk of the stack, no record.
+void Call::enter_counted(Procedure procedure, Site site) noexcept {
+  if (!g_tracing.load(std::memory_order_relaxed)) [[unlikely]]
+    return;
+  if (in_fortran_library(site.returns_to)) [[unlikely]] {
+    site = fortran_site(procedure);
+    if (site.returns_to == nullptr) return;
+  }
+  if (t_thread.recorder == nullptr) [[unlikely]]
+    attach();
+  counted_ = true;
+  payload_ = payload_of(procedure, site);
+  ticks_ = recorder::Clock::now();
+}
+
+void Call::leave_counted() noexcept {
+  const std::uint64_t ticks = recorder::Clock::now();
+  const runtime::Scope scope;
+  if (!scope) [[unlikely]]
+    return;
+  scope->uncount_event();
+  scope->count_call(payload_, ticks_, ticks);
 }
 
 __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stream,
@@ -280,7 +326,7 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
 __attribute__((noinline)) bool Call::poll_extends(ThreadRecorder& recorder) noexcept {
   const auto procedure = static_cast<std::uint16_t>(payload_ >> spool::kMpiProcedureShift);
   const PollRun::Begin begin =
-      t_polls.begin(ticks_, end_of_call(recorder), procedure, g_polls);
+      t_polls.begin(ticks_, newest_call(recorder).end, procedure, g_polls);
   polls_ = true;
   extends_ = begin == PollRun::Begin::kExtends;
   if (begin == PollRun::Begin::kTogether && t_polls.mixed())
@@ -322,8 +368,11 @@ void Call::leave() noexcept {
 // Polls are no symbols.
 __attribute__((noinline)) void Call::leave_poll(ThreadRecorder& recorder) noexcept {
   const std::uint64_t ticks = leave_ticks();
-  const bool extended =
-      extends_ && t_polls.goes_on(end_of_call(recorder)) && recorder.extend_end(ticks);
+  bool extended = false;
+  if (extends_) {
+    const NewestCall call = newest_call(recorder);
+    extended = t_polls.goes_on(call.end) && recorder.extend_end(ticks, call.locks);
+  }
   const bool late = extends_ && !extended;
   if (late) begin_late(recorder);
   if (!extended) recorder.put_end(spool::record_words(spool::kMpiLeave, ticks, payload_));

@@ -34,8 +34,8 @@ namespace refrain::mpi {
 // kCompletion: whether it is called may depend on timing (a test before it may have succeeded),
 // so it decides nothing about loops, unless so many come in a row that there is nothing else.
 // Others are no symbols and begin no epoch. kPolling: the number of calls is chance. kLocal: it
-// reads or sets something in this process and says nothing about the program. kConvert: as kLocal,
-// and the Fortran library uses it.
+// reads or sets something in this process and says nothing about the program: it is counted, unless the setting
+// local_calls wants it recorded. kConvert: as kLocal, and the Fortran library uses it.
 enum class Stream : std::uint8_t {
   kSymbol,
   kMessage,
@@ -51,6 +51,8 @@ enum class Stream : std::uint8_t {
 extern std::atomic<bool> g_tracing;
 // How many frames above a call site are part of the symbol, and of a node of the event flow graph. Set once, before the first call.
 extern unsigned g_frames;
+// Local calls are recorded as others are. Likewise.
+extern bool g_records_local;
 // The primary thread's call paths. Likewise; null: none are looked at.
 extern runtime::ProgramFacts* g_facts;
 extern KnownCalls g_known_calls;
@@ -67,6 +69,7 @@ class Call {
   ~Call() {
     if (t_outermost == &mark_) t_outermost = nullptr;
     if (comm_ != nullptr) leave();
+    if (counted_) leave_counted();
   }
   // The leave, earlier than the object's end; nothing is recorded after it.
   void end() noexcept {
@@ -169,12 +172,14 @@ class Call {
   bool is_inner() noexcept;
   void enter_known(recorder::ThreadRecorder& recorder, const KnownCall& known) noexcept;
   void enter_plainly(recorder::ThreadRecorder& recorder, std::uint32_t path) noexcept;
+  void enter_counted(Procedure procedure, Site site) noexcept;
   void enter_slow(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   void enter(Stream stream, const Site& site, Handle handle) noexcept;
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
   bool gives_symbol(Stream stream) noexcept;
   void leave() noexcept;
+  void leave_counted() noexcept;
   void leave_poll(recorder::ThreadRecorder& recorder) noexcept;
   bool poll_extends(recorder::ThreadRecorder& recorder) noexcept;
   void begin_late(recorder::ThreadRecorder& recorder) noexcept;
@@ -191,6 +196,7 @@ class Call {
   bool polls_ = false;
   bool extends_ = false;  // a poll that extends the region of those before it
   bool reported_ = false;
+  bool counted_ = false;  // a local call, which is counted and not recorded
 };
 
 }  // namespace refrain::mpi

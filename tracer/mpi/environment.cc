@@ -197,6 +197,7 @@ bool start_tracing() noexcept {
   classify_procedures();
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   runtime::SymbolStream& symbols = g_session->stream();
+  g_records_local = g_session->settings().local_calls;
   g_facts = nullptr;
   if (g_frames != 0 || symbols.activations() != nullptr)
     recorder::attempted([&symbols] { g_facts = &symbols.facts(); });

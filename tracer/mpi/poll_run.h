@@ -9,7 +9,7 @@
 //     |T|T|T| ... |T|TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT|T|    time: from left to right
 //      1 2 3       N  one region, "polls": how many   the one that has found something
 //
-// Polls are in a row if the thread has recorded nothing between them, and each begins soon after
+// Polls are in a row if the thread has recorded nothing between them but locks that it released again, and each begins soon after
 // the end of the one before it (kMostBetween): else there is work between them, and its time is not
 // that of polls. Where polls of several procedures alternate the region is kPollsName.
 //
@@ -37,8 +37,8 @@ class PollRun {
     std::uint64_t most_between = 0;  // ticks
   };
 
-  // A poll begins. `last_end`: when the newest record of the thread was made, if that is the end
-  // of an MPI call; else 0.
+  // A poll begins. `last_end`: when the newest record of the thread was made (locks between polls do not count), if that
+  // is the end of an MPI call; else 0.
   constexpr Begin begin(std::uint64_t ticks, std::uint64_t last_end,
                         std::uint16_t procedure, const Limits& limits) noexcept {
     if (limits.in_full == 0) return Begin::kRegion;

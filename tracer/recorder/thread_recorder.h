@@ -203,6 +203,13 @@ class ThreadRecorder {
     tree_.end(spool::kMpiEnter, ticks);
     flow_.end(ticks);
   }
+  // A call that is in the call tree alone: it has begun and ended. What was recorded meanwhile is not in it.
+  void count_call(std::uint64_t called, std::uint64_t begin, std::uint64_t end) noexcept {
+    const std::uint64_t since = tree_.class_since();
+    tree_.enter(spool::CallKey::make(spool::kMpiEnter, 0, called),
+                begin < since ? since : begin);
+    tree_.leave(end);
+  }
   // A message or a collective of the call: the record and its kMpiAmount.
   void transfer(const spool::RecordWords& first, std::uint64_t amount_a48,
                 std::uint64_t amount_payload) noexcept {
@@ -275,13 +282,20 @@ class ThreadRecorder {
     else
       pop(record);
   }
-  // Makes the newest record, the end of a region, one of `ticks` and counts one more in its
-  // a48; values of metrics that belong to it are read again. False: they are not in the block.
-  bool extend_end(std::uint64_t ticks) noexcept {
-    spool::Record& newest = cursor_[-1];
+  // Makes the end of a region, which has `behind` records behind it in the block, one of `ticks` and counts one more in
+  // its a48; values of metrics that belong to it are read again. Those behind it are dropped. False: the values are not in
+  // the block.
+  bool extend_end(std::uint64_t ticks, std::size_t behind = 0) noexcept {
+    spool::Record& newest = *(cursor_ - 1 - behind);
     if ((metric_kinds_ >> newest.kind & 1) != 0 && !renew_metrics(newest, ticks))
         [[unlikely]]
       return false;
+    if (behind != 0) [[unlikely]] {
+      // They may be where a full ring had its oldest; it is read from a cut on, and they are none.
+      cursor_ -= behind;
+      commit_value_ -= behind * commit_step_;
+      commit_->store(commit_value_, std::memory_order_release);
+    }
     newest.ticks = ticks;
     newest.set_a48(newest.a48() + 1);
     return true;
@@ -303,6 +317,12 @@ class ThreadRecorder {
   // The newest record, if it is in the mapped block: lets two events that happen in one
   // instant share one record.
   spool::Record* last() noexcept { return cursor_ == block_ ? nullptr : cursor_ - 1; }
+
+  // The same of `back` records before the newest.
+  const spool::Record* last(std::size_t back) const noexcept {
+    return static_cast<std::size_t>(cursor_ - block_) <= back ? nullptr
+                                                              : cursor_ - 1 - back;
+  }
 
   // All threads of the team stand here: records a possible cut.
   void sync(std::uint64_t epoch, std::uint64_t ticks) noexcept {

@@ -157,6 +157,29 @@ TEST_CASE("ThreadRecorder: metrics - of an end that is extended are those of the
   CHECK(end->ticks == (extended ? 1'000'000 : bench.ticks));
 }
 
+TEST_CASE("ThreadRecorder: an end that is extended - what is behind it in the block goes") {
+  const bool suspended = GENERATE(false, true);
+  const std::uint64_t events = GENERATE(std::uint64_t{5}, std::uint64_t{9000});
+  Bench bench;
+  bench.epochs(3, events);
+  if (suspended) bench.suspend(2);
+  bench.begin();
+  bench.end();
+  const std::vector<spool::Kind> behind = {spool::kMutexAcquire, spool::kMutexAcquired,
+                                           spool::kMutexReleased};
+  if (bench.recorder->last(behind.size()) == nullptr) return;
+  for (const spool::Kind kind : behind)
+    bench.recorder->append(spool::record_words(kind, bench.ticks, 7));
+  REQUIRE(bench.recorder->last(behind.size())->kind == spool::kWorkEnd);
+  CHECK(bench.recorder->last(bench.recorder->depth() + 1'000'000) == nullptr);
+  REQUIRE(bench.recorder->extend_end(++bench.ticks, behind.size()));
+  bench.model.extend_end(bench.ticks);
+  bench.check();
+  bench.events(100);
+  if (suspended) bench.resume(3);
+  bench.check();
+}
+
 TEST_CASE("ThreadRecorder: metrics - an end from before there were any is not extended") {
   Bench bench;
   Counters counters;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
+#include <string_view>
 
 namespace refrain::writer {
 namespace {
@@ -37,6 +38,32 @@ std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
     if (row.kind < by_kind.size() && by_kind[row.kind] != 0)
       json[row.name] = by_kind[row.kind];
   return dumped(json);
+}
+
+constexpr const char* kLibgomp = "libgomp";
+
+// Whether the process had loaded a library whose name begins so.
+bool has_library(const spool::Journal& journal, std::string_view name) {
+  return std::ranges::any_of(journal.modules, [name](const std::string& module) {
+    return std::string_view(module).substr(module.rfind('/') + 1).starts_with(name);
+  });
+}
+
+// The runtime that has run regions of OpenMP, and whether it is not the one that the program is linked with. Where LLVM's is
+// there and gave no name, it was not used.
+struct OpenMp {
+  std::string runtime;
+  bool replaces = false;  // libgomp
+};
+
+OpenMp openmp_of(const spool::Journal& journal) {
+  const std::string runtime = journal.text(spool::kTextRuntime);
+  if (!has_library(journal, kLibgomp)) return {runtime};
+  const bool kept = ('\n' + journal.text(spool::kTextSettings)).find("\nlibomp=none\n") !=
+                    std::string::npos;
+  if (!runtime.empty()) return {runtime, !kept};
+  const bool has_llvm = has_library(journal, "libomp") || has_library(journal, "libiomp");
+  return {has_llvm ? "" : kLibgomp};
 }
 
 // A line each: calls, their mean in nanoseconds, the name.
@@ -105,7 +132,9 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
                  : options.version.empty() ? "unknown"
                                            : options.version);
   add("COMMAND", readable(journal.text(spool::kTextCommand)));
-  add("RUNTIME", journal.text(spool::kTextRuntime));
+  const OpenMp openmp = openmp_of(journal);
+  add("RUNTIME", openmp.runtime);
+  if (openmp.replaces) add("RUNTIME_FOR", kLibgomp);
   add("MPI_TAKEN", journal.mpi.taken);
   std::istringstream settings(journal.text(spool::kTextSettings));
   for (std::string line; std::getline(settings, line);) {

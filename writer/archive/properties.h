@@ -4,7 +4,9 @@
 // Place in the flow: ARCHITECTURE.md, stage 5, the last before the archive is closed;
 // analysis/archive_info.h reads them.
 // Names (all begin with REFRAIN::):
-//     VERSION COMMAND RUNTIME            from the journal
+//     VERSION COMMAND                    from the journal
+//     RUNTIME                            the name that the OpenMP runtime gives; "libgomp" if that one ran the program's regions
+//     RUNTIME_FOR                        "libgomp", if RUNTIME stood in for it
 //     SETTING::<NAME>                    one a setting
 //     EVENTS_SEEN EVENTS_WRITTEN EVENTS_FILTERED EVENTS_UNMATCHED  callbacks; see
 //                                        write_options.h

@@ -32,6 +32,7 @@ std::set<std::string> names_written() {
   for (const spool::TextKey key :
        {spool::kTextVersion, spool::kTextCommand, spool::kTextRuntime})
     journal.texts[key] = "x";
+  journal.modules = {"1000 2000 0 - /usr/lib/libgomp.so.1"};
   journal.texts[spool::kTextSettings] = "limit=10\n";
   journal.mpi.taken = "MPI_Send";
   WriteResult result;
@@ -65,6 +66,29 @@ TEST_CASE("Properties: names - the listed ones are the written ones") {
   CHECK(listed.size() > 20);
   CHECK(listed.erase("SHORTENED") == 1);  // shortened() writes it
   CHECK(listed == names_written());
+}
+
+TEST_CASE(
+    "Properties: OpenMP's runtime - the one that ran regions, and for which it stood in") {
+  const auto runtime_of = [](const std::string& name, std::vector<std::string> modules,
+                             const std::string& settings = "") {
+    spool::Journal journal;
+    journal.texts[spool::kTextRuntime] = name;
+    journal.texts[spool::kTextSettings] = "limit=10\n" + settings;
+    for (const std::string& file : modules)
+      journal.modules.push_back("1 2 0 - /lib/" + file);
+    std::string found;
+    for (const auto& [property, value] : archive_properties(journal, {}, {}, {}))
+      if (property.starts_with("REFRAIN::RUNTIME"))
+        found += (property == "REFRAIN::RUNTIME" ? "" : " for ") + value;
+    return found;
+  };
+  CHECK(runtime_of("LLVM 5", {"libomp.so.5"}) == "LLVM 5");
+  CHECK(runtime_of("LLVM 5", {"libomp.so.5", "libgomp.so.1"}) == "LLVM 5 for libgomp");
+  CHECK(runtime_of("LLVM 5", {"libgomp.so.1", "libomp.so.5"}, "libomp=none\n") == "LLVM 5");
+  CHECK(runtime_of("", {"app", "libgomp-a34b3233.so.1.0.0"}) == "libgomp");
+  CHECK(runtime_of("", {"libgomp.so.1", "libomp.so.5"}).empty());  // not used
+  CHECK(runtime_of("", {"app"}).empty());
 }
 
 TEST_CASE("Properties: description - says what the program uses") {

@@ -121,6 +121,7 @@ class Page {
         facts.ranks > 1 && el('span', {}, plural(facts.ranks, 'rank')),
         el('span', {}, plural(facts.locations ?? facts.threads ?? 1, 'thread')),
         facts.begin && el('span', {}, dateText(facts.begin)),
+        facts.openmp_note && el('span', {}, `OpenMP: ${facts.openmp_note}`),
         el('span', {}, 'archive ', name(facts.name, 40))),
       el('div', { class: 'tools' },
         this.report.runs.length > 1 && choice('run', this.report.runs.map((run) => [run.key, run.key.toUpperCase(), run.name]), this.run,

@@ -2,9 +2,10 @@
  * sends it, and begins when rank 1 has reported its first 10 000 polls. The number of polls is
  * counted.
  *
- * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; apart: Test 300 times, with 30 us of
- * work between), iterations = 3, milliseconds = 5. Prints "<iterations> <polls of rank 1>". */
+ * Arguments: how (test, iprobe, testall, turns: Iprobe and Test; clock, lock: Test, with MPI_Wtime or an
+ * OpenMP lock between; apart: Test 300 times, with 30 us of work between), iterations = 3, milliseconds = 5. Prints "<iterations> <polls of rank 1>". */
 #include <mpi.h>
+#include <omp.h>
 
 #include "../common.h"
 
@@ -22,6 +23,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   long polls = 0;
+  volatile double seconds = 0;
+  omp_lock_t lock;
+  if (strcmp(how, "lock") == 0) omp_init_lock(&lock);
   for (long i = 0; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     int message = (int)i;
@@ -45,6 +49,11 @@ int main(int argc, char** argv) {
           MPI_Iprobe(0, 8, MPI_COMM_WORLD, &other, MPI_STATUS_IGNORE);
           ++polls;
         }
+        if (strcmp(how, "clock") == 0) seconds = MPI_Wtime();
+        if (strcmp(how, "lock") == 0) {
+          omp_set_lock(&lock);
+          omp_unset_lock(&lock);
+        }
         if (strcmp(how, "testall") == 0)
           MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
         else
@@ -53,6 +62,7 @@ int main(int argc, char** argv) {
       }
     }
   }
+  (void)seconds;
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : &polls, &polls, 1, MPI_LONG, MPI_SUM, 0,
              MPI_COMM_WORLD);
   if (rank == 0) printf("%ld %ld\n", iterations, polls);
