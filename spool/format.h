@@ -58,7 +58,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 16;
+inline constexpr std::uint32_t kVersion = 17;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -206,6 +206,9 @@ enum TextKey : std::uint8_t {
   kTextLoopCode =
       22,  // "loop header calls": where the code of a loop begins, and what calls in it events
            // came through (return addresses); in hexadecimal
+  kTextLoopSource =
+      23,  // the same of a loop of interpreted code: "loop offset first last ", the loop's begin in its
+           // function and its lines, in hexadecimal; then function, kTextSeparator, file
   kTextNotReceived =
       21,  // "freed failed open", decimal: receives of which no message is recorded: their
            // requests were freed, they failed, they were not complete when MPI ended
