@@ -146,7 +146,7 @@ __attribute__((noinline)) unsigned CallWalk::python_frames(Rule& rule, std::uint
   Word* const begin = python_words_ + found.python_words;
   Word* word = begin;
   const auto room = static_cast<unsigned>(frames_ + kMostFrames - out);
-  const unsigned count = python_.read(rule.runs, stack, cfa, out, room, word);
+  const unsigned count = python_.read(rule.runs, stack, cfa, out, room, word, found.entry);
   found.python_words += static_cast<unsigned>(word - begin);
   found.settled &= count != 0 || rule.runs == PythonFrames::Runs::kNothing;
   return count;

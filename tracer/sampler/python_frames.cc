@@ -20,8 +20,9 @@ namespace refrain::sampler {
 namespace {
 
 // CPython 3.11 on 64 bits: cpython/pystate.h, internal/pycore_frame.h, cpython/code.h, and objects with them.
-constexpr std::uint64_t kStateRecord = 56;       // PyThreadState.cframe
-constexpr std::uint64_t kRecordFrame = 8;        // _PyCFrame.current_frame
+constexpr std::uint64_t kStateRecord = 56;  // PyThreadState.cframe
+constexpr std::uint64_t kStatePart = 296;  // .datastack_chunk, and .datastack_top behind it
+constexpr std::uint64_t kRecordFrame = 8;  // _PyCFrame.current_frame
 constexpr std::uint64_t kRecordPrevious = 16;    // .previous
 constexpr std::uint64_t kFrameCode = 32;         // _PyInterpreterFrame.f_code
 constexpr std::uint64_t kFrameInstruction = 56;  // .prev_instr
@@ -35,7 +36,10 @@ struct FrameWords {                              // from f_code on
   char owner;
 };
 static_assert(sizeof(FrameWords) == 40);
-constexpr std::uint64_t kCodeExceptions = 40;  // PyCodeObject.co_exceptiontable
+constexpr std::uint64_t kFrameBytes = 72;      // before the first variable
+constexpr std::uint64_t kCodeStack = 68;       // PyCodeObject.co_stacksize
+constexpr std::uint64_t kCodeVariables = 76;   // .co_nlocalsplus
+constexpr std::uint64_t kCodeExceptions = 40;  // .co_exceptiontable
 constexpr std::uint64_t kCodeFirstLine = 72;   // .co_firstlineno
 constexpr std::uint64_t kCodeFile = 112;       // .co_filename
 constexpr std::uint64_t kCodeName = 128;       // .co_qualname
@@ -195,8 +199,32 @@ std::uint64_t PythonFrames::record_in(std::uint64_t stack, std::uint64_t cfa,
   return 0;
 }
 
+// The frame behind one that is not linked to it: of a function that returns. 0: there is none.
+std::uint64_t PythonFrames::left_behind(std::uint64_t frame,
+                                        std::uint64_t entry) const noexcept {
+  const auto state = reinterpret_cast<std::uint64_t>(interpreter_.state());
+  std::uint64_t part[2];  // of the stack of frames: begin, and end of what is used
+  FrameWords words;
+  std::uint32_t sizes[3];
+  if (state == 0 || !copy(state + kStatePart, part, sizeof part) ||
+      frame - part[0] >= part[1] - part[0] ||
+      !copy(frame + kFrameCode, &words, sizeof words) || words.owner != 0 ||
+      !copy(words.code + kCodeStack, sizes, sizeof sizes))
+    return 0;
+  const std::uint64_t behind =
+      frame + kFrameBytes + 8 * (std::uint64_t{sizes[0]} + sizes[2]);
+  std::uint64_t type = 0;
+  if (behind == entry || behind >= part[1] || part[1] - behind < kFrameBytes ||
+      !copy(behind + kFrameCode, &words, sizeof words) || words.previous != frame ||
+      !StackMemory::read_checked(words.code + sizeof type, &type, sizeof type) ||
+      type != interpreter_.code_type)
+    return 0;
+  return behind;
+}
+
 unsigned PythonFrames::read(Runs& runs, std::uint64_t stack, std::uint64_t cfa,
-                            CallFrame* out, unsigned room, StackWord*& word) noexcept {
+                            CallFrame* out, unsigned room, StackWord*& word,
+                            std::uint64_t& entry) noexcept {
   if (runs == Runs::kMaybe) {
     bool known = false;
     const std::uint64_t record = record_in(stack, cfa, known);
@@ -206,17 +234,18 @@ unsigned PythonFrames::read(Runs& runs, std::uint64_t stack, std::uint64_t cfa,
     record_below_ = cfa - record;
     runs = Runs::kPython;
   }
-  const bool trusted = trusted_;
   const std::uint64_t record = cfa - record_below_;
   StackWord* next = word;
   std::uint64_t frame = StackMemory::loaded(record + kRecordFrame);
   *next++ = {record + kRecordFrame, 0, frame};
+  if (frame == 0 || frame % 8 != 0) return 0;
+  if (const std::uint64_t behind = left_behind(frame, entry); behind != 0) frame = behind;
   for (unsigned count = 0; count != room;) {
     FrameWords words;
-    std::array<std::uint64_t, 2> of_code;
+    std::uint64_t of_code[2];
     if (frame == 0 || frame % 8 != 0 || !copy(frame + kFrameCode, &words, sizeof words) ||
         words.code == 0 || words.code % 8 != 0 ||
-        !copy(words.code + kCodeName, &of_code, sizeof of_code))
+        !copy(words.code + kCodeName, of_code, sizeof of_code))
       return 0;
     const std::uint64_t place =
         place_of(words.code, words.instruction, of_code[0], of_code[1]);
@@ -226,8 +255,9 @@ unsigned PythonFrames::read(Runs& runs, std::uint64_t stack, std::uint64_t cfa,
                words.instruction};
     *next++ = {(words.code + kCodeLines) | StackWord::kBelow, of_code[0], of_code[1]};
     if (words.is_entry || count == room) {
-      trusted_ = trusted || words.is_entry;
+      trusted_ = trusted_ || words.is_entry;
       word = next;
+      entry = frame;
       return count;
     }
     frame = words.previous;

@@ -11,6 +11,9 @@
 // variable of the thread). Frames of generators and of threads are no different. The first ones are read by a
 // system call that fails where a load would crash; when all was as expected there, by loads.
 //
+// A function that returns has no link to it any more while what it had is destroyed, which may call Python code, and MPI. It still lies
+// behind its caller on the thread's stack of frames (not where it is the first of a part of that), and counts as the innermost.
+//
 // A place is a number: of the function, and of the unit in its bytecode (code/bytecode.h). A function is known by what is in it,
 // so that code which is made again is the same. Of a frame are compared: its instruction, its caller, and the name and the table of lines
 // of the code there. (Code that was freed, with other code of the same name and size of tables at all its addresses, would be taken for it. To hold
@@ -72,8 +75,9 @@ class PythonFrames {
   // Of the function with the stack [`stack`, `cfa`): the frames that it runs, innermost first, up to `room`, with
   // the function's own address as base, and the words that tell whether they are the same, to be read in their order: up to
   // two for each, and one more. 0: none. kMaybe becomes what it is; where it stays, that may be known later.
+  // `entry`: the outermost frame of the function further in that was read last (0: of none); becomes that of this one.
   unsigned read(Runs& runs, std::uint64_t stack, std::uint64_t cfa, CallFrame* out,
-                unsigned room, StackWord*& word) noexcept;
+                unsigned room, StackWord*& word, std::uint64_t& entry) noexcept;
 
   // Code was unloaded.
   void forget() noexcept;
@@ -97,6 +101,7 @@ class PythonFrames {
   struct Function;
   struct Known;
 
+  std::uint64_t left_behind(std::uint64_t frame, std::uint64_t entry) const noexcept;
   bool copy(std::uint64_t from, void* to, std::size_t bytes) const noexcept;
   std::uint64_t record_in(std::uint64_t stack, std::uint64_t cfa, bool& known) noexcept;
   std::uint64_t place_of(std::uint64_t code, std::uint64_t instruction, std::uint64_t name,
