@@ -119,12 +119,14 @@ class Resource:
         reduce()
         return True
 
+
+class Held:
     def __del__(self):
         barrier()
 
 
 def function_with_destructor():
-    resource = Resource()
+    held = Held()
     reduce()
 
 
