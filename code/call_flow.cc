@@ -19,23 +19,6 @@ constexpr std::uint16_t kMachine = EM_AARCH64;
 constexpr std::uint16_t kMachine = EM_X86_64;
 #endif
 
-// What can be reached from some nodes, these included only if they can be reached again. `stop`: an edge that may not be
-// taken.
-template <typename Stop>
-std::vector<bool> reached_from(const Digraph& graph, std::vector<Node> todo, Stop stop) {
-  std::vector<bool> reached(graph.size());
-  while (!todo.empty()) {
-    const Node from = todo.back();
-    todo.pop_back();
-    for (const Node to : graph.next(from)) {
-      if (reached[to] || stop(from, to)) continue;
-      reached[to] = true;
-      todo.push_back(to);
-    }
-  }
-  return reached;
-}
-
 bool no_stop(Node, Node) { return false; }
 
 // The graph of a function, its blocks cut after calls.
@@ -113,7 +96,6 @@ struct CallFlow::Function {
   Trust trust;
   CutGraph graph;
   HeadedLoops loops;
-  std::vector<std::uint32_t> headed_by;  // of each node, the loop whose header it is
   std::vector<std::vector<std::uint64_t>> around;  // headers, outermost first, of each loop
 
   Function(Object& in, const FunctionRange& range, const BlockGraph& blocks)
@@ -124,11 +106,9 @@ struct CallFlow::Function {
                                       : Trust::kGuessed),
         graph(blocks),
         loops(headed_loops(graph.next, graph.entry)),
-        headed_by(graph.begins.size(), kNoNode),
         around(loops.loops.size()) {
     for (std::uint32_t i = 0; i < around.size(); ++i) {
       if (loops.loops[i].header == kNoNode) continue;  // taken into the one around it
-      headed_by[loops.loops[i].header] = i;
       for (std::uint32_t at = i; at != kNoNode; at = loops.loops[at].parent)
         around[i].push_back(graph.begins[loops.loops[at].header]);
       std::reverse(around[i].begin(), around[i].end());
@@ -159,14 +139,7 @@ bool CallFlow::forward(std::uint64_t from, std::uint64_t to) noexcept try {
   const Place b = place(to);
   if (a.begin != b.begin && a.begin != 0 && b.begin != 0) return false;
   if (a.function == nullptr || b.function == nullptr) return true;
-  const Function& in = *a.function;
-  // Back edges lead from a loop around both to its header.
-  const auto stop = [&](Node before, Node after) {
-    const std::uint32_t loop = in.headed_by[after];
-    return loop != kNoNode && in.loops.contains(loop, before) &&
-           in.loops.contains(loop, a.node) && in.loops.contains(loop, b.node);
-  };
-  return reached_from(in.graph.next, {a.node}, stop)[b.node];
+  return goes_forward(a.function->graph.next, a.function->loops, a.node, b.node);
 } catch (...) {
   return true;
 }

@@ -408,6 +408,19 @@ HeadedLoops headed_loops(const Digraph& graph, Node entry) {
   return out;
 }
 
+bool goes_forward(const Digraph& graph, const HeadedLoops& loops, Node from, Node to) {
+  std::vector<std::uint32_t> both;
+  for (std::uint32_t at = loops.loop_of[from]; at != kNoNode; at = loops.loops[at].parent)
+    if (loops.contains(at, to)) both.push_back(at);
+  // Back edges lead from a loop to its header.
+  const auto stop = [&](Node before, Node after) {
+    return std::any_of(both.begin(), both.end(), [&](std::uint32_t loop) {
+      return loops.loops[loop].header == after && loops.contains(loop, before);
+    });
+  };
+  return reached_from(graph, {from}, stop)[to];
+}
+
 LoopForest natural_loops(const Digraph& graph, Node entry) {
   return Finder(graph, entry).find();
 }

@@ -54,4 +54,24 @@ struct HeadedLoops {
 
 HeadedLoops headed_loops(const Digraph& graph, Node entry);
 
+// Whether the second node can come after the first without a back edge of the loops around both.
+bool goes_forward(const Digraph& graph, const HeadedLoops& loops, Node from, Node to);
+
+// What can be reached from some nodes, these included only if they can be reached again. `stop`: an edge that may not be
+// taken.
+template <typename Stop>
+std::vector<bool> reached_from(const Digraph& graph, std::vector<Node> todo, Stop stop) {
+  std::vector<bool> reached(graph.size());
+  while (!todo.empty()) {
+    const Node from = todo.back();
+    todo.pop_back();
+    for (const Node to : graph.next(from)) {
+      if (reached[to] || stop(from, to)) continue;
+      reached[to] = true;
+      todo.push_back(to);
+    }
+  }
+  return reached;
+}
+
 }  // namespace refrain::code

@@ -208,7 +208,10 @@ enum TextKey : std::uint8_t {
            // came through (return addresses); in hexadecimal
   kTextLoopLimits =
       23,  // "functions events paths", decimal: what no loops are found in: functions that are too long to
-  // be looked at, events that came by more call paths than are told apart, paths in more loops than are
+  // be looked at, events that came by more call paths than are told apart, paths in more loops than are kept
+  kTextLoopSource =
+      24,  // the same of a loop of interpreted code: "loop offset first last ", the loop's begin in its
+           // function and its lines, in hexadecimal; then function, kTextSeparator, file
   kTextNotReceived =
       21,  // "freed failed open", decimal: receives of which no message is recorded: their
            // requests were freed, they failed, they were not complete when MPI ended

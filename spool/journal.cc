@@ -135,8 +135,8 @@ class JournalParser {
     } else if (record.sub == kTextCallers) {
       CallChain chain = parse_call_chain(text);
       if (!chain.frames.empty()) out_.chains.push_back(std::move(chain));
-    } else if (record.sub == kTextLoopCode) {
-      take_loop_code(text);
+    } else if (record.sub == kTextLoopCode || record.sub == kTextLoopSource) {
+      take_loop_code(text, record.sub == kTextLoopSource);
     } else {
       out_.mpi.take_text(record.sub, text);
       out_.user.take_text(record.sub, text);
@@ -144,19 +144,30 @@ class JournalParser {
     }
   }
 
-  void take_loop_code(const std::string& text) {
+  void take_loop_code(const std::string& text, bool source) {
     std::vector<std::uint64_t> numbers;
-    for (const char* at = text.data(); at < text.data() + text.size(); ++at) {
+    const char* at = text.data();
+    for (; at < text.data() + text.size() && (!source || numbers.size() != 4); ++at) {
       std::uint64_t number = 0;
       const auto [end, error] = std::from_chars(at, text.data() + text.size(), number, 16);
       if (error != std::errc{}) return;
       numbers.push_back(number);
       at = end;
     }
-    if (numbers.size() < 2) return;
+    if (numbers.size() < (source ? 4 : 2)) return;
     LoopCode& code = out_.loop_code[static_cast<std::uint32_t>(numbers[0])];
     code.header = numbers[1];
-    code.calls.assign(numbers.begin() + 2, numbers.end());
+    if (!source) {
+      code.calls.assign(numbers.begin() + 2, numbers.end());
+      return;
+    }
+    code.first_line = static_cast<std::uint32_t>(numbers[2]);
+    code.last_line = static_cast<std::uint32_t>(numbers[3]);
+    const std::size_t begin =
+        std::min<std::size_t>(text.size(), static_cast<std::size_t>(at - text.data()));
+    const std::size_t end = text.find(kTextSeparator, begin);
+    code.function = text.substr(begin, end - begin);
+    if (end != std::string::npos) code.file = text.substr(end + 1);
   }
 
   void take_gap(const Record& record) {

@@ -88,10 +88,14 @@ struct CallChain {
   std::vector<Frame> frames;  // from the event outwards
 };
 
-// The code of a loop: see kTextLoopCode.
+// The code of a loop: see kTextLoopCode and, where there is a function, kTextLoopSource.
 struct LoopCode {
   std::uint64_t header = 0;
   std::vector<std::uint64_t> calls;  // where they return to
+  std::string function = {};
+  std::string file = {};
+  std::uint32_t first_line = 0;
+  std::uint32_t last_line = 0;
 };
 
 // What no loops are found in: see kTextLoopLimits.

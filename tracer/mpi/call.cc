@@ -111,11 +111,11 @@ struct Callers {
   explicit Callers(std::uint32_t path) noexcept {
     if (path == 0) return;
     const auto frames = g_facts->paths().frames(path);
-    const std::size_t most =
-        std::min({frames.size() - 1, std::size_t{g_frames}, places.size()});
-    for (; count != most; ++count) {
-      places[count] = frames[frames.size() - 2 - count].place;
-      hash = mix(hash, places[count]);
+    const std::size_t most = std::min(std::size_t{g_frames}, places.size());
+    for (std::size_t i = frames.size() - 1; i-- != 0 && count != most;) {
+      if (runtime::ProgramFacts::is_python(frames[i].place)) continue;  // no address
+      places[count] = frames[i].place;
+      hash = mix(hash, places[count++]);
     }
   }
 };

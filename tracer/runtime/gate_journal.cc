@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 
+#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
 
@@ -97,10 +100,7 @@ void GateJournal::loop_body(const filters::LoopMark& mark) noexcept {
 // Where a loop that was found by its code is.
 void GateJournal::put_code(std::uint32_t loop) noexcept {
   if (loop >= stream_.activations()->loops()) return;  // a phase
-  std::array<periodicity::Place, 31> calls;
-  const std::size_t count = stream_.activations()->calls(loop, calls.data(), calls.size());
   const std::uint64_t header = stream_.activations()->loop(loop).header;
-  code_.note(make_symbol(spool::kMpiEnter, 0, header));
   char text[32 * 17 + 16];
   char* at = text;
   const auto number = [&](std::uint64_t value) {
@@ -108,6 +108,24 @@ void GateJournal::put_code(std::uint32_t loop) noexcept {
     *at++ = ' ';
   };
   number(loop);
+  if (ProgramFacts::is_python(header)) {
+    // Now: later there may be no such function any more.
+    const recorder::SlowPath slow_path;
+    const sampler::PythonFrames::Source source = stream_.facts().python_source(header);
+    number(source.offset);
+    number(source.first_line);
+    number(source.last_line);
+    recorder::attempted([&] {
+      journal_.text(spool::kTextLoopSource, std::string(text, at)
+                                                .append(source.function)
+                                                .append(1, spool::kTextSeparator)
+                                                .append(source.file));
+    });
+    return;
+  }
+  std::array<periodicity::Place, 31> calls;
+  const std::size_t count = stream_.activations()->calls(loop, calls.data(), calls.size());
+  code_.note(make_symbol(spool::kMpiEnter, 0, header));
   number(header);
   for (std::size_t i = 0; i != count; ++i) number(calls[i]);
   journal_.text(spool::kTextLoopCode, {text, static_cast<std::size_t>(at - text - 1)});

@@ -109,7 +109,8 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     const recorder::SlowPath slow_path;
     hash = 0;
     for (unsigned i = found.frames; i-- != 0;) {
-      found_[i].place = code_address(found_[i].place);
+      if (!sampler::PythonFrames::is_place(found_[i].place))
+        found_[i].place = code_address(found_[i].place);
       hash = CallWalk::mixed(hash, found_[i].place);
     }
   }
@@ -229,7 +230,8 @@ void Paths::add_variant(Row& row) noexcept {
 
 void Paths::add_entry(const Key& key, const CallWalk::Found& found,
                       std::uint32_t path) noexcept {
-  if (used_entries_ == kEntries || kWords - used_words_ < found.words) drop_entries();
+  if (used_entries_ == kEntries || kWords - used_words_ < found.words + found.python_words)
+    drop_entries();
   Entry& entry = entries_[used_entries_];
   entry = {.key = key,
            .path = path,
@@ -242,6 +244,7 @@ void Paths::add_entry(const Key& key, const CallWalk::Found& found,
            .own_stack = found.own_stack,
            .variant = static_cast<std::uint8_t>(variant_),
            .replaced = 0,
+           .python = static_cast<std::uint8_t>(found.python_words),
            .next_of_row = rows_[path].entry};
   Word* const words = &words_[used_words_];
   std::copy_n(walk_.words(), found.words, words);
@@ -252,8 +255,9 @@ void Paths::add_entry(const Key& key, const CallWalk::Found& found,
     entry.pairs = static_cast<std::uint8_t>(singles - words);
     std::for_each(words, singles, [](Word& word) { word.address &= ~Word::kBelow; });
   }
+  std::copy_n(walk_.python_words(), found.python_words, words + found.words);
   written_so_far();
-  used_words_ += found.words;
+  used_words_ += found.words + found.python_words;
   const auto number = static_cast<std::uint16_t>(used_entries_++);
   written_so_far();
   ++rows_[path].entries;

@@ -17,6 +17,9 @@
 // is what lies above a frame that nothing can be walked beyond (of code that was made at run time, or the 64th). Of more than
 // kMostStacks no more is known than that.
 //
+// Frames of Python code are frames like others (python_frames.h); their words lie in memory of the interpreter, and each
+// is read when those before it are right: then it is that of a function that has not returned.
+//
 // Thread-safety: the primary thread's alone, not for its signal handlers; another one may go on (all is walked again
 // once). code_unloaded() from any thread.
 // Ownership: fixed memory, 16 MiB of which only what is used is taken. find() allocates nothing and takes no
@@ -94,6 +97,10 @@ class Paths {
 
   // How often find() had no number left to give.
   std::uint64_t unnumbered() const noexcept { return unnumbered_; }
+
+  const sampler::PythonFrames& python() const noexcept { return walk_.python(); }
+  sampler::PythonFrames& python() noexcept { return walk_.python(); }
+
   // For tests and figures: how often a stack was walked, and how often by libgcc.
   std::uint64_t walks() const noexcept { return walks_; }
   std::uint64_t unwinds() const noexcept { return walk_.unwinds(); }
@@ -128,6 +135,7 @@ class Paths {
     bool own_stack;
     std::uint8_t variant;
     std::uint8_t replaced;      // in `next`
+    std::uint8_t python;        // words behind the others: frames of Python code
     std::uint16_t next_of_row;  // 0: none
   };
   struct Row {
@@ -146,8 +154,10 @@ class Paths {
   static bool unchanged_in_order(const Word* word, unsigned count) noexcept;
   bool unchanged(const Entry& entry) const noexcept {
     const Word* const words = &words_[entry.words];
-    return entry.own_stack ? unchanged_pairs(words, entry.pairs, entry.count)
-                           : unchanged_in_order(words, entry.count);
+    const bool same = entry.own_stack ? unchanged_pairs(words, entry.pairs, entry.count)
+                                      : unchanged_in_order(words, entry.count);
+    return same &&
+           (entry.python == 0 || unchanged_in_order(words + entry.count, entry.python));
   }
   static std::size_t slot_of(std::uint64_t site, std::uint64_t by) noexcept {
     return ((site ^ by * 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9) >> 50;

@@ -56,6 +56,7 @@ std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path)
 
 std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return {};
+  if (is_python(call)) return paths_.python().loops(call);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   return flow == nullptr ? std::span<const std::uint64_t>() : flow->loops(call);
@@ -70,6 +71,7 @@ bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
 
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return call;
+  if (is_python(call)) return sampler::PythonFrames::function(call);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   return flow == nullptr ? 0 : flow->function(call);
@@ -78,13 +80,14 @@ std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
 bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {
   if (((from | to) & kCallee) != 0) return false;
   const recorder::SlowPath slow_path;
+  if (is_python(from) || is_python(to)) return paths_.python().forward(from, to);
   code::CallFlow* const flow = this->flow();
   return flow == nullptr || flow->forward(from, to);
 }
 
 bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
                          periodicity::Place to) noexcept {
-  if ((from & kCallee) != 0) return false;
+  if ((from & kCallee) != 0 || is_python(from) || is_python(to)) return false;
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   if (flow == nullptr) return false;

@@ -68,6 +68,14 @@ class ProgramFacts final : public periodicity::CodeFacts {
   bool jumps(periodicity::Place caller, periodicity::Place from,
              periodicity::Place to) noexcept override;
 
+  // Whether a loop is one of Python code, and where that is.
+  static bool is_python(periodicity::Place place) noexcept {
+    return sampler::PythonFrames::is_place(place);
+  }
+  sampler::PythonFrames::Source python_source(std::uint64_t header) const noexcept {
+    return paths_.python().source(header);
+  }
+
  private:
   // Places of callees; no address has this bit.
   static constexpr periodicity::Place kCallee = periodicity::Place{1} << 60;

@@ -119,6 +119,7 @@ __attribute__((noinline)) CallWalk::Rule& CallWalk::make(std::uint64_t place,
     const recorder::SlowPath slow_path;
     rule.hidden = hidden_(place);
   }
+  rule.runs = python_.at(place);
   ++rules_used_;
   rule.place = 0;
   rules_[at] = rule;
@@ -133,7 +134,23 @@ void CallWalk::forget_rules() noexcept {
   rules_used_ = 0;
 }
 
-void CallWalk::forget() noexcept { forget_rules(); }
+void CallWalk::forget() noexcept {
+  forget_rules();
+  python_.forget();
+}
+
+// Those that the function with this stack runs; 0: none.
+__attribute__((noinline)) unsigned CallWalk::python_frames(Rule& rule, std::uint64_t stack,
+                                                           std::uint64_t cfa, Frame* out,
+                                                           Found& found) noexcept {
+  Word* const begin = python_words_ + found.python_words;
+  Word* word = begin;
+  const auto room = static_cast<unsigned>(frames_ + kMostFrames - out);
+  const unsigned count = python_.read(rule.runs, stack, cfa, out, room, word, found.entry);
+  found.python_words += static_cast<unsigned>(word - begin);
+  found.settled &= count != 0 || rule.runs == PythonFrames::Runs::kNothing;
+  return count;
+}
 
 // `all`: frames, with those that are hidden. What the loop counts is in variables of its own, which need not be stored.
 CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& found,
@@ -171,6 +188,7 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
   found.by_stack = rule->form != Form::kFrame && rule->form != Form::kInMemory;
   while (true) {
     const bool shown = count++ == 0 || !rule->hidden;
+    const std::uint64_t hash_further_in = hash;
     out->place = place;
     out->base = 0;
     if (shown) hash = mixed(hash, place);
@@ -231,11 +249,22 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
     place = code_of(caller);
     if (place != 0) [[likely]]
       out->base = cfa - kWalkedBytes;
-    out += shown ? 1 : 0;
+    unsigned python = 0;
+    if (rule->runs != PythonFrames::Runs::kNothing) [[unlikely]] {
+      python = python_frames(*rule, stack, cfa, out, found);
+      if (python != 0) {
+        hash = hash_further_in;
+        for (unsigned i = 0; i != python; ++i) hash = mixed(hash, out++->place);
+      } else {
+        out->place = rule->place;
+        out->base = place == 0 ? 0 : cfa - kWalkedBytes;
+      }
+    }
+    out += shown && python == 0 ? 1 : 0;
     found.whole = place == 0;
     if (place == 0) break;
     stack = cfa;
-    if (count == kMostFrames) break;
+    if (count == kMostFrames || out == frames_ + kMostFrames) break;
     Rule* next = &rules_[rule->latest];
     if (next->place != place) {
       next = &rule_of(place);
@@ -269,11 +298,20 @@ __attribute__((noinline)) void CallWalk::by_libgcc(CallSite site, Found& found,
   const unsigned count = std::min(walk.count, kMostFrames);
   found.whole = walk.count != 0 && walk.count <= kMostFrames &&
                 rule_of(walk.places[walk.count - 1]).form == Form::kOutermost;
-  for (unsigned i = 0; i != count; ++i) {
-    if (i != 0 && rule_of(walk.places[i]).hidden) continue;
-    const std::uint64_t base = i + 1 == walk.count ? 0 : walk.stacks[i + 1] - kWalkedBytes;
-    frames_[found.frames++] = {walk.places[i], base};
-    found.hash = mixed(found.hash, walk.places[i]);
+  for (unsigned i = 0; i != count && found.frames != kMostFrames; ++i) {
+    Rule& rule = rule_of(walk.places[i]);
+    if (i != 0 && rule.hidden) continue;
+    const std::uint64_t cfa = i + 1 == walk.count ? 0 : walk.stacks[i + 1];
+    Frame* const out = &frames_[found.frames];
+    unsigned made = 0;
+    if (rule.runs != PythonFrames::Runs::kNothing && cfa != 0)
+      made = python_frames(rule, walk.stacks[i], cfa, out, found);
+    if (made == 0) {
+      *out = {walk.places[i], cfa == 0 ? 0 : cfa - kWalkedBytes};
+      made = 1;
+    }
+    for (unsigned k = 0; k != made; ++k) found.hash = mixed(found.hash, out[k].place);
+    found.frames += made;
   }
 }
 
@@ -296,6 +334,7 @@ CallWalk::Found CallWalk::walk(CallSite site) noexcept {
     found.certain = true;
   else
     by_libgcc(site, found, end == End::kNoTables ? all : 0);
+  found.certain = found.certain && found.settled;
   return found;
 }
 

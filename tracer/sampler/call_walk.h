@@ -10,6 +10,8 @@
 // the inside, each frame is found at the same place. Nothing can be there by chance, as in Callers, and
 // in this order each word may be read once those before it are right.
 //
+// Python: in place of the C function that runs it are the functions that it runs (python_frames.h), with words of their own.
+//
 // Where a rule needs more (other registers, frames of signals), and where tables end, libgcc walks
 // (_Unwind_Backtrace(), which knows code that was registered with it): `certain` is false, and words tell nothing, unless
 // it ends at the same frame.
@@ -23,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracer/sampler/python_frames.h"
 #include "tracer/sampler/stack_memory.h"
 
 namespace refrain::sampler {
@@ -39,25 +42,17 @@ class CallWalk {
   static constexpr unsigned kMostFrames = 64;
   using Hidden = bool (*)(std::uint64_t place);
 
-  struct Frame {
-    std::uint64_t place = 0;  // return address into the function
-    std::uint64_t base =
-        0;  // just below its canonical frame address; 0: nothing is known further out
-    bool operator==(const Frame&) const = default;
-  };
-  struct Word {
-    static constexpr std::uint64_t kBelow =
-        1;  // in `address`: the word below it counts, too
-    std::uint64_t address;
-    std::uint64_t below;
-    std::uint64_t word;
-  };
+  using Frame = CallFrame;
+  using Word = StackWord;
   struct Found {
     unsigned frames =
         0;  // in frames(), the call's first, without hidden ones; 0: cannot be walked
     unsigned words = 0;
+    unsigned python_words = 0;
     std::uint64_t hash = 0;  // of the places
     bool certain = false;
+    std::uint64_t entry = 0;  // frame of Python code, while walking
+    bool settled = true;      // of each function it is known whether it runs Python code
     bool by_stack = true;
     bool by_frame = false;
     bool own_stack = false;  // of the thread
@@ -71,6 +66,10 @@ class CallWalk {
   Found walk(CallSite site) noexcept;
   const Frame* frames() const noexcept { return frames_; }
   const Word* words() const noexcept { return words_; }
+  // May be read when those of words() are right, in their order.
+  const Word* python_words() const noexcept { return python_words_; }
+  const PythonFrames& python() const noexcept { return python_; }
+  PythonFrames& python() noexcept { return python_; }
 
   // As Found::hash.
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t place) noexcept {
@@ -107,6 +106,7 @@ class CallWalk {
     Form form = Form::kHard;
     Keeps keeps = Keeps::kFrame;
     bool hidden = false;
+    PythonFrames::Runs runs = PythonFrames::Runs::kNothing;
   };
   enum class End : std::uint8_t { kWhole, kNoTables, kHard };
   static constexpr std::size_t kRules = 4096;
@@ -127,6 +127,8 @@ class CallWalk {
   static Rule made(std::uint64_t place) noexcept;
   End by_rules(CallSite site, StackMemory& memory, Found& found, unsigned& all) noexcept;
   void by_libgcc(CallSite site, Found& found, unsigned all) noexcept;
+  unsigned python_frames(Rule& rule, std::uint64_t stack, std::uint64_t cfa, Frame* out,
+                         Found& found) noexcept;
 
   const Hidden hidden_;
   StackBounds bounds_{};
@@ -136,6 +138,8 @@ class CallWalk {
   Rule rules_[kRules]{};
   Frame frames_[kMostFrames];
   Word words_[3 * kMostFrames];
+  Word python_words_[3 * kMostFrames];
+  PythonFrames python_;
 };
 
 }  // namespace refrain::sampler

@@ -158,6 +158,13 @@ class PlaceFinder {
 
   // Of a loop that was found by its code.
   LoopPlace place_of(const spool::LoopCode& code) {
+    if (!code.function.empty())
+      return {.function = code.function,
+              .file = code.file,
+              .first_line = code.first_line,
+              .last_line = code.last_line,
+              .code = addresses::base_name(code.file) + ':' + code.function +
+                      offset_text(code.header)};
     Candidate candidate;
     for (const std::uint64_t call : code.calls) add_site(candidate, call);
     if (candidate.sites.empty()) return {};

@@ -4,7 +4,8 @@
 // Place in the flow: ARCHITECTURE.md, stage 5, from what the journal has of the code:
 // loops (kTextLoopCode) or call chains (kTextCallers).
 //
-// How. A loop that was found by its code (kTextLoopCode) is there, from its line to that of the last call in it. Of others, the chains of
+// How. A loop that was found by its code (kTextLoopCode) is there, from its line to that of the last call in it. Of a loop of
+// interpreted code the journal says that itself (kTextLoopSource). Of others, the chains of
 // a loop's events share their outer frames; the last shared frame is the
 // innermost function through which all events come. Whether the loop is in this function,
 // or in one that calls it, follows from the loops of the machine code (code/program_loops.h):
@@ -53,7 +54,8 @@ struct LoopPlace {
   std::string file;
   std::uint32_t first_line = 0;
   std::uint32_t last_line = 0;
-  std::string code;  // "module+0x...": of its first instruction; empty: not known
+  std::string
+      code;  // "module+0x...", "file:function+0x...": of its first instruction; empty: not known
 
   bool known() const noexcept { return !function.empty(); }
   // "solve tea_solve.f90:120-168"
