@@ -493,13 +493,15 @@ void IterationGate::report_outermost(const LoopEvent& event, std::uint64_t ticks
   if (event.level != 0) return;
   // A loop that is left at the end of the stream has no symbol after it.
   const std::uint64_t latest = events_.next() - 1;
+  const CutPoint cut = events_.cut_not_after(std::min(event.position, latest));
   sink_.outermost({.kind = event.kind,
                    .loop = event.loop,
                    .iteration = event.iteration,
                    .position = event.position,
                    .next = events_.next(),
                    .ticks = ticks,
-                   .epoch = events_[std::min(event.position, latest)].epoch,
+                   .epoch = cut.epoch,
+                   .epoch_ticks = cut.ticks,
                    .now = events_[latest].ticks,
                    .at_end = event.position > latest});
 }

@@ -104,9 +104,10 @@ struct OutermostEvent {
   std::uint64_t next;       // position of the next symbol
   std::uint64_t
       ticks;  // when it was: begin of the iteration; end of what belongs to the loop
-  std::uint64_t epoch;  // the latest at or before it
-  std::uint64_t now;    // ticks of the latest symbol
-  bool at_end;          // of the stream
+  std::uint64_t epoch;        // the latest at or before it, and
+  std::uint64_t epoch_ticks;  // when that was
+  std::uint64_t now;          // ticks of the latest symbol
+  bool at_end;                // of the stream
 };
 
 class GateSink : public MarkSink, public CutSink {
@@ -239,6 +240,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
   void suspend(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
+  bool by_chance() const noexcept override { return detector_.messages_by_chance(); }
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 
   void open_loop(const periodicity::LoopEvent& event) noexcept;

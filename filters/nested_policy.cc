@@ -101,7 +101,7 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   // Iterations written where other ranks may see other loops; with `first` of each visit.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
   const bool short_visits = first && !loop.visits_spent;
-  const std::uint64_t apart_limit = inner          ? settings_.limit * kApartFactor
+  const std::uint64_t apart_limit = inner          ? settings_.limit * apart_factor()
                                     : short_visits ? settings_.limit
                                                    : 0;
   const bool may_be_apart = (first ? of_visit : had) < apart_limit;

@@ -21,7 +21,7 @@
 //
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (in the sweep of a wavefront each rank sees its own shape). What each of
-// them skipped would tear the messages of the others, so kApartFactor times as many iterations
+// them skipped would tear the messages of the others, so apart_factor() times as many iterations
 // are written before it is spent; with `first` as many of each visit, outside any other loop
 // `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
 // loop and sent to in the next, one iteration of each has the ends of different messages.)
@@ -142,6 +142,8 @@ class IntervalSink {
  public:
   virtual void suspend(std::uint64_t position) noexcept = 0;
   virtual void resume(std::uint64_t position) noexcept = 0;
+  // Whether messages come by chance: which ones, and in which iteration, differs from rank to rank.
+  virtual bool by_chance() const noexcept { return false; }
   // Whether other ranks may have run something else in these events; EventHistory::apart().
   virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {
     return false;
@@ -157,6 +159,7 @@ class NestedPolicy final : public periodicity::LoopSink {
       : settings_(settings), sink_(sink) {}
 
   static constexpr std::uint64_t kApartFactor = 3;
+  static constexpr std::uint64_t kChanceFactor = 10;  // where messages come by chance
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
@@ -241,6 +244,9 @@ class NestedPolicy final : public periodicity::LoopSink {
   void open(const periodicity::LoopEvent& event) noexcept;
   bool is_spent(const periodicity::LoopEvent& event, Open& loop) noexcept;
   bool first_is_spent(const periodicity::LoopEvent& event) noexcept;
+  std::uint64_t apart_factor() const noexcept {
+    return sink_.by_chance() ? kChanceFactor : kApartFactor;
+  }
   void close_from(std::size_t level) noexcept;
   Loop& counts_of(std::uint32_t loop) noexcept;
   void set_spent(std::size_t level, bool spent) noexcept;

@@ -40,9 +40,9 @@ class Resolver {
     for (const auto& [ref, from] : raw_.attributes)
       out_.attributes[ref] = {out_.text(from.name), from.type};
     for (const auto& [ref, place] : raw_.places)
-      out_.places[ref] = place.second == 0 ? out_.text(place.first)
-                                           : fmt::format("{}:{}", out_.text(place.first),
-                                                         place.second);
+      out_.places[ref] = place.second == 0
+                             ? out_.text(place.first)
+                             : fmt::format("{}:{}", out_.text(place.first), place.second);
     metrics();
   }
 

@@ -202,8 +202,8 @@ std::uint32_t ProcessRegions::place_of_site(std::uint64_t address) const noexcep
 
 std::uint32_t RegionTable::intern_place(const addresses::Place& where) {
   // Without debug information the function and offset are the place. (A bare address is another one in each process.)
-  const bool known = !where.file.empty() ||
-                     (!where.function.empty() && !where.function.starts_with("0x"));
+  const bool known =
+      !where.file.empty() || (!where.function.empty() && !where.function.starts_with("0x"));
   if (!known) return kNoRegion;
   const SourcePlace place = where.file.empty() ? SourcePlace{where.function, 0}
                                                : SourcePlace{where.file, where.line};

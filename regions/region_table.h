@@ -42,7 +42,8 @@ struct RegionDef {
 
 // A place in the source from which MPI was called.
 struct SourcePlace {
-  std::string file;        // without debug information the function (or object) and the offset in it
+  std::string
+      file;  // without debug information the function (or object) and the offset in it
   std::uint32_t line = 0;  // 0: the same
 
   std::string identity() const;

@@ -72,8 +72,10 @@ std::size_t ActivationDetector::calls(std::uint32_t number, Place* calls,
 
 void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noexcept {
   const auto path = static_cast<std::uint32_t>(symbol & (kMostPaths - 1));
-  if ((symbol & kForeign) != 0) [[unlikely]] {
-    for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
+  if ((symbol & (kForeign | kPhaseSymbol)) != 0) [[unlikely]] {
+    // (The begin or end of a phase has no path.)
+    if ((symbol & kForeign) != 0)
+      for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
   } else if (path != kNoPath) {
     Path& taken = paths_[path];
     const auto& next = paths_[path_].next;

@@ -202,8 +202,10 @@ TEST_CASE("Completeness: no repetition - nothing is skipped, whatever the limit"
   for (const std::string order : {"distinct", "squarefree", "random"})
     for (const std::string compiler : {"clang", "gcc"})
       DYNAMIC_SECTION(order << " " << compiler) {
-        Job job{
-            "norepeat_" + compiler, {order, "1000"}, 2, {{"LIMIT", "1"}, {"MIN_GAP", "0"}}};
+        Job job{"norepeat_" + compiler,
+                {order, "1000"},
+                2,
+                {{"DETECTOR", "nested"}, {"LIMIT", "1"}, {"MIN_GAP", "0"}}};
         TemporaryFolder folder;
         const Traced limited = recorded(job, folder / "limited");
         job.settings["LIMIT"] = std::string("0");

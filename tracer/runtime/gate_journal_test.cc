@@ -10,6 +10,7 @@ namespace {
 struct Bench : JournalBench {
   Bench() {
     filters::Settings settings;
+    settings.detector = "nested";  // by symbols alone
     stream.prepare(settings);
     stream.start(settings, 1, sink);
   }

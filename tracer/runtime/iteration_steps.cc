@@ -1,5 +1,7 @@
 #include "tracer/runtime/iteration_steps.h"
 
+#include <algorithm>
+
 #include "tracer/recorder/clock.h"
 
 namespace refrain::runtime {
@@ -58,7 +60,10 @@ void IterationSteps::take(IterationStep step, const OutermostEvent& event) noexc
   step.ticks = event.ticks;
   step.epoch = event.epoch;
   const std::uint64_t now = event.at_end ? recorder::Clock::now() : event.now;
-  if (primary->step(step, total_, now)) board_.publish(step);
+  if (!primary->step(step, total_, now)) return;
+  // Who comes late to a team has waited since its fork, which may be before the event.
+  step.ticks = std::min(step.ticks, event.epoch_ticks);
+  board_.publish(step);
 }
 
 }  // namespace refrain::runtime

@@ -32,6 +32,7 @@ class Sink final : public filters::GateSink {
 struct Bench {
   explicit Bench(std::uint64_t limit = 3) {
     filters::Settings settings;
+    settings.detector = "nested";  // by symbols alone
     settings.limit = limit;
     settings.min_gap_s = 0;
     stream.prepare(settings);
