@@ -8,6 +8,7 @@ compared with what it counted: for each place in the nest of loops, from the vis
 
 What compilers must not do, for it makes other loops: clone calls (unrolling, peeling, threading of jumps, splitting of paths), take two loops as one
 (`for (;;) while (...)`: each has an event of its own), or inline functions (a loop of two copies is two loops).
+gcc jumps back to two places of a loop with `continue`, which are two loops, one in the other: there it goes to the end of the body.
 
 compiled_loops.py REFRAIN HEADER [--programs N] [--seed N] [--keep FOLDER] [--compilers gcc,clang-19] [--levels 0,1,2,3]
 HEADER: refrain.h. Prints what differs, and "N programs, M loops, K wrong". Exit status: 0 if none is wrong.
@@ -96,7 +97,8 @@ int main(void) {
 class Source:
     """A source of several programs. Lines are those of the file: a loop's begin is on one line."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, one_end):
+        self.one_end = one_end  # `continue` goes to the end of the body
         self.random = random.Random(seed)
         self.lines = HEADER.split("\n")
         self.number = 0
@@ -178,7 +180,7 @@ class Source:
         elif kind < 0.9 and scope["loop"] and not scope["switch"]:
             self.add("if (!any(4)) break;")
         elif kind < 0.93 and scope["loop"]:
-            self.add("if (!any(3)) continue;")
+            self.add(f"if (!any(3)) {scope['next']};")
         elif kind < 0.95 and scope["out"]:
             self.add(f"if (!any(5)) goto {self.random.choice(scope['out'])};")
         elif kind < 0.97:
@@ -196,7 +198,9 @@ class Source:
         goal = self.new("out") if self.random.random() < 0.3 else None
         if goal:
             out.append(goal)
-        inside = {**scope, "context": context, "loop": kind != "goto", "switch": False, "out": out}
+        end = self.new("next") if self.one_end and kind != "goto" else None
+        inside = {**scope, "context": context, "loop": kind != "goto", "switch": False, "out": out,
+                  "next": f"goto {end}" if end else "continue"}
         self.add(entry + {"for": f"for (int {count} = 0; {count} < {trips} * one; {count}++) {{ {begin}",
                   "down": f"for (int {count} = {trips} * one; {count}--;) {{ {begin}",
                   "while": f"while (any({trips})) {{ {begin}",
@@ -204,6 +208,8 @@ class Source:
                   "forever": f"for (;;) {{ {begin}",
                   "goto": f"{label}: {begin}"}[kind])
         self.statements(inside, depth + 1, 3)
+        if end:
+            self.add(f"{end}: sink = 6;")
         self.add({"do": f"}} while (any({trips}));",
                   "forever": f"if (!any({trips})) break; {self.random.choice(['', 'event();'])} }}",
                   "goto": f"if (any({trips})) goto {label};"}.get(kind, "}"))
@@ -224,7 +230,7 @@ def trial(options, folder, seed, compiler, level):
     base = f"{folder}/{seed}_{compiler}_O{level}"
     what = f"seed {seed}, {compiler} -O{level}"
     with open(base + ".c", "w", encoding="utf-8") as out:
-        out.write(Source(seed).text())
+        out.write(Source(seed, "gcc" in compiler).text())
     with open(base + "_driver.c", "w", encoding="utf-8") as out:
         out.write(DRIVER)
     keep = KEEP["clang" if "clang" in compiler else "gcc"]
