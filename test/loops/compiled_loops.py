@@ -8,7 +8,7 @@ compared with what it counted: for each place in the nest of loops, from the vis
 
 What compilers must not do, for it makes other loops: clone calls (unrolling, peeling, threading of jumps, splitting of paths), take two loops as one
 (`for (;;) while (...)`: each has an event of its own), or inline functions (a loop of two copies is two loops).
-gcc jumps back to two places of a loop with `continue`, which are two loops, one in the other: there it goes to the end of the body.
+Nor is there a `continue`, but jumps to the end of the body: compilers make of it two places that are jumped back to, which are two loops, one in the other.
 
 compiled_loops.py REFRAIN HEADER [--programs N] [--seed N] [--keep FOLDER] [--compilers gcc,clang-19] [--levels 0,1,2,3]
 HEADER: refrain.h. Prints what differs, and "N programs, M loops, K wrong". Exit status: 0 if none is wrong.
@@ -97,8 +97,7 @@ int main(void) {
 class Source:
     """A source of several programs. Lines are those of the file: a loop's begin is on one line."""
 
-    def __init__(self, seed, one_end):
-        self.one_end = one_end  # `continue` goes to the end of the body
+    def __init__(self, seed):
         self.random = random.Random(seed)
         self.lines = HEADER.split("\n")
         self.number = 0
@@ -198,9 +197,9 @@ class Source:
         goal = self.new("out") if self.random.random() < 0.3 else None
         if goal:
             out.append(goal)
-        end = self.new("next") if self.one_end and kind != "goto" else None
+        end = self.new("next")
         inside = {**scope, "context": context, "loop": kind != "goto", "switch": False, "out": out,
-                  "next": f"goto {end}" if end else "continue"}
+                  "next": f"goto {end}"}
         self.add(entry + {"for": f"for (int {count} = 0; {count} < {trips} * one; {count}++) {{ {begin}",
                   "down": f"for (int {count} = {trips} * one; {count}--;) {{ {begin}",
                   "while": f"while (any({trips})) {{ {begin}",
@@ -208,8 +207,7 @@ class Source:
                   "forever": f"for (;;) {{ {begin}",
                   "goto": f"{label}: {begin}"}[kind])
         self.statements(inside, depth + 1, 3)
-        if end:
-            self.add(f"{end}: sink = 6;")
+        self.add(f"{end}: sink = 6;")
         self.add({"do": f"}} while (any({trips}));",
                   "forever": f"if (!any({trips})) break; {self.random.choice(['', 'event();'])} }}",
                   "goto": f"if (any({trips})) goto {label};"}.get(kind, "}"))
@@ -222,7 +220,7 @@ class Source:
 KEEP = {"gcc": ["-fno-unroll-loops", "-fno-peel-loops", "-fno-split-loops", "-fno-unswitch-loops", "-fno-thread-jumps", "-fno-split-paths",
                 "-fno-ipa-cp-clone", "-fno-ipa-icf", "-fno-tree-tail-merge", "-fno-crossjumping", "-fno-code-hoisting", "-fno-tree-loop-distribution",
                 "-fno-tree-ch", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition", "-fno-inline-functions-called-once"],
-        "clang": ["-fno-unroll-loops"]}
+        "clang": ["-fno-unroll-loops", "-mllvm", "-tail-dup-placement=false"]}
 
 
 def trial(options, folder, seed, compiler, level):
@@ -230,7 +228,7 @@ def trial(options, folder, seed, compiler, level):
     base = f"{folder}/{seed}_{compiler}_O{level}"
     what = f"seed {seed}, {compiler} -O{level}"
     with open(base + ".c", "w", encoding="utf-8") as out:
-        out.write(Source(seed, "gcc" in compiler).text())
+        out.write(Source(seed).text())
     with open(base + "_driver.c", "w", encoding="utf-8") as out:
         out.write(DRIVER)
     keep = KEEP["clang" if "clang" in compiler else "gcc"]
