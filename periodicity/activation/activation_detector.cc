@@ -215,8 +215,7 @@ std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t head
 ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcept {
   Step step{.to = path, .kept = 0, .iterates = false, .quiet = false};
   if (path_ == kNoPath) return step;
-  std::array<PathFrame, 96>
-      frames;  // spans are valid until the next call; more than there are of any path
+  std::array<PathFrame, kMostFrames> frames;  // spans are valid until the next call
   const std::span<const PathFrame> before = facts_.frames(path_);
   const std::size_t before_count = std::min(before.size(), frames.size());
   std::copy_n(before.begin(), before_count, frames.begin());

@@ -91,6 +91,7 @@ class ActivationDetector final : public LoopDetector {
  private:
   static constexpr std::uint32_t kMostPairs = 1 << 15;
   static constexpr unsigned kMostOpen = 24;
+  static constexpr unsigned kMostFrames = 72;              // of a path, and some more
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
   static constexpr std::uint16_t kNone = 0;
   static constexpr std::uint16_t kRoots =

@@ -8,6 +8,7 @@ compared with what it counted: for each place in the nest of loops, from the vis
 
 What compilers must not do, for it makes other loops: clone calls (unrolling, peeling, threading of jumps, splitting of paths), take two loops as one
 (`for (;;) while (...)`: each has an event of its own), or inline functions (a loop of two copies is two loops).
+Nor is there a `continue`, but jumps to the end of the body: compilers make of it two places that are jumped back to, which are two loops, one in the other.
 
 compiled_loops.py REFRAIN HEADER [--programs N] [--seed N] [--keep FOLDER] [--compilers gcc,clang-19] [--levels 0,1,2,3]
 HEADER: refrain.h. Prints what differs, and "N programs, M loops, K wrong". Exit status: 0 if none is wrong.
@@ -178,7 +179,7 @@ class Source:
         elif kind < 0.9 and scope["loop"] and not scope["switch"]:
             self.add("if (!any(4)) break;")
         elif kind < 0.93 and scope["loop"]:
-            self.add("if (!any(3)) continue;")
+            self.add(f"if (!any(3)) {scope['next']};")
         elif kind < 0.95 and scope["out"]:
             self.add(f"if (!any(5)) goto {self.random.choice(scope['out'])};")
         elif kind < 0.97:
@@ -196,7 +197,9 @@ class Source:
         goal = self.new("out") if self.random.random() < 0.3 else None
         if goal:
             out.append(goal)
-        inside = {**scope, "context": context, "loop": kind != "goto", "switch": False, "out": out}
+        end = self.new("next")
+        inside = {**scope, "context": context, "loop": kind != "goto", "switch": False, "out": out,
+                  "next": f"goto {end}"}
         self.add(entry + {"for": f"for (int {count} = 0; {count} < {trips} * one; {count}++) {{ {begin}",
                   "down": f"for (int {count} = {trips} * one; {count}--;) {{ {begin}",
                   "while": f"while (any({trips})) {{ {begin}",
@@ -204,6 +207,7 @@ class Source:
                   "forever": f"for (;;) {{ {begin}",
                   "goto": f"{label}: {begin}"}[kind])
         self.statements(inside, depth + 1, 3)
+        self.add(f"{end}: sink = 6;")
         self.add({"do": f"}} while (any({trips}));",
                   "forever": f"if (!any({trips})) break; {self.random.choice(['', 'event();'])} }}",
                   "goto": f"if (any({trips})) goto {label};"}.get(kind, "}"))
@@ -216,7 +220,7 @@ class Source:
 KEEP = {"gcc": ["-fno-unroll-loops", "-fno-peel-loops", "-fno-split-loops", "-fno-unswitch-loops", "-fno-thread-jumps", "-fno-split-paths",
                 "-fno-ipa-cp-clone", "-fno-ipa-icf", "-fno-tree-tail-merge", "-fno-crossjumping", "-fno-code-hoisting", "-fno-tree-loop-distribution",
                 "-fno-tree-ch", "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition", "-fno-inline-functions-called-once"],
-        "clang": ["-fno-unroll-loops"]}
+        "clang": ["-fno-unroll-loops", "-mllvm", "-tail-dup-placement=false"]}
 
 
 def trial(options, folder, seed, compiler, level):

@@ -152,7 +152,7 @@ unsigned Paths::stack_of(const CallWalk::Found& found, std::uint64_t innermost) 
   std::uint64_t outermost = innermost;
   for (unsigned i = found.frames; i-- != 0;)
     if (found_[i].base != 0) outermost = found_[i].base;
-  if (found.whole && walk_.on_own_stack(outermost)) return 0;
+  if ((found.whole || !found.certain) && walk_.on_own_stack(outermost)) return 0;
   unsigned stack = 1;
   while (stack != kMostStacks && stacks_[stack] != outermost && stacks_[stack] != 0)
     ++stack;
