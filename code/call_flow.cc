@@ -10,7 +10,7 @@
 namespace refrain::code {
 namespace {
 
-constexpr std::size_t kMostInstructions = 4'000;
+constexpr std::size_t kMostInstructions = 40'000;
 constexpr unsigned kMostJumps = 4;  // one after another
 constexpr std::size_t kMostTargets = 64;
 #if defined(__aarch64__)

@@ -25,8 +25,7 @@ TEST_CASE("Python: loops of a script that calls MPI - as many as it counts itsel
   const TemporaryFolder folder;
   const std::string script = data_file("test/programs/mpi/loops.py").string();
   Command command;
-  command.arguments = refrain_run({{"DETECTOR", "activation"}, {"ITERATIONS", "100000"}},
-                                  folder / "archive");
+  command.arguments = refrain_run({{"DETECTOR", "activation"}}, folder / "archive");
   for (const std::string& word :
        {std::string("mpirun.mpich"), std::string("-n"), std::string("2"),
         std::string("/usr/bin/python3"), script})

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/modules.h"
 #include "tracer/runtime/program_facts.h"
 
@@ -32,9 +33,11 @@ void keep_runtime_loaded() noexcept {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int dlclose(void* library) noexcept {
+  const Close close = next_close();
+  // What Refrain opens to look into it was loaded before.
+  if (refrain::recorder::OwnCode::is_here()) return close == nullptr ? -1 : close(library);
   keep_runtime_loaded();
   refrain::runtime::before_unloading();
-  const Close close = next_close();
   const int result = close == nullptr ? -1 : close(library);
   refrain::runtime::after_unloading();
   refrain::runtime::ProgramFacts::code_unloaded();

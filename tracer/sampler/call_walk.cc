@@ -146,9 +146,8 @@ __attribute__((noinline)) unsigned CallWalk::python_frames(Rule& rule, std::uint
   Word* const begin = python_words_ + found.python_words;
   Word* word = begin;
   const auto room = static_cast<unsigned>(frames_ + kMostFrames - out);
-  const unsigned count = python_.read(rule.runs, stack, cfa, out, room, word, found.entry);
+  const unsigned count = python_.read(rule.runs, stack, cfa, out, room, word, found.python);
   found.python_words += static_cast<unsigned>(word - begin);
-  found.settled &= count != 0 || rule.runs == PythonFrames::Runs::kNothing;
   return count;
 }
 
@@ -334,7 +333,7 @@ CallWalk::Found CallWalk::walk(CallSite site) noexcept {
     found.certain = true;
   else
     by_libgcc(site, found, end == End::kNoTables ? all : 0);
-  found.certain = found.certain && found.settled;
+  found.certain = found.certain && found.python.settled;
   return found;
 }
 

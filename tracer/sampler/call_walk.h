@@ -51,8 +51,7 @@ class CallWalk {
     unsigned python_words = 0;
     std::uint64_t hash = 0;  // of the places
     bool certain = false;
-    std::uint64_t entry = 0;  // frame of Python code, while walking
-    bool settled = true;      // of each function it is known whether it runs Python code
+    PythonFrames::Walk python;
     bool by_stack = true;
     bool by_frame = false;
     bool own_stack = false;  // of the thread

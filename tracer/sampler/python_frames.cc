@@ -21,6 +21,7 @@ namespace {
 
 // CPython 3.11 on 64 bits: cpython/pystate.h, internal/pycore_frame.h, cpython/code.h, and objects with them.
 constexpr std::uint64_t kStateRecord = 56;  // PyThreadState.cframe
+constexpr std::uint64_t kStateFirst = 336;  // .root_cframe
 constexpr std::uint64_t kStatePart = 296;  // .datastack_chunk, and .datastack_top behind it
 constexpr std::uint64_t kRecordFrame = 8;  // _PyCFrame.current_frame
 constexpr std::uint64_t kRecordPrevious = 16;    // .previous
@@ -186,13 +187,14 @@ bool PythonFrames::copy(std::uint64_t from, void* to, std::size_t bytes) const n
   return true;
 }
 
-// In this part of the stack; 0: there is none. `known`: whether the thread's records could be read.
-std::uint64_t PythonFrames::record_in(std::uint64_t stack, std::uint64_t cfa,
-                                      bool& known) noexcept {
-  const auto state = reinterpret_cast<std::uint64_t>(interpreter_.state());
+// In this part of the stack; 0: there is none. `known`: whether the thread's records could be read. A thread without a state
+// runs no Python code.
+std::uint64_t PythonFrames::record_in(std::uint64_t state, std::uint64_t stack,
+                                      std::uint64_t cfa, bool& known) const noexcept {
   std::uint64_t record = 0;
-  known = state != 0 && copy(state + kStateRecord, &record, sizeof record);
-  for (unsigned i = 0; known && record != 0 && i != kMostRecords; ++i) {
+  known = copy(state + kStateRecord, &record, sizeof record);
+  for (unsigned i = 0;
+       known && record != 0 && record != state + kStateFirst && i != kMostRecords; ++i) {
     if (record >= stack && record < cfa) return record;
     known = record % 8 == 0 && copy(record + kRecordPrevious, &record, sizeof record);
   }
@@ -224,22 +226,28 @@ std::uint64_t PythonFrames::left_behind(std::uint64_t frame,
 
 unsigned PythonFrames::read(Runs& runs, std::uint64_t stack, std::uint64_t cfa,
                             CallFrame* out, unsigned room, StackWord*& word,
-                            std::uint64_t& entry) noexcept {
+                            Walk& walk) noexcept {
   if (runs == Runs::kMaybe) {
+    const auto state = reinterpret_cast<std::uint64_t>(interpreter_.state());
+    if (state == 0) return 0;  // now
     bool known = false;
-    const std::uint64_t record = record_in(stack, cfa, known);
+    const std::uint64_t record = record_in(state, stack, cfa, known);
+    walk.settled &= known;
     if (!known) return 0;
     runs = Runs::kNothing;
     if (record == 0 || (record_below_ != 0 && record_below_ != cfa - record)) return 0;
     record_below_ = cfa - record;
     runs = Runs::kPython;
   }
+  const bool settled = walk.settled;
+  walk.settled = false;  // until all frames are read
   const std::uint64_t record = cfa - record_below_;
   StackWord* next = word;
   std::uint64_t frame = StackMemory::loaded(record + kRecordFrame);
   *next++ = {record + kRecordFrame, 0, frame};
   if (frame == 0 || frame % 8 != 0) return 0;
-  if (const std::uint64_t behind = left_behind(frame, entry); behind != 0) frame = behind;
+  if (const std::uint64_t behind = left_behind(frame, walk.entry); behind != 0)
+    frame = behind;
   for (unsigned count = 0; count != room;) {
     FrameWords words;
     std::uint64_t of_code[2];
@@ -257,7 +265,7 @@ unsigned PythonFrames::read(Runs& runs, std::uint64_t stack, std::uint64_t cfa,
     if (words.is_entry || count == room) {
       trusted_ = trusted_ || words.is_entry;
       word = next;
-      entry = frame;
+      walk = {frame, settled};
       return count;
     }
     frame = words.previous;

@@ -59,6 +59,11 @@ class PythonFrames {
     void* (*state)() = nullptr;   // of the calling thread
     std::uint64_t code_type = 0;  // the address of code objects' type
   };
+  // Of one walk, from the inside outwards.
+  struct Walk {
+    std::uint64_t entry = 0;  // the outermost frame of the function that was read last
+    bool settled = true;      // of each function it is known whether it runs Python code
+  };
   struct Source {
     std::string_view function, file;
     std::uint32_t offset = 0;  // of the loop in the function
@@ -75,9 +80,8 @@ class PythonFrames {
   // Of the function with the stack [`stack`, `cfa`): the frames that it runs, innermost first, up to `room`, with
   // the function's own address as base, and the words that tell whether they are the same, to be read in their order: up to
   // two for each, and one more. 0: none. kMaybe becomes what it is; where it stays, that may be known later.
-  // `entry`: the outermost frame of the function further in that was read last (0: of none); becomes that of this one.
   unsigned read(Runs& runs, std::uint64_t stack, std::uint64_t cfa, CallFrame* out,
-                unsigned room, StackWord*& word, std::uint64_t& entry) noexcept;
+                unsigned room, StackWord*& word, Walk& walk) noexcept;
 
   // Code was unloaded.
   void forget() noexcept;
@@ -103,7 +107,8 @@ class PythonFrames {
 
   std::uint64_t left_behind(std::uint64_t frame, std::uint64_t entry) const noexcept;
   bool copy(std::uint64_t from, void* to, std::size_t bytes) const noexcept;
-  std::uint64_t record_in(std::uint64_t stack, std::uint64_t cfa, bool& known) noexcept;
+  std::uint64_t record_in(std::uint64_t state, std::uint64_t stack, std::uint64_t cfa,
+                          bool& known) const noexcept;
   std::uint64_t place_of(std::uint64_t code, std::uint64_t instruction, std::uint64_t name,
                          std::uint64_t lines) noexcept;
   std::uint64_t learn(std::uint64_t code, std::uint64_t instruction);
