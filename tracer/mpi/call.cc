@@ -113,7 +113,7 @@ struct Callers {
     const auto frames = g_facts->paths().frames(path);
     const std::size_t most = std::min(std::size_t{g_frames}, places.size());
     for (std::size_t i = frames.size() - 1; i-- != 0 && count != most;) {
-      if (runtime::ProgramFacts::is_python(frames[i].place)) continue;  // no address
+      if (!runtime::ProgramFacts::is_address(frames[i].place)) continue;
       places[count] = frames[i].place;
       hash = mix(hash, places[count++]);
     }

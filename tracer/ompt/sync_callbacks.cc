@@ -80,9 +80,16 @@ bool is_barrier(ompt_sync_region_t kind) noexcept {
   }
 }
 
+// Whether an implicit barrier is that at the end of a region: runtimes before LLVM 15 have one kind for all.
+bool joins(ompt_sync_region_t kind, const void* code) noexcept {
+  return kind == ompt_sync_region_barrier_implicit && code != nullptr &&
+         code == t_state.latest_fork;
+}
+
 // Barriers that have no other symbol: the implicit ones follow a construct that has one.
-bool gives_symbol(ompt_sync_region_t kind) noexcept {
-  return is_barrier(kind) && kind != ompt_sync_region_barrier_implicit_workshare;
+bool gives_symbol(ompt_sync_region_t kind, const void* code) noexcept {
+  return is_barrier(kind) && kind != ompt_sync_region_barrier_implicit_workshare &&
+         !joins(kind, code);
 }
 
 bool ends_team(ompt_sync_region_t kind) noexcept {
@@ -102,13 +109,13 @@ std::uint64_t true_sync_end(ompt_sync_region_t kind, const Membership* team,
 }
 
 // This thread has passed a barrier of the team.
-void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
-                  std::uint64_t ticks) noexcept {
+void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, const void* code,
+                  Membership& team, std::uint64_t ticks) noexcept {
   if (team.index != 0) {
     count_fork(recorder, team);
     g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
   } else {
-    if (gives_symbol(kind) && feeds_agent(recorder, &team))
+    if (gives_symbol(kind, code) && feeds_agent(recorder, &team))
       g_session->on_symbol_end(ticks, recorder.depth());
     g_session->advance_epoch(recorder, ticks);
   }
@@ -138,9 +145,7 @@ std::uint64_t sync_place(ThreadRecorder& recorder, ompt_sync_region_t kind,
     return kind == ompt_sync_region_barrier_implementation
                ? place_in_runtime(code, recorder, task)
                : 0;
-  // Runtimes before LLVM 15 have one kind for all implicit barriers.
-  if (ends_team(kind) ||
-      (kind == ompt_sync_region_barrier_implicit && code == t_state.latest_fork)) {
+  if (ends_team(kind) || joins(kind, code)) {
     // As the region: its own function may be its place.
     if (const std::uint64_t place = team_end_place(recorder); place != 0) return place;
   }
@@ -155,7 +160,7 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const 
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = sync_place(recorder, kind, code, task);
   if (is_barrier(kind) || ends_team(kind)) close_unended_work(recorder, ticks);
-  if (gives_symbol(kind) && feeds_agent(recorder, t_state.team()))
+  if (gives_symbol(kind, code) && feeds_agent(recorder, t_state.team()))
     g_session->on_symbol(recorder,
                          runtime::make_symbol(spool::kSyncRegionBegin,
                                               static_cast<std::uint8_t>(kind), address),
@@ -179,7 +184,7 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
   }
   t_state.sync_end_reported = false;
   if (is_barrier(kind) && team != nullptr && team->team.counts_epochs())
-    pass_barrier(*scope, kind, *team, ticks);
+    pass_barrier(*scope, kind, code, *team, ticks);
 }
 
 void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,

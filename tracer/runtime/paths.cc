@@ -109,7 +109,8 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     const recorder::SlowPath slow_path;
     hash = 0;
     for (unsigned i = found.frames; i-- != 0;) {
-      if (!sampler::PythonFrames::is_place(found_[i].place))
+      if (!sampler::PythonFrames::is_place(found_[i].place) &&
+          found_[i].place != CallWalk::kHiddenPlace)
         found_[i].place = code_address(found_[i].place);
       hash = CallWalk::mixed(hash, found_[i].place);
     }

@@ -45,12 +45,18 @@ std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path)
   if (path == 0) return {};
   const std::span<const Paths::Frame> found = paths_.frames(path, variants_[path]);
   std::size_t count = found.size();
-  for (std::size_t i = 0; i != count; ++i) frames_[i] = {found[i].place, found[i].base};
+  for (std::size_t i = 0; i != count; ++i)
+    frames_[i] = {
+        found[i].place == sampler::CallWalk::kHiddenPlace ? kInRuntime : found[i].place,
+        found[i].base};
   const std::uint64_t callee = paths_.callee(path);
-  if (callee != kRuntime)
+  if (callee != kRuntime) {
     frames_[count++] = {kCallee | callee, 0};
-  else
-    --count;  // the call's own frame is ours
+  } else {
+    --count;  // the runtime's own call of us
+    if (count == 0 || frames_[count - 1].place != kInRuntime)
+      frames_[count++] = {kInRuntime, 0};
+  }
   return {frames_.data(), count};
 }
 
@@ -63,7 +69,7 @@ std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noex
 }
 
 bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
-  if ((call & kCallee) != 0) return true;
+  if ((call & kCallee) != 0 || is_python(call)) return true;
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   return flow != nullptr && flow->trust(call) != code::CallFlow::Trust::kNone;
@@ -94,8 +100,9 @@ bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
   const bool to_callee = (to & kCallee) != 0;
   const std::uint64_t begin = to_callee ? 0 : flow->function(to);
   for (const std::uint64_t function : flow->jumps(from))
-    if (to_callee ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
-                  : function == begin)
+    if (to == kInRuntime ? is_runtime(function + 1)
+        : to_callee      ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
+                         : function == begin)
       return true;
   // Through a pointer, if the caller cannot have called another function, nor the second one anew.
   if (caller == 0 || flow->trust(from) == code::CallFlow::Trust::kNone ||

@@ -2,8 +2,8 @@
 // control goes in the code around them.
 //
 // Place in the flow: ARCHITECTURE.md, stage 4, between paths.h and periodicity/activation.
-// Paths end with the program's own call: frames of Refrain and of OpenMP's runtimes are left out. Where the call is one of
-// MPI, what is called is a frame of its own, so that a function that ends with a jump to MPI is known.
+// Paths end with what the program calls: a procedure of MPI, or a runtime. Frames of Refrain and of OpenMP's runtimes in a row are one
+// frame. So a function that ends with a jump to what it calls is known: it has no frame then, but what it calls has.
 // Thread-safety: the primary thread's alone, not for its signal handlers. Ownership: owns paths and facts.
 // Errors: what is not known is a path of its own (0), has no loops, and is forward.
 // Cost: find() see paths.h; the facts of a function are found when they are asked for first: a millisecond.
@@ -68,6 +68,10 @@ class ProgramFacts final : public periodicity::CodeFacts {
   bool jumps(periodicity::Place caller, periodicity::Place from,
              periodicity::Place to) noexcept override;
 
+  // Of a frame of paths(): whether it is that of a call in machine code.
+  static bool is_address(std::uint64_t place) noexcept {
+    return place != sampler::CallWalk::kHiddenPlace && !is_python(place);
+  }
   // Whether a loop is one of Python code, and where that is.
   static bool is_python(periodicity::Place place) noexcept {
     return sampler::PythonFrames::is_place(place);
@@ -79,6 +83,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
  private:
   // Places of callees; no address has this bit.
   static constexpr periodicity::Place kCallee = periodicity::Place{1} << 60;
+  static constexpr periodicity::Place kInRuntime = kCallee | 0xffffffff;
   static inline IsCallee g_is_callee = nullptr;
   static inline std::atomic<ProgramFacts*> g_current{nullptr};
   static inline std::atomic<std::uint64_t> g_unloads{0};

@@ -186,11 +186,12 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
   Rule* rule = &rule_of(place);
   found.by_stack = rule->form != Form::kFrame && rule->form != Form::kInMemory;
   while (true) {
-    const bool shown = count++ == 0 || !rule->hidden;
+    const bool hidden = count++ != 0 && rule->hidden;
+    const bool shown = !hidden || out[-1].place != kHiddenPlace;
     const std::uint64_t hash_further_in = hash;
-    out->place = place;
+    out->place = hidden ? kHiddenPlace : place;
     out->base = 0;
-    if (shown) hash = mixed(hash, place);
+    if (shown) hash = mixed(hash, out->place);
     std::uint64_t cfa = 0;
     if (rule->form == Form::kStack) [[likely]] {
       cfa = plus(stack, rule->cfa);
@@ -246,7 +247,7 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
       frame_above = returns;
     }
     place = code_of(caller);
-    if (place != 0) [[likely]]
+    if (place != 0 && !hidden) [[likely]]
       out->base = cfa - kWalkedBytes;
     unsigned python = 0;
     if (rule->runs != PythonFrames::Runs::kNothing) [[unlikely]] {
@@ -299,9 +300,15 @@ __attribute__((noinline)) void CallWalk::by_libgcc(CallSite site, Found& found,
                 rule_of(walk.places[walk.count - 1]).form == Form::kOutermost;
   for (unsigned i = 0; i != count && found.frames != kMostFrames; ++i) {
     Rule& rule = rule_of(walk.places[i]);
-    if (i != 0 && rule.hidden) continue;
-    const std::uint64_t cfa = i + 1 == walk.count ? 0 : walk.stacks[i + 1];
     Frame* const out = &frames_[found.frames];
+    if (i != 0 && rule.hidden) {
+      if (out[-1].place == kHiddenPlace) continue;
+      *out = {kHiddenPlace, 0};
+      found.hash = mixed(found.hash, kHiddenPlace);
+      ++found.frames;
+      continue;
+    }
+    const std::uint64_t cfa = i + 1 == walk.count ? 0 : walk.stacks[i + 1];
     unsigned made = 0;
     if (rule.runs != PythonFrames::Runs::kNothing && cfa != 0)
       made = python_frames(rule, walk.stacks[i], cfa, out, found);

@@ -41,12 +41,13 @@ class CallWalk {
  public:
   static constexpr unsigned kMostFrames = 64;
   using Hidden = bool (*)(std::uint64_t place);
+  // Stands for the hidden frames between two others; its base is 0.
+  static constexpr std::uint64_t kHiddenPlace = 1;
 
   using Frame = CallFrame;
   using Word = StackWord;
   struct Found {
-    unsigned frames =
-        0;  // in frames(), the call's first, without hidden ones; 0: cannot be walked
+    unsigned frames = 0;  // in frames(), the call's first; 0: cannot be walked
     unsigned words = 0;
     unsigned python_words = 0;
     std::uint64_t hash = 0;  // of the places
@@ -59,7 +60,7 @@ class CallWalk {
         false;  // the last frame is the outermost one: no tables have ended, and there are no more
   };
 
-  // `hidden`: whose frames are left out (null: none); asked once for each place.
+  // `hidden`: whose frames are not told apart (null: none); asked once for each place.
   explicit CallWalk(Hidden hidden = nullptr) noexcept : hidden_(hidden) {}
 
   Found walk(CallSite site) noexcept;
