@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "periodicity/phase_detector.h"
+
 namespace refrain::periodicity {
 namespace {
 
