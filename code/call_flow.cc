@@ -352,16 +352,20 @@ void CallFlow::add_jumps(const Function& function, const std::vector<Node>& from
     Object* const object = object_at(target);
     const FunctionRange* const range =
         object == nullptr ? nullptr : object->image.function_at(target);
-    if (slot && (range == nullptr || range->begin != target)) {
+    const bool begins = range != nullptr && range->begin == target;
+    if (slot && !begins && (object == nullptr || object == function.object)) {
       out.settled = false;  // the loader fills it when it is first used
       continue;
     }
-    if (range == nullptr || range->begin == function.begin ||
-        std::find(out.to.begin(), out.to.end(), range->begin) != out.to.end())
+    if (range == nullptr && !slot) continue;
+    // (Of functions in assembly there may be no table.)
+    const std::uint64_t to = slot && !begins ? target : range->begin;
+    if (to == function.begin || std::find(out.to.begin(), out.to.end(), to) != out.to.end())
       continue;
     if (out.to.size() == kMostTargets) return;
-    out.to.push_back(range->begin);
-    Function* const next = depth == 1 ? nullptr : analysed(*object, *range);
+    out.to.push_back(to);
+    Function* const next =
+        depth == 1 || (slot && !begins) ? nullptr : analysed(*object, *range);
     if (next != nullptr) add_jumps(*next, {next->graph.entry}, depth - 1, out);
   }
 }

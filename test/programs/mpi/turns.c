@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define OWN __attribute__((noinline, noclone))
+#define OWN __attribute__((noinline))
 
 static volatile int one = 1, sink;
 static int printing;
@@ -71,7 +71,7 @@ static void on_escape(int number) {
   siglongjmp(out, 1);
 }
 static OWN void escaped(void) {
-  for (int i = 0; i < 4 * one; ++i) {
+  for (volatile int i = 0; i < 4 * one; ++i) {
     if (sigsetjmp(out, 1) == 0) {
       BARRIER();
       raise(SIGALRM);
