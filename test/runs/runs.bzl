@@ -162,7 +162,7 @@ RUNS = {
         openmp("constructs_" + compiler, environment = {"OMP_CANCELLATION": "true"}, LIMIT = "0")
         for compiler in _BOTH
     ] + [
-        openmp("norepeat_" + compiler, order + " 1000", LIMIT = limit, MIN_GAP = "0")
+        openmp("norepeat_" + compiler, order + " 1000", DETECTOR = "nested", LIMIT = limit, MIN_GAP = "0")
         for order in ["distinct", "squarefree", "random"]
         for compiler in _BOTH
         for limit in ["0", "1"]

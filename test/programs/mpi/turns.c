@@ -80,7 +80,7 @@ static OWN void escaped(void) {
   }
 }
 static void take_signals(void) {
-  static char stack[1 << 16];
+  static char stack[1 << 20];
   stack_t aside = {.ss_sp = stack, .ss_size = sizeof stack};
   struct sigaction action = {.sa_handler = on_signal};
   sigaltstack(&aside, NULL);
@@ -94,7 +94,7 @@ static void take_signals(void) {
 
 /* Two coroutines. What they do from one switch to the next is inside of the loop that resumes them. */
 static ucontext_t resumer, coroutine[2];
-static char stacks[2][1 << 17];
+static char stacks[2][1 << 20];
 static OWN void visited(void) {
   for (int i = 0; i < 3 * one; ++i) sum();
   sink = 4;
