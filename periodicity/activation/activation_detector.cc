@@ -1,6 +1,7 @@
 #include "periodicity/activation/activation_detector.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace refrain::periodicity {
 namespace {
@@ -80,7 +81,10 @@ void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noex
     if (step == next.end()) [[unlikely]] {
       take_other(path, sink);
     } else {
-      if (!step->quiet) take(*step, sink);
+      if (paths_[path].carries)
+        take_carried(*step, sink);
+      else if (!step->quiet)
+        take(*step, sink);
       path_ = path;
     }
   }
@@ -93,7 +97,7 @@ void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept
   const bool is_new = !paths_[path].known;
   if (is_new) learn(path);
   if (on_stack(paths_[path], sink)) {
-    take(find_step(path), sink);
+    take_carried(find_step(path), sink);
     path_ = path;
   }
   if (!is_new) return;
@@ -152,6 +156,7 @@ void ActivationDetector::learn(std::uint32_t number) noexcept {
   path.known = true;
   path.stack = static_cast<std::uint8_t>(facts_.stack(number));
   if (path.stack == CodeFacts::kOtherStack) return;
+  path.carries = facts_.carries(number);
   std::uint16_t node = path.stack;
   for (const PathFrame& frame : facts_.frames(number)) {
     for (const std::uint64_t header : facts_.loops(frame.place)) {
@@ -245,6 +250,31 @@ void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
   for (unsigned at = step.kept; at != path.open; ++at) begin(path.nodes[at], sink);
 }
 
+// Whose value differs has come round, whatever the paths say.
+void ActivationDetector::take_carried(Step step, LoopSink& sink) noexcept {
+  static_assert(kMostOpen <= CodeFacts::kMostCarried);
+  const Path& path = paths_[step.to];
+  std::array<std::uint64_t, CodeFacts::kMostCarried> values;
+  std::uint32_t known = path.carries ? facts_.carried(step.to, values.data()) : 0;
+  known &= (std::uint32_t{1} << path.open) - 1;
+  Open* const open = &open_[stacks_[innermost_].first];
+  for (std::uint32_t left = known & ((std::uint32_t{1} << step.kept) - 1); left != 0;
+       left &= left - 1) {
+    const auto at = static_cast<unsigned>(std::countr_zero(left));
+    if (!open[at].carries || open[at].carried == values[at]) continue;
+    step.kept = static_cast<std::uint8_t>(at + 1);
+    step.iterates = true;
+    step.quiet = false;
+    break;
+  }
+  if (!step.quiet) take(step, sink);
+  for (; known != 0; known &= known - 1) {
+    const auto at = static_cast<unsigned>(std::countr_zero(known));
+    open[at].carries = true;
+    open[at].carried = values[at];
+  }
+}
+
 void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {
   ++nodes_[node].iterations;
   open_[open_count_] = {.node = node, .begin = position_};
@@ -264,6 +294,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
     }
     report(at, sink);
   }
+  open.carries = false;
   ++open.iteration;
   ++node.iterations;
   ++node.reported;

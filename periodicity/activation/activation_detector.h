@@ -120,6 +120,7 @@ class ActivationDetector final : public LoopDetector {
     std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
     std::array<Step, 4> next;                    // that came after it
     std::uint8_t newest;
+    bool carries;
   };
   struct Pair {
     std::uint64_t paths;  // 0: free
@@ -129,12 +130,14 @@ class ActivationDetector final : public LoopDetector {
   struct Open {
     std::uint16_t node = kNone;
     bool reported = false;
+    bool carries = false;  // `carried` is known of this iteration
     std::uint16_t level = 0;  // these three if it is
     std::uint32_t visit = 0;
     std::uint32_t parent = kNoLoop;
     std::uint64_t iteration = 0;
     std::uint64_t begin = 0;
     std::uint64_t length = 0;  // of the iteration before
+    std::uint64_t carried = 0;
   };
 
   static constexpr std::uint32_t kMostNodes = kRoots + kMostLoops;
@@ -153,6 +156,7 @@ class ActivationDetector final : public LoopDetector {
   void take_other(std::uint32_t path, LoopSink& sink) noexcept;
   bool on_stack(const Path& path, LoopSink& sink) noexcept;
   void take(const Step& step, LoopSink& sink) noexcept;
+  void take_carried(Step step, LoopSink& sink) noexcept;
   void iterate(unsigned at, LoopSink& sink) noexcept;
   void begin(std::uint16_t node, LoopSink& sink) noexcept;
   void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;

@@ -86,6 +86,25 @@ bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexc
   return flow == nullptr || flow->forward(from, to);
 }
 
+bool ProgramFacts::carries(std::uint32_t path) noexcept {
+  const recorder::SlowPath slow_path;
+  code::CallFlow* const flow = this->flow();
+  return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
+}
+
+std::uint32_t ProgramFacts::carried(std::uint32_t path, std::uint64_t* values) noexcept {
+  const unsigned variant = variants_[path];
+  if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
+    return 0;
+  if (!words_.known(path, variant, latest_stack_)) [[unlikely]] {
+    const recorder::SlowPath slow_path;
+    code::CallFlow* const flow = this->flow();
+    if (flow == nullptr) return 0;
+    words_.find(path, variant, latest_stack_, in_program(frames(path)), *flow, paths_.own_stack());
+  }
+  return words_.read(path, variant, values);
+}
+
 bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
                          periodicity::Place to) noexcept {
   if ((from & kCallee) != 0) return false;
