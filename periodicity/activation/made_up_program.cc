@@ -4,6 +4,12 @@
 
 namespace refrain::periodicity::testing {
 
+namespace {
+
+constexpr std::uint64_t kMostTurns = 20'000;  // where nothing is an event
+
+}  // namespace
+
 MadeUpProgram::MadeUpProgram(std::uint64_t seed, Shape shape)
     : random_(seed), shape_(shape) {
   // A function calls those after it only.
@@ -93,6 +99,14 @@ void MadeUpProgram::run(std::uint64_t most,
 void MadeUpProgram::event(Place call) {
   if (left_ == 0) return;
   --left_;
+  std::vector<std::uint64_t> around;
+  for (std::size_t i = 0; i != around_.size(); ++i) {
+    around.push_back(around_[i]);
+    if (!running_[i].silent) continue;
+    running_[i].silent = false;
+    ++counts_[around];
+    if (++running_[i].iterations == 2) came_round_[around] = true;
+  }
   std::vector<PathFrame> frames = stack_;
   frames.push_back({call, stack_.size()});
   std::vector<std::pair<Place, std::uint64_t>> key;
@@ -125,16 +139,33 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
         break;
       case Kind::kLoop: {
         const unsigned trips = 1 + any(statement.trips + 1);
+        const std::uint64_t first = statement.place % 2 == 0 ? turns_ : 0;
         around_.push_back(statement.place);
+        running_.push_back({.counter = first});
         for (unsigned trip = 0; trip != trips && left_ != 0; ++trip) {
-          ++counts_[around_];
-          if (trip != 0) came_round_[around_] = true;
+          if (++turns_ == kMostTurns) left_ = 0;
+          running_.back().counter = first + trip;
+          running_.back().silent = true;
           execute(function, statement.blocks[0]);
         }
         around_.pop_back();
+        running_.pop_back();
       }
     }
   }
+}
+
+// Not on all paths, where not all loops have one.
+std::uint32_t MadeUpProgram::carried(std::uint32_t path, std::uint64_t* values) noexcept {
+  std::uint32_t known = 0;
+  for (std::size_t i = 0; i != std::min<std::size_t>(around_.size(), kMostCarried); ++i) {
+    const std::uint64_t chance = around_[i] * 7919 % 100;
+    if (chance >= shape_.carrying) continue;
+    if (shape_.carrying < 100 && (path + around_[i]) % 5 == 0) continue;
+    known |= std::uint32_t{1} << i;
+    values[i] = running_[i].counter;
+  }
+  return known;
 }
 
 LoopCounts MadeUpProgram::counts() const {

@@ -34,18 +34,19 @@ using LoopCounts = std::map<std::vector<std::uint64_t>, std::uint64_t>;
 
 class MadeUpProgram final : public CodeFacts {
  public:
-  // Where each function, and each iteration of a loop, begins with an event, no loop can be missed.
+  // Where each function, and each iteration of a loop, begins with an event, no loop can be missed; nor where each carries a value.
   struct Shape {
     unsigned functions = 4;
     unsigned depth = 4;  // of statements in each other
     bool events_first = true;
     unsigned trips = 6;  // of a loop, at most so many more than one
+    unsigned carrying = 0;  // so many loops in 100 carry a counter, which begins anew with each visit or goes on
   };
   MadeUpProgram(std::uint64_t seed, Shape shape);
 
   // Runs; at each event `event` gets its path's number. Stops after so many.
   void run(std::uint64_t most, const std::function<void(std::uint32_t)>& event);
-  // What it has counted. Loops that never came round in any visit are not in it.
+  // What it has counted: iterations with an event in them. Loops that never came round in any visit are not in it.
   LoopCounts counts() const;
   std::size_t paths() const { return paths_.size(); }
 
@@ -58,6 +59,8 @@ class MadeUpProgram final : public CodeFacts {
   bool jumps(Place, Place, Place) noexcept override { return false; }
   unsigned stack(std::uint32_t) noexcept override { return 0; }
   bool loops_known(Place) noexcept override { return true; }
+  bool carries(std::uint32_t) noexcept override { return shape_.carrying != 0; }
+  std::uint32_t carried(std::uint32_t path, std::uint64_t* values) noexcept override;
 
  private:
   struct Where {
@@ -82,7 +85,15 @@ class MadeUpProgram final : public CodeFacts {
   std::map<std::vector<std::pair<Place, std::uint64_t>>, std::uint32_t> paths_;
   std::vector<std::vector<PathFrame>> frames_{{}};
   std::vector<PathFrame> stack_;
+  // A loop that is run.
+  struct Running {
+    std::uint64_t counter;
+    std::uint64_t iterations = 0;  // with events
+    bool silent = true;            // the iteration, so far
+  };
   std::vector<std::uint64_t> around_;  // headers
+  std::vector<Running> running_;       // of these
+  std::uint64_t turns_ = 0;            // iterations of all loops
   LoopCounts counts_;
   std::map<std::vector<std::uint64_t>, bool> came_round_;
   std::uint64_t left_ = 0;
