@@ -120,7 +120,7 @@ struct CallFlow::Function {
   std::vector<std::vector<std::uint64_t>> around;  // headers, outermost first, of each loop
   std::vector<bool> ends_with_call;                // of each node; empty: not asked for yet
   std::unique_ptr<FrameWrites> writes;
-  std::vector<LoopWords> words;  // of each loop
+  std::vector<CarriedWord> words;  // of each loop
 
   Function(Object& in, const FunctionRange& range, const BlockGraph& blocks)
       : begin(range.begin),
@@ -142,7 +142,7 @@ struct CallFlow::Function {
   }
 };
 
-LoopWords CallFlow::carried(std::uint64_t call, std::size_t loop) noexcept try {
+CallFlow::Carried CallFlow::carried(std::uint64_t call, std::size_t loop) noexcept try {
   const Place at = place(call);
   if (at.function == nullptr || at.function->trust != Trust::kWhole) return {};
   Function& in = *at.function;
@@ -159,9 +159,14 @@ LoopWords CallFlow::carried(std::uint64_t call, std::size_t loop) noexcept try {
                      in.graph.entry};
   if (in.writes == nullptr)
     in.writes = std::make_unique<FrameWrites>(code, in.object->image, disassembler_);
-  LoopWords& words = in.words[number];
-  if (!words.known) words = in.writes->find(code, in.loops, number);
-  return words;
+  CarriedWord& carried = in.words[number];
+  if (!carried.searched) {
+    carried = in.writes->find(code, in.loops, number);
+    carried.searched = true;
+  }
+  if (carried.phases.empty() || carried.phases[at.node] == CarriedWord::Phase::kUnknown)
+    return {};
+  return {carried.word, true, carried.phases[at.node] == CarriedWord::Phase::kLate};
 } catch (...) {
   return {};
 }

@@ -92,24 +92,6 @@ void follow_frame(const Effect& one, FramePlace& place) {
   }
 }
 
-// What is reached from some nodes, but not through one of them.
-std::vector<bool> spread(const Digraph& next, const std::vector<bool>& from, Node without) {
-  std::vector<bool> reached(next.size());
-  std::vector<Node> todo;
-  for (Node node = 0; node < from.size(); ++node)
-    if (from[node]) todo.push_back(node);
-  while (!todo.empty()) {
-    const Node at = todo.back();
-    todo.pop_back();
-    for (const Node to : next.next(at)) {
-      if (to == without || reached[to]) continue;
-      reached[to] = true;
-      todo.push_back(to);
-    }
-  }
-  return reached;
-}
-
 }  // namespace
 
 // Reads each node once, with the frame as it is where it is first come to.
@@ -238,112 +220,152 @@ FrameWrites::FrameWrites(const CutCode& code, const CodeImage& image,
   if (!reader.agree()) stack_.clear();
 }
 
-LoopWords FrameWrites::find(const CutCode& code, const HeadedLoops& loops,
-                            std::uint32_t loop) const {
-  LoopWords out;
-  out.known = true;
-  if (!whole_) return out;
-  const Node header = loops.loops[loop].header;
-  const std::size_t count = code.begins.size();
-  std::vector<bool> inside(count);
-  std::vector<bool> calls(count);
-  for (Node node = 0; node < count; ++node) {
-    inside[node] = loops.contains(loop, node);
-    calls[node] = inside[node] && code.calls[node];
+// The words of one loop.
+class FrameWrites::Search {
+ public:
+  Search(const CutCode& code, const HeadedLoops& loops, std::uint32_t loop)
+      : code_(code),
+        back_(code.next.reversed()),
+        header_(loops.loops[loop].header),
+        inside_(code.begins.size()) {
+    for (Node node = 0; node < inside_.size(); ++node)
+      inside_[node] = loops.contains(loop, node);
   }
-  const std::vector<bool> after = spread(code.next, calls, header);
-  // Backwards the header is a begin, but no way on.
-  Digraph back = code.next.reversed();
-  std::vector<bool> before = calls;
-  {
-    std::vector<Node> todo;
-    for (Node node = 0; node < count; ++node)
-      if (before[node]) todo.push_back(node);
+
+  bool inside(Node node) const { return inside_[node]; }
+  // The best is one that differs each time, at all calls.
+  bool done() const { return best_ == kBest; }
+  CarriedWord found() { return std::move(out_); }
+
+  // `writes`: all nodes that do; `steps`: those of the loop that step it.
+  void take(const LoopWord& word, const std::vector<Node>& writes,
+            const std::vector<Node>& steps) {
+    using Phase = CarriedWord::Phase;
+    const std::vector<bool> after = reached(code_.next, writes, true);
+    const std::vector<bool> before = reached(back_, writes, false);
+    std::vector<Phase> phases(inside_.size(), Phase::kUnknown);
+    std::size_t known = 0;
+    std::size_t calls = 0;
+    for (Node node = 0; node < inside_.size(); ++node) {
+      if (!inside_[node] || !code_.calls[node]) continue;
+      phases[node] = !after[node]    ? Phase::kEarly
+                     : !before[node] ? Phase::kLate
+                                     : Phase::kUnknown;
+      known += phases[node] != Phase::kUnknown;
+      ++calls;
+    }
+    if (known == 0) return;
+    // First whether it always steps, then how many calls there are.
+    const int worth = (always(steps) ? kBest / 2 : 0) +
+                      static_cast<int>(known * (kBest / 2) / calls);
+    if (worth <= best_) return;
+    best_ = worth;
+    out_.word = word;
+    out_.phases = std::move(phases);
+  }
+
+ private:
+  static constexpr int kBest = 2000;
+
+  // From the begin of some nodes, to ends of nodes that are not before that; or the other way round. Not into the header.
+  std::vector<bool> reached(const Digraph& graph, const std::vector<Node>& from,
+                            bool forwards) const {
+    std::vector<bool> reached(graph.size());
+    std::vector<bool> done(graph.size());
+    std::vector<Node> todo = from;
+    if (forwards)
+      for (const Node node : from) reached[node] = true;
     while (!todo.empty()) {
       const Node at = todo.back();
       todo.pop_back();
-      if (at == header) continue;
-      for (const Node from : back.next(at)) {
-        if (before[from]) continue;
-        before[from] = true;
-        todo.push_back(from);
+      if (done[at] || (!forwards && at == header_)) continue;
+      done[at] = true;
+      for (const Node to : graph.next(at)) {
+        if (forwards && to == header_) continue;
+        reached[to] = true;
+        todo.push_back(to);
       }
     }
+    return reached;
   }
-  const auto fits = [&](const Write& write) { return !after[write.node] || !before[write.node]; };
-  // Whether the loop cannot come round without a step.
-  const auto always = [&](const std::vector<Node>& steps) {
-    std::vector<bool> other = inside;
-    for (const Node node : steps) other[node] = false;
-    if (!other[header]) return true;
-    std::vector<bool> seen(count);
-    std::vector<Node> todo{header};
+
+  // Whether the loop cannot come round without one of these.
+  bool always(const std::vector<Node>& steps) const {
+    if (steps.empty()) return false;
+    std::vector<bool> open = inside_;
+    for (const Node node : steps) open[node] = false;
+    std::vector<Node> todo;
+    if (open[header_]) todo.push_back(header_);
+    open[header_] = false;
     while (!todo.empty()) {
       const Node at = todo.back();
       todo.pop_back();
-      for (const Node to : code.next.next(at)) {
-        if (to == header) return false;
-        if (!other[to] || seen[to]) continue;
-        seen[to] = true;
+      for (const Node to : code_.next.next(at)) {
+        if (to == header_) return false;
+        if (!open[to]) continue;
+        open[to] = false;
         todo.push_back(to);
       }
     }
     return true;
-  };
-  struct Candidate {
-    LoopWord word;
-    int worth;
-  };
-  std::vector<Candidate> candidates;
-  const auto add = [&](const LoopWord& word, const std::vector<Node>& steps) {
-    candidates.push_back({word, steps.empty() ? 0 : always(steps) ? 2 : 1});
-  };
-  for (unsigned i = 0; i < kRegisters; ++i) {
-    std::vector<Node> steps;
-    bool written = false;
-    bool fit = true;
-    for (const Write& write : registers_[i]) {
-      fit = fit && fits(write);
-      written = written || inside[write.node];
-      if (write.steps && inside[write.node]) steps.push_back(write.node);
-    }
-    if (fit && written)
-      add({.in = LoopWord::In::kRegister, .number = static_cast<std::uint8_t>(i)}, steps);
   }
+
+  const CutCode& code_;
+  const Digraph back_;
+  const Node header_;
+  std::vector<bool> inside_;
+  int best_ = 0;
+  CarriedWord out_;
+};
+
+CarriedWord FrameWrites::find(const CutCode& code, const HeadedLoops& loops,
+                              std::uint32_t loop) const {
+  if (!whole_) return {};
+  Search search(code, loops, loop);
+  std::vector<Node> writes;
+  std::vector<Node> steps;
+  for (unsigned i = 0; i < kRegisters && !search.done(); ++i) {
+    writes.clear();
+    steps.clear();
+    bool written = false;
+    for (const Write& write : registers_[i]) {
+      writes.push_back(write.node);
+      written = written || search.inside(write.node);
+      if (write.steps && search.inside(write.node)) steps.push_back(write.node);
+    }
+    if (written)
+      search.take({.in = LoopWord::In::kRegister, .number = static_cast<std::uint8_t>(i)},
+                  writes, steps);
+  }
+  constexpr std::size_t kMostTries = 16;
   std::vector<std::int64_t> seen;
   for (const StackWrite& wanted : stack_) {
-    if (!wanted.steps || !inside[wanted.node] || wanted.bytes > 8 ||
+    if (search.done() || seen.size() == kMostTries) break;
+    if (!wanted.steps || !search.inside(wanted.node) || wanted.bytes > 8 ||
         std::find(seen.begin(), seen.end(), wanted.key) != seen.end() ||
         std::find(taken_.begin(), taken_.end(), wanted.key) != taken_.end())
       continue;
     seen.push_back(wanted.key);
-    std::vector<Node> steps;
-    bool fit = true;
-    const bool pointed = (wanted.key & 1) != 0;
+    writes.clear();
+    steps.clear();
     for (const StackWrite& write : stack_) {
       const bool over = ((write.key ^ wanted.key) & 1) == 0 &&
                         write.key < wanted.key + 2 * wanted.bytes &&
                         wanted.key < write.key + 2 * write.bytes;
       if (!over) continue;
-      fit = fit && fits(write);
-      if (write.steps && write.key == wanted.key && inside[write.node])
+      writes.push_back(write.node);
+      if (write.steps && write.key == wanted.key && search.inside(write.node))
         steps.push_back(write.node);
     }
+    const bool pointed = (wanted.key & 1) != 0;
     const std::int64_t offset = (wanted.key - (pointed ? 1 : 0)) / 2;
-    if (!fit || offset != static_cast<std::int32_t>(offset)) continue;
-    add({.in = pointed ? LoopWord::In::kPointed : LoopWord::In::kFrame,
-         .bytes = wanted.bytes,
-         .offset = static_cast<std::int32_t>(offset)},
-        steps);
+    if (offset == static_cast<std::int32_t>(offset))
+      search.take({.in = pointed ? LoopWord::In::kPointed : LoopWord::In::kFrame,
+                   .bytes = wanted.bytes,
+                   .offset = static_cast<std::int32_t>(offset)},
+                  writes, steps);
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.worth > b.worth; });
-  for (const Candidate& each : candidates) {
-    if (out.count == LoopWords::kMost) break;
-    out.words[out.count++] = each.word;
-    if (each.worth == 2) break;  // it differs each time
-  }
-  return out;
+  return search.found();
 }
 
 }  // namespace refrain::code

@@ -2,9 +2,10 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, from the blocks of a function and its loops, for call_flow.h.
 //
-// How: a word is taken if no way inside of the loop leads from a call to what writes it and on to a call, but through the loop's
-// header: counters that are stepped at the end, or pointers that are set at the begin. Then a value that differs from one
-// call to another proves that the loop has come round, or was left and entered. One that does not differ proves nothing.
+// How: a call of the loop is *early* if what writes the word is not reached before it without passing the loop's header, *late* if it is not
+// reached after it; a counter that is stepped at the end has early calls only. From an early call to an early one, or a late
+// one to a late one, a value that differs proves that the loop has come round, or was left and entered. One that does not
+// differ proves nothing.
 // Of words in memory only those count that are stepped (that something is added to, or that are replaced by what they lead to), and
 // whose own address nobody takes: others could be written through a pointer.
 // Frames are followed by the stack pointer, and by the frame pointer where it is one.
@@ -36,12 +37,12 @@ struct LoopWord {
   bool operator==(const LoopWord&) const = default;
 };
 
-struct LoopWords {
-  static constexpr unsigned kMost = 2;
-  std::array<LoopWord, kMost> words{};
-  std::uint8_t count = 0;
-  bool known = false;  // looked for
-  std::span<const LoopWord> all() const noexcept { return {words.data(), count}; }
+// Of one loop.
+struct CarriedWord {
+  enum class Phase : std::uint8_t { kEarly, kLate, kUnknown };
+  bool searched = false;
+  LoopWord word;
+  std::vector<Phase> phases;  // of the call at each node's end; empty: there is no word
 };
 
 // A function, cut after its calls.
@@ -57,10 +58,11 @@ class FrameWrites {
  public:
   FrameWrites(const CutCode& code, const CodeImage& image, const Disassembler& disassembler);
   // Of one of its loops.
-  LoopWords find(const CutCode& code, const HeadedLoops& loops, std::uint32_t loop) const;
+  CarriedWord find(const CutCode& code, const HeadedLoops& loops, std::uint32_t loop) const;
 
  private:
   class Reader;
+  class Search;
   struct Write {
     Node node;
     bool steps;

@@ -255,13 +255,18 @@ void ActivationDetector::take_carried(Step step, LoopSink& sink) noexcept {
   static_assert(kMostOpen <= CodeFacts::kMostCarried);
   const Path& path = paths_[step.to];
   std::array<std::uint64_t, CodeFacts::kMostCarried> values;
-  std::uint32_t known = path.carries ? facts_.carried(step.to, values.data()) : 0;
-  known &= (std::uint32_t{1} << path.open) - 1;
+  const CodeFacts::Carried carried =
+      path.carries ? facts_.carried(step.to, values.data()) : CodeFacts::Carried{};
+  std::uint32_t known = carried.known & ((std::uint32_t{1} << path.open) - 1);
   Open* const open = &open_[stacks_[innermost_].first];
+  const auto next = [](std::uint32_t bits) {
+    return static_cast<unsigned>(std::countr_zero(bits));
+  };
   for (std::uint32_t left = known & ((std::uint32_t{1} << step.kept) - 1); left != 0;
        left &= left - 1) {
-    const auto at = static_cast<unsigned>(std::countr_zero(left));
-    if (!open[at].carries || open[at].carried == values[at]) continue;
+    const unsigned at = next(left);
+    const unsigned late = carried.late >> at & 1;
+    if (!open[at].carries[late] || open[at].carried[late] == values[at]) continue;
     step.kept = static_cast<std::uint8_t>(at + 1);
     step.iterates = true;
     step.quiet = false;
@@ -269,9 +274,10 @@ void ActivationDetector::take_carried(Step step, LoopSink& sink) noexcept {
   }
   if (!step.quiet) take(step, sink);
   for (; known != 0; known &= known - 1) {
-    const auto at = static_cast<unsigned>(std::countr_zero(known));
-    open[at].carries = true;
-    open[at].carried = values[at];
+    const unsigned at = next(known);
+    const unsigned late = carried.late >> at & 1;
+    open[at].carries[late] = true;
+    open[at].carried[late] = values[at];
   }
 }
 
@@ -294,7 +300,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
     }
     report(at, sink);
   }
-  open.carries = false;
+  open.carries = {};
   ++open.iteration;
   ++node.iterations;
   ++node.reported;

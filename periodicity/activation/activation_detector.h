@@ -130,14 +130,15 @@ class ActivationDetector final : public LoopDetector {
   struct Open {
     std::uint16_t node = kNone;
     bool reported = false;
-    bool carries = false;  // `carried` is known of this iteration
     std::uint16_t level = 0;  // these three if it is
     std::uint32_t visit = 0;
     std::uint32_t parent = kNoLoop;
     std::uint64_t iteration = 0;
     std::uint64_t begin = 0;
     std::uint64_t length = 0;  // of the iteration before
-    std::uint64_t carried = 0;
+    // Of this iteration: what it carries at early calls, and at late ones.
+    std::array<bool, 2> carries{};
+    std::array<std::uint64_t, 2> carried{};
   };
 
   static constexpr std::uint32_t kMostNodes = kRoots + kMostLoops;

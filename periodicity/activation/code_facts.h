@@ -42,13 +42,18 @@ class CodeFacts {
   // both were reached by; 0: none is known.
   virtual bool jumps(Place caller, Place from, Place to) noexcept = 0;
 
-  // What the first loops around a path carry, outermost first: values that change only when the loop comes round (counters). Where one
-  // differs from an event to another in one visit, the loop has come round; where none does, that proves nothing.
+  // What the first loops around a path carry: values that change once in an iteration, if at all (counters). Those of *late* calls are
+  // read after that, the others before it. Where one of the two differs from an event to another in one visit, the loop has come round;
+  // where none does, that proves nothing.
   static constexpr unsigned kMostCarried = 24;
+  struct Carried {  // a bit for each loop, the lowest for the outermost
+    std::uint32_t known = 0;
+    std::uint32_t late = 0;
+  };
   // Whether any of them ever has one.
   virtual bool carries(std::uint32_t) noexcept { return false; }
-  // Asked at the path's event. One bit for each loop whose value is known now, the lowest for the outermost.
-  virtual std::uint32_t carried(std::uint32_t, std::uint64_t*) noexcept { return 0; }
+  // Those that are known now; asked at the path's event.
+  virtual Carried carried(std::uint32_t, std::uint64_t*) noexcept { return {}; }
 
  protected:
   ~CodeFacts() = default;

@@ -156,16 +156,17 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
 }
 
 // Not on all paths, where not all loops have one.
-std::uint32_t MadeUpProgram::carried(std::uint32_t path, std::uint64_t* values) noexcept {
-  std::uint32_t known = 0;
+CodeFacts::Carried MadeUpProgram::carried(std::uint32_t path,
+                                          std::uint64_t* values) noexcept {
+  Carried carried;
   for (std::size_t i = 0; i != std::min<std::size_t>(around_.size(), kMostCarried); ++i) {
     const std::uint64_t chance = around_[i] * 7919 % 100;
     if (chance >= shape_.carrying) continue;
     if (shape_.carrying < 100 && (path + around_[i]) % 5 == 0) continue;
-    known |= std::uint32_t{1} << i;
+    carried.known |= std::uint32_t{1} << i;
     values[i] = running_[i].counter;
   }
-  return known;
+  return carried;
 }
 
 LoopCounts MadeUpProgram::counts() const {

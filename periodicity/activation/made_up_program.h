@@ -60,7 +60,7 @@ class MadeUpProgram final : public CodeFacts {
   unsigned stack(std::uint32_t) noexcept override { return 0; }
   bool loops_known(Place) noexcept override { return true; }
   bool carries(std::uint32_t) noexcept override { return shape_.carrying != 0; }
-  std::uint32_t carried(std::uint32_t path, std::uint64_t* values) noexcept override;
+  Carried carried(std::uint32_t path, std::uint64_t* values) noexcept override;
 
  private:
   struct Where {

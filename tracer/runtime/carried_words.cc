@@ -13,7 +13,7 @@ bool CarriedWords::any(std::span<const periodicity::PathFrame> frames,
                        code::CallFlow& flow) noexcept {
   for (const periodicity::PathFrame& frame : frames)
     for (std::size_t loop = flow.loops(frame.place).size(); loop-- != 0;)
-      if (flow.carried(frame.place, loop).count != 0) return true;
+      if (flow.carried(frame.place, loop).known) return true;
   return false;
 }
 
@@ -24,12 +24,12 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
   list.made = true;
   list.stack = 0;
   list.count = 0;
+  list.carried = {};
   if (list.times == kMostTimes) return;  // it moves
   ++list.times;
-  constexpr std::size_t kMost = 2 * periodicity::CodeFacts::kMostCarried;
-  std::array<Word, kMost> found;
+  std::array<Word, periodicity::CodeFacts::kMostCarried> found;
   std::size_t count = 0;
-  std::uint32_t loop = 0;
+  std::uint8_t loop = 0;
   unsigned saved = 0;
   // 0: not known.
   const auto address_of = [&](const code::LoopWord& word, std::uint64_t base) {
@@ -55,16 +55,11 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
     const std::size_t loops = flow.loops(frame.place).size();
     for (std::size_t i = 0; i != loops && loop != periodicity::CodeFacts::kMostCarried;
          ++i, ++loop) {
-      const code::LoopWords words = flow.carried(frame.place, i);
-      const std::size_t before = count;
-      for (const code::LoopWord& word : words.all()) {
-        const std::uint64_t address = address_of(word, frame.base);
-        if (address == 0) {
-          count = before;
-          break;
-        }
-        found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * word.bytes), loop};
-      }
+      const code::CallFlow::Carried carried = flow.carried(frame.place, i);
+      if (!carried.known) continue;
+      if (const std::uint64_t address = address_of(carried.word, frame.base); address != 0)
+        found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * carried.word.bytes), loop,
+                          carried.late};
     }
   }
   if (list.room < count) {
@@ -75,24 +70,23 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
   }
   std::copy_n(found.begin(), count, &words_[list.first]);
   list.count = static_cast<std::uint16_t>(count);
+  for (std::size_t i = 0; i != count; ++i) {
+    const std::uint32_t bit = std::uint32_t{1} << found[i].loop;
+    list.carried.known |= bit;
+    if (found[i].late) list.carried.late |= bit;
+  }
 }
 
 // Words of other functions' frames, which the sanitizers would report.
-__attribute__((no_sanitize("address"), no_sanitize("thread"))) std::uint32_t
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) periodicity::CodeFacts::Carried
 CarriedWords::read(std::uint32_t path, unsigned variant,
                    std::uint64_t* values) const noexcept {
   using One = std::uint64_t __attribute__((may_alias, aligned(1)));
   const List& list = lists_[path * Paths::kVariants + variant];
   const Word* word = &words_[list.first];
-  std::uint32_t known = 0;
-  for (const Word* const end = word + list.count; word != end; ++word) {
-    const std::uint64_t value = *reinterpret_cast<const One*>(word->address) & word->mask;
-    const std::uint32_t bit = std::uint32_t{1} << word->loop;
-    values[word->loop] =
-        (known & bit) != 0 ? values[word->loop] * 0x9e3779b97f4a7c15 ^ value : value;
-    known |= bit;
-  }
-  return known;
+  for (const Word* const end = word + list.count; word != end; ++word)
+    values[word->loop] = *reinterpret_cast<const One*>(word->address) & word->mask;
+  return list.carried;
 }
 
 }  // namespace refrain::runtime

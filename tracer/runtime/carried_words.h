@@ -1,11 +1,11 @@
-// The words that the loops around the program's call carry (code/loop_words.h): where they lie, and what they are now.
+// The words that loops around the program's call carry (code/loop_words.h): where they lie, and what they are now.
 //
 // Place in the flow: ARCHITECTURE.md, stage 4, for program_facts.h.
-// How: words of a frame lie at a distance from where the function's frame does; registers where the first function further in has saved
+// How: a word of a frame lies at a distance from where the function's frame does; registers where the first function further in has saved
 // them, the last of which is Refrain's own (REFRAIN_CALL_SITE sees to it). Both are found once for each
 // path and the addresses that its frames have.
 // Thread-safety: the primary thread's alone. Ownership: fixed memory, 2 MiB of which only what is used is taken.
-// Errors: a loop of whose words one cannot be found is not known.
+// Errors: a loop whose word cannot be found is not known.
 // Cost: a load for each word; of a path that is new some microseconds.
 #pragma once
 
@@ -32,8 +32,8 @@ class CarriedWords {
             std::span<const periodicity::PathFrame> frames, code::CallFlow& flow,
             sampler::StackBounds bounds) noexcept;
   // As CodeFacts::carried().
-  std::uint32_t read(std::uint32_t path, unsigned variant,
-                     std::uint64_t* values) const noexcept;
+  periodicity::CodeFacts::Carried read(std::uint32_t path, unsigned variant,
+                                       std::uint64_t* values) const noexcept;
 
   // Whether a loop around one of the frames carries anything.
   static bool any(std::span<const periodicity::PathFrame> frames,
@@ -43,10 +43,12 @@ class CarriedWords {
   struct Word {
     std::uint64_t address;
     std::uint64_t mask;
-    std::uint32_t loop;
+    std::uint8_t loop;
+    bool late;
   };
   struct List {
     std::uint64_t stack;  // the words depend on it; 0: they do not
+    periodicity::CodeFacts::Carried carried;
     std::uint32_t first;
     std::uint16_t count;
     std::uint16_t room;

@@ -92,14 +92,15 @@ bool ProgramFacts::carries(std::uint32_t path) noexcept {
   return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
 }
 
-std::uint32_t ProgramFacts::carried(std::uint32_t path, std::uint64_t* values) noexcept {
+periodicity::CodeFacts::Carried ProgramFacts::carried(std::uint32_t path,
+                                                      std::uint64_t* values) noexcept {
   const unsigned variant = variants_[path];
   if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
-    return 0;
+    return {};
   if (!words_.known(path, variant, latest_stack_)) [[unlikely]] {
     const recorder::SlowPath slow_path;
     code::CallFlow* const flow = this->flow();
-    if (flow == nullptr) return 0;
+    if (flow == nullptr) return {};
     words_.find(path, variant, latest_stack_, in_program(frames(path)), *flow, paths_.own_stack());
   }
   return words_.read(path, variant, values);
