@@ -147,9 +147,9 @@ CallFlow::Carried CallFlow::carried(std::uint64_t call, std::size_t loop) noexce
   if (at.function == nullptr || at.function->trust != Trust::kWhole) return {};
   Function& in = *at.function;
   std::uint32_t number = in.loops.loop_of[at.node];
-  for (std::size_t depth = loops(call).size(); depth > loop + 1; --depth)
-    number = in.loops.loops[number].parent;
-  if (number == kNoNode) return {};
+  std::size_t depth = loops(call).size();
+  if (loop >= depth) return {};
+  for (; depth != loop + 1; --depth) number = in.loops.loops[number].parent;
   if (in.words.empty()) {
     in.ends_with_call.assign(in.graph.begins.size(), false);
     for (const auto& [after, node] : in.graph.calls) in.ends_with_call[node] = true;

@@ -228,8 +228,13 @@ class FrameWrites::Search {
         back_(code.next.reversed()),
         header_(loops.loops[loop].header),
         inside_(code.begins.size()) {
-    for (Node node = 0; node < inside_.size(); ++node)
+    std::vector<Node> calls;
+    for (Node node = 0; node < inside_.size(); ++node) {
       inside_[node] = loops.contains(loop, node);
+      if (inside_[node] && code.calls[node]) calls.push_back(node);
+    }
+    after_calls_ = reached(code.next, calls, false);
+    before_calls_ = reached(back_, calls, true);
   }
 
   bool inside(Node node) const { return inside_[node]; }
@@ -238,9 +243,10 @@ class FrameWrites::Search {
   CarriedWord found() { return std::move(out_); }
 
   // `writes`: all nodes that do; `steps`: those of the loop that step it.
-  void take(const LoopWord& word, const std::vector<Node>& writes,
-            const std::vector<Node>& steps) {
+  void take(const LoopWord& word, std::vector<Node> writes, const std::vector<Node>& steps) {
     using Phase = CarriedWord::Phase;
+    std::erase_if(writes,
+                  [&](Node node) { return !after_calls_[node] || !before_calls_[node]; });
     const std::vector<bool> after = reached(code_.next, writes, true);
     const std::vector<bool> before = reached(back_, writes, false);
     std::vector<Phase> phases(inside_.size(), Phase::kUnknown);
@@ -267,21 +273,22 @@ class FrameWrites::Search {
  private:
   static constexpr int kBest = 2000;
 
-  // From the begin of some nodes, to ends of nodes that are not before that; or the other way round. Not into the header.
+  // What comes after some nodes, or before them in the reversed graph, without passing the header. `with`: and these themselves.
   std::vector<bool> reached(const Digraph& graph, const std::vector<Node>& from,
-                            bool forwards) const {
+                            bool with) const {
+    const bool backwards = &graph == &back_;
     std::vector<bool> reached(graph.size());
     std::vector<bool> done(graph.size());
     std::vector<Node> todo = from;
-    if (forwards)
+    if (with)
       for (const Node node : from) reached[node] = true;
     while (!todo.empty()) {
       const Node at = todo.back();
       todo.pop_back();
-      if (done[at] || (!forwards && at == header_)) continue;
+      if (done[at] || (backwards && at == header_)) continue;
       done[at] = true;
       for (const Node to : graph.next(at)) {
-        if (forwards && to == header_) continue;
+        if (!backwards && to == header_) continue;
         reached[to] = true;
         todo.push_back(to);
       }
@@ -314,6 +321,9 @@ class FrameWrites::Search {
   const Digraph back_;
   const Node header_;
   std::vector<bool> inside_;
+  // Nodes, without passing the header: after the end of a call of the loop, and before one.
+  std::vector<bool> after_calls_;
+  std::vector<bool> before_calls_;
   int best_ = 0;
   CarriedWord out_;
 };
