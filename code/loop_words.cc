@@ -109,6 +109,7 @@ class FrameWrites::Reader {
       todo.pop_back();
       FramePlace place = *places[node];
       if (!read_node(node, code.begins[node], code.ends[node], place)) return false;
+      leave_node(node, code.calls[node]);
       for (const Node to : code.next.next(node)) {
         if (places[to]) {
           agree_ = agree_ && *places[to] == place;
@@ -118,6 +119,12 @@ class FrameWrites::Reader {
         todo.push_back(to);
       }
     }
+    for (const Stepped& each : stepped_)
+      for (const Node to : code.next.next(each.node))
+        for (const auto& [at, number] : copied_)
+          if (StackWrite& write = out_.stack_[at];
+              write.node == to && number == each.number && write.key == each.key)
+            write.steps = true;
     return true;
   }
   // Whether all ways to each node leave the frame alike.
@@ -130,6 +137,21 @@ class FrameWrites::Reader {
     std::int8_t number = Operation::kNone;
     bool stepped = false;
   };
+
+  // A register that has a word's next value when the node ends.
+  struct Stepped {
+    Node node;
+    std::int8_t number;
+    std::int64_t key;
+  };
+
+  void leave_node(Node node, bool calls) {
+    for (std::int8_t i = 0; i < static_cast<std::int8_t>(origins_.size()); ++i) {
+      if (calls && std::find(kKept.begin(), kKept.end(), i) == kKept.end()) continue;
+      const Origin made = origin(i);
+      if (made.word != kNoKey && made.stepped) stepped_.push_back({node, i, made.word});
+    }
+  }
 
   bool read_node(Node node, std::uint64_t begin, std::uint64_t end, FramePlace& place) {
     for (std::size_t i = 0; i < origins_.size(); ++i)
@@ -161,6 +183,9 @@ class FrameWrites::Reader {
     if (one.stores && key != kNoKey) {
       const bool own = one.kind == Kind::kStore && origin(one.from).word == key &&
                        origin(one.from).stepped;
+      if (one.kind == Kind::kStore && origin(one.from).number == one.from &&
+          !origin(one.from).stepped)
+        copied_.emplace_back(out_.stack_.size(), one.from);
       store(node, key, one.width, one.kind == Kind::kAddMemory || own);
     }
     Origin made;
@@ -210,6 +235,9 @@ class FrameWrites::Reader {
   const Disassembler& disassembler_;
   bool agree_ = true;
   std::array<Origin, 16> origins_{};
+  std::vector<Stepped> stepped_;
+  std::vector<std::pair<std::size_t, std::int8_t>>
+      copied_;  // writes of what a register has had since before the node
 };
 
 FrameWrites::FrameWrites(const CutCode& code, const CodeImage& image,

@@ -21,9 +21,11 @@ CallFlow::Carried carried(CallFlow& flow, const char& call, std::size_t loop = 0
 // Calls that say where they return to.
 volatile int three = 3;
 std::uint64_t seen[8];
-[[gnu::noinline]] void mark(int number) {
+[[gnu::noinline]] void record(int number) {
   seen[number] = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
 }
+// Compilers do not know what it does.
+void (*volatile mark)(int) = record;
 
 #if defined(__clang__)
 #define PLAIN [[gnu::noinline, clang::optnone]]
@@ -158,6 +160,28 @@ words_stack_inner:
   ret
   .cfi_endproc
 
+  # Loaded and stepped at the end, stored at the begin.
+  .type words_around, @function
+words_around:
+  .cfi_startproc
+  sub $24, %rsp
+  xor %eax, %eax
+  jmp 2f
+1:
+  mov 8(%rsp), %eax
+  inc %eax
+  cmp $3, %eax
+  je 3f
+2:
+  mov %eax, 8(%rsp)
+  call words_callee
+words_around_call:
+  jmp 1b
+3:
+  add $24, %rsp
+  ret
+  .cfi_endproc
+
   # Where something else writes a part of it, or its address is taken.
   .type words_taken, @function
 words_taken:
@@ -226,7 +250,7 @@ words_list_call:
   .cfi_endproc
 )");
 extern "C" const char words_midst_early, words_midst_late, words_counts_first,
-    words_counts_second, words_counts_third, words_stack_inner, words_taken_call,
+    words_counts_second, words_counts_third, words_stack_inner, words_around_call, words_taken_call,
     words_parts_first, words_parts_second, words_array_call, words_aligned_call,
     words_list_call;
 
@@ -254,6 +278,9 @@ TEST_CASE("Loop words: in memory") {
   CHECK(outer.word == LoopWord{.in = In::kFrame, .bytes = 8, .offset = -16});
   REQUIRE(inner.known);
   CHECK(inner.word == LoopWord{.in = In::kFrame, .bytes = 4, .offset = -20});
+  const CallFlow::Carried around = carried(flow, words_around_call);
+  REQUIRE(around.known);
+  CHECK(around.word == LoopWord{.in = In::kFrame, .bytes = 4, .offset = -24});
   CHECK_FALSE(carried(flow, words_taken_call).known);
   CHECK_FALSE(carried(flow, words_parts_first).late);
   CHECK(carried(flow, words_parts_first).known);

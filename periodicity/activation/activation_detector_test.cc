@@ -153,6 +153,7 @@ TEST_CASE("loops of made-up programs are counted as they count themselves") {
   CHECK(check_programs({}, true) > 3000);
   // What is known besides changes nothing.
   CHECK(check_programs({.carrying = 50}, true) > 3000);
+  CHECK(check_programs({.carrying = 100, .midst = true}, true) > 3000);
 }
 
 TEST_CASE("loops without events of their own are counted by what they carry") {

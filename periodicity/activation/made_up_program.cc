@@ -117,10 +117,15 @@ void MadeUpProgram::event(Place call) {
   event_(at->second);
 }
 
-void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& block) {
+void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& block,
+                            std::size_t steps_at) {
   using Kind = Statement::Kind;
   for (const Statement& statement : block) {
     if (left_ == 0) return;
+    if (static_cast<std::size_t>(&statement - block.data()) == steps_at) {
+      ++running_.back().counter;
+      running_.back().late = true;
+    }
     switch (statement.kind) {
       case Kind::kEvent:
         event(statement.place);
@@ -146,7 +151,9 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
           if (++turns_ == kMostTurns) left_ = 0;
           running_.back().counter = first + trip;
           running_.back().silent = true;
-          execute(function, statement.blocks[0]);
+          running_.back().late = false;
+          const bool midst = shape_.midst && statement.place % 3 != 0;
+          execute(function, statement.blocks[0], midst ? 1 : ~std::size_t{0});
         }
         around_.pop_back();
         running_.pop_back();
@@ -164,6 +171,7 @@ CodeFacts::Carried MadeUpProgram::carried(std::uint32_t path,
     if (chance >= shape_.carrying) continue;
     if (shape_.carrying < 100 && (path + around_[i]) % 5 == 0) continue;
     carried.known |= std::uint32_t{1} << i;
+    if (running_[i].late) carried.late |= std::uint32_t{1} << i;
     values[i] = running_[i].counter;
   }
   return carried;

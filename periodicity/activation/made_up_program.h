@@ -40,7 +40,8 @@ class MadeUpProgram final : public CodeFacts {
     unsigned depth = 4;  // of statements in each other
     bool events_first = true;
     unsigned trips = 6;  // of a loop, at most so many more than one
-    unsigned carrying = 0;  // so many loops in 100 carry a counter, which begins anew with each visit or goes on
+    unsigned carrying = 0;  // so many loops in 100 carry a counter, which begins anew with each visit or goes on;
+    bool midst = false;     // some are stepped amidst the iteration
   };
   MadeUpProgram(std::uint64_t seed, Shape shape);
 
@@ -73,7 +74,9 @@ class MadeUpProgram final : public CodeFacts {
   std::vector<Statement> block(std::size_t function, unsigned depth, bool first);
   void place(std::size_t function, const std::vector<Statement>& block, Where where,
              unsigned index);
-  void execute(std::size_t function, const std::vector<Statement>& block);
+  // `steps_at`: before which statement the innermost loop's counter is stepped.
+  void execute(std::size_t function, const std::vector<Statement>& block,
+               std::size_t steps_at = ~std::size_t{0});
   void event(Place call);
   unsigned any(unsigned below) { return static_cast<unsigned>(random_() % below); }
 
@@ -88,6 +91,7 @@ class MadeUpProgram final : public CodeFacts {
   // A loop that is run.
   struct Running {
     std::uint64_t counter;
+    bool late = false;
     std::uint64_t iterations = 0;  // with events
     bool silent = true;            // the iteration, so far
   };
