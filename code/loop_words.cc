@@ -119,12 +119,7 @@ class FrameWrites::Reader {
         todo.push_back(to);
       }
     }
-    for (const Stepped& each : stepped_)
-      for (const Node to : code.next.next(each.node))
-        for (const auto& [at, number] : copied_)
-          if (StackWrite& write = out_.stack_[at];
-              write.node == to && number == each.number && write.key == each.key)
-            write.steps = true;
+    step_copies(code);
     return true;
   }
   // Whether all ways to each node leave the frame alike.
@@ -138,18 +133,40 @@ class FrameWrites::Reader {
     bool stepped = false;
   };
 
-  // A register that has a word's next value when the node ends.
+  // A register that has a word's or another register's next value when the node ends.
   struct Stepped {
     Node node;
     std::int8_t number;
-    std::int64_t key;
+    Origin of;
   };
+  // A write of what a register has had since before the node.
+  struct Copied {
+    std::int8_t number;
+    int kept;  // which of registers_; below 0: stack_
+    std::size_t at;
+  };
+
+  void step_copies(const CutCode& code) {
+    for (const Stepped& each : stepped_)
+      for (const Node to : code.next.next(each.node))
+        for (const Copied& copied : copied_) {
+          if (copied.number != each.number) continue;
+          if (copied.kept < 0) {
+            StackWrite& write = out_.stack_[copied.at];
+            write.steps = write.steps || (write.node == to && write.key == each.of.word);
+          } else {
+            const auto kept = static_cast<std::size_t>(copied.kept);
+            Write& write = out_.registers_[kept][copied.at];
+            write.steps = write.steps || (write.node == to && kKept[kept] == each.of.number);
+          }
+        }
+  }
 
   void leave_node(Node node, bool calls) {
     for (std::int8_t i = 0; i < static_cast<std::int8_t>(origins_.size()); ++i) {
       if (calls && std::find(kKept.begin(), kKept.end(), i) == kKept.end()) continue;
       const Origin made = origin(i);
-      if (made.word != kNoKey && made.stepped) stepped_.push_back({node, i, made.word});
+      if (made.stepped && made.number != i) stepped_.push_back({node, i, made});
     }
   }
 
@@ -185,7 +202,7 @@ class FrameWrites::Reader {
                        origin(one.from).stepped;
       if (one.kind == Kind::kStore && origin(one.from).number == one.from &&
           !origin(one.from).stepped)
-        copied_.emplace_back(out_.stack_.size(), one.from);
+        copied_.push_back({one.from, -1, out_.stack_.size()});
       store(node, key, one.width, one.kind == Kind::kAddMemory || own);
     }
     Origin made;
@@ -212,10 +229,13 @@ class FrameWrites::Reader {
       default:
         break;
     }
-    for (std::size_t i = 0; i < kKept.size(); ++i)
-      if ((one.written >> kKept[i] & 1) != 0)
-        out_.registers_[i].push_back(
-            {node, one.to == kKept[i] && made.number == kKept[i] && made.stepped});
+    for (std::size_t i = 0; i < kKept.size(); ++i) {
+      if ((one.written >> kKept[i] & 1) == 0) continue;
+      if (one.kind == Kind::kMove && made.number == one.from && !made.stepped)
+        copied_.push_back({one.from, static_cast<int>(i), out_.registers_[i].size()});
+      out_.registers_[i].push_back(
+          {node, one.to == kKept[i] && made.number == kKept[i] && made.stepped});
+    }
     for (std::size_t i = 0; i < origins_.size(); ++i)
       if ((one.written >> i & 1) != 0)
         origins_[i] = one.to == static_cast<std::int8_t>(i) ? made : Origin{};
@@ -236,8 +256,7 @@ class FrameWrites::Reader {
   bool agree_ = true;
   std::array<Origin, 16> origins_{};
   std::vector<Stepped> stepped_;
-  std::vector<std::pair<std::size_t, std::int8_t>>
-      copied_;  // writes of what a register has had since before the node
+  std::vector<Copied> copied_;
 };
 
 FrameWrites::FrameWrites(const CutCode& code, const CodeImage& image,
@@ -289,9 +308,9 @@ class FrameWrites::Search {
       ++calls;
     }
     if (known == 0) return;
-    // First whether it always steps, then how many calls there are.
-    const int worth = (always(steps) ? kBest / 2 : 0) +
-                      static_cast<int>(known * (kBest / 2) / calls);
+    // What is never stepped may be only set aside for a while.
+    const int steady = always(steps) ? 3 : steps.empty() ? 1 : 2;
+    const int worth = steady * static_cast<int>(known * (kBest / 3) / calls);
     if (worth <= best_) return;
     best_ = worth;
     out_.word = word;
@@ -299,7 +318,7 @@ class FrameWrites::Search {
   }
 
  private:
-  static constexpr int kBest = 2000;
+  static constexpr int kBest = 3000;
 
   // What comes after some nodes, or before them in the reversed graph, without passing the header. `with`: and these themselves.
   std::vector<bool> reached(const Digraph& graph, const std::vector<Node>& from,

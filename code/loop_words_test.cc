@@ -234,6 +234,40 @@ words_aligned_call:
   ret
   .cfi_endproc
 
+  # In a register that is set aside for a while, and stepped through another one.
+  .type words_aside, @function
+words_aside:
+  .cfi_startproc
+  push %rbx
+  push %r15
+  sub $8, %rsp
+1:
+  call words_callee
+words_aside_call:
+  test %eax, %eax
+  jne 2f
+  mov %r15, (%rsp)
+  mov %rbx, %r15
+  xor %ebx, %ebx
+  call words_callee
+words_aside_other:
+  mov %r15, %rbx
+  mov (%rsp), %r15
+  lea 1(%r15), %eax
+  test %ebx, %ebx
+  jne 3f
+2:
+  lea 1(%r15), %eax
+3:
+  mov %eax, %r15d
+  cmp $3, %eax
+  jne 1b
+  add $8, %rsp
+  pop %r15
+  pop %rbx
+  ret
+  .cfi_endproc
+
   # A list: the frame pointer is a register like others.
   .type words_list, @function
 words_list:
@@ -252,7 +286,7 @@ words_list_call:
 extern "C" const char words_midst_early, words_midst_late, words_counts_first,
     words_counts_second, words_counts_third, words_stack_inner, words_around_call, words_taken_call,
     words_parts_first, words_parts_second, words_array_call, words_aligned_call,
-    words_list_call;
+    words_aside_call, words_aside_other, words_list_call;
 
 TEST_CASE("Loop words: early and late calls - and those in between, which tell nothing") {
   CallFlow flow;
@@ -268,6 +302,11 @@ TEST_CASE("Loop words: early and late calls - and those in between, which tell n
   CHECK_FALSE(carried(flow, words_counts_first).late);
   CHECK_FALSE(carried(flow, words_counts_second).known);
   CHECK(carried(flow, words_counts_third).late);
+  const CallFlow::Carried aside = carried(flow, words_aside_call);
+  REQUIRE(aside.known);
+  CHECK(aside.word == LoopWord{.in = In::kRegister, .number = 5});
+  CHECK_FALSE(aside.late);
+  CHECK(carried(flow, words_aside_other).late);
 }
 
 TEST_CASE("Loop words: in memory") {
