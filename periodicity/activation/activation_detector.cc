@@ -1,7 +1,6 @@
 #include "periodicity/activation/activation_detector.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace refrain::periodicity {
 namespace {
@@ -12,6 +11,13 @@ constexpr std::uint16_t kMostRecurrences = 3;
 std::uint64_t mixed(std::uint64_t value) noexcept {
   value = (value ^ value >> 31) * 0x9E3779B97F4A7C15u;
   return value ^ value >> 29;
+}
+
+// It lies in another function's frame, which the sanitizers would report.
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) inline std::uint64_t loaded(
+    const CarriedWord& word) noexcept {
+  using Bytes = std::uint64_t __attribute__((may_alias, aligned(1)));
+  return *reinterpret_cast<const Bytes*>(word.address) & word.mask;
 }
 
 }  // namespace
@@ -81,10 +87,11 @@ void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noex
     if (step == next.end()) [[unlikely]] {
       take_other(path, sink);
     } else {
-      if (paths_[path].carries)
-        take_carried(*step, sink);
-      else if (!step->quiet)
-        take(*step, sink);
+      if (!paths_[path].carries) {
+        if (!step->quiet) take(*step, sink);
+      } else if (const auto words = facts_.carried(path); !step->quiet || differs(words)) {
+        take_carried(*step, words, sink);
+      }
       path_ = path;
     }
   }
@@ -97,7 +104,9 @@ void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept
   const bool is_new = !paths_[path].known;
   if (is_new) learn(path);
   if (on_stack(paths_[path], sink)) {
-    take_carried(find_step(path), sink);
+    const Step step = find_step(path);
+    const bool carries = paths_[path].carries;
+    take_carried(step, carries ? facts_.carried(path) : std::span<const CarriedWord>(), sink);
     path_ = path;
   }
   if (!is_new) return;
@@ -250,41 +259,39 @@ void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
   for (unsigned at = step.kept; at != path.open; ++at) begin(path.nodes[at], sink);
 }
 
+bool ActivationDetector::differs(std::span<const CarriedWord> words) const noexcept {
+  const std::uint64_t* const before = &carried_[stacks_[innermost_].first];
+  return std::any_of(words.begin(), words.end(), [before](const CarriedWord& word) {
+    return before[word.number] != loaded(word);
+  });
+}
+
 // Whose value differs has come round, whatever the paths say.
-void ActivationDetector::take_carried(Step step, LoopSink& sink) noexcept {
-  static_assert(kMostOpen <= CodeFacts::kMostCarried);
-  const Path& path = paths_[step.to];
-  std::array<std::uint64_t, CodeFacts::kMostCarried> values;
-  const CodeFacts::Carried carried =
-      path.carries ? facts_.carried(step.to, values.data()) : CodeFacts::Carried{};
-  std::uint32_t known = carried.known & ((std::uint32_t{1} << path.open) - 1);
-  Open* const open = &open_[stacks_[innermost_].first];
-  const auto next = [](std::uint32_t bits) {
-    return static_cast<unsigned>(std::countr_zero(bits));
-  };
-  for (std::uint32_t left = known & ((std::uint32_t{1} << step.kept) - 1); left != 0;
-       left &= left - 1) {
-    const unsigned at = next(left);
-    const unsigned late = carried.late >> at & 1;
-    if (!open[at].carries[late] || open[at].carried[late] == values[at]) continue;
-    step.kept = static_cast<std::uint8_t>(at + 1);
+void ActivationDetector::take_carried(Step step, std::span<const CarriedWord> words,
+                                      LoopSink& sink) noexcept {
+  constexpr unsigned kMost = CodeFacts::kMostCarried;
+  static_assert(kMostOpen == kMost);
+  std::uint64_t* const before = &carried_[stacks_[innermost_].first];
+  for (const CarriedWord& word : words) {
+    const std::uint64_t loop = word.number % kMost;
+    if (loop >= step.kept) break;
+    if (before[word.number] == kNotKnown || before[word.number] == loaded(word)) continue;
+    step.kept = static_cast<std::uint8_t>(loop + 1);
     step.iterates = true;
     step.quiet = false;
     break;
   }
   if (!step.quiet) take(step, sink);
-  for (; known != 0; known &= known - 1) {
-    const unsigned at = next(known);
-    const unsigned late = carried.late >> at & 1;
-    open[at].carries[late] = true;
-    open[at].carried[late] = values[at];
-  }
+  const unsigned open = paths_[step.to].open;
+  for (const CarriedWord& word : words)
+    if (word.number % kMost < open) before[word.number] = loaded(word);
 }
 
 void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {
   ++nodes_[node].iterations;
   open_[open_count_] = {.node = node, .begin = position_};
   const unsigned at = open_count_++;
+  carried_[at] = carried_[CodeFacts::kMostCarried + at] = kNotKnown;
   if (nodes_[node].number != kNoLoop) report(at, sink);
 }
 
@@ -300,7 +307,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
     }
     report(at, sink);
   }
-  open.carries = {};
+  carried_[at] = carried_[CodeFacts::kMostCarried + at] = kNotKnown;
   ++open.iteration;
   ++node.iterations;
   ++node.reported;

@@ -39,6 +39,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "periodicity/activation/code_facts.h"
@@ -136,9 +137,6 @@ class ActivationDetector final : public LoopDetector {
     std::uint64_t iteration = 0;
     std::uint64_t begin = 0;
     std::uint64_t length = 0;  // of the iteration before
-    // Of this iteration: what it carries at early calls, and at late ones.
-    std::array<bool, 2> carries{};
-    std::array<std::uint64_t, 2> carried{};
   };
 
   static constexpr std::uint32_t kMostNodes = kRoots + kMostLoops;
@@ -157,7 +155,8 @@ class ActivationDetector final : public LoopDetector {
   void take_other(std::uint32_t path, LoopSink& sink) noexcept;
   bool on_stack(const Path& path, LoopSink& sink) noexcept;
   void take(const Step& step, LoopSink& sink) noexcept;
-  void take_carried(Step step, LoopSink& sink) noexcept;
+  void take_carried(Step step, std::span<const CarriedWord> words, LoopSink& sink) noexcept;
+  bool differs(std::span<const CarriedWord> words) const noexcept;
   void iterate(unsigned at, LoopSink& sink) noexcept;
   void begin(std::uint16_t node, LoopSink& sink) noexcept;
   void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;
@@ -173,6 +172,9 @@ class ActivationDetector final : public LoopDetector {
   unsigned innermost_ = 0;  // of stacks_
   unsigned open_count_ = 0;
   std::array<Open, kMostOpen> open_{};
+  // What they carry in this iteration, as CodeFacts numbers it, but by open_.
+  static constexpr std::uint64_t kNotKnown = 0x9e3779b97f4a7c15;  // no counter comes so far
+  std::array<std::uint64_t, 3 * CodeFacts::kMostCarried> carried_{};  // of loops beyond open_, too
   std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;

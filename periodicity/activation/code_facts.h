@@ -21,6 +21,14 @@ struct PathFrame {
       0;  // of the function's activation: where on the stack it lies; 0: not known
 };
 
+// Where a value lies that a loop carries.
+struct CarriedWord {
+  std::uint64_t address = 0;
+  std::uint64_t mask = 0;  // of the eight bytes there what belongs to it
+  // The loop's, from the outermost of the path on; kMostCarried more if it is a late one.
+  std::uint64_t number = 0;
+};
+
 class CodeFacts {
  public:
   // The frames of a call path, outermost first; the last one is the event's own call. Empty: not known.
@@ -46,14 +54,10 @@ class CodeFacts {
   // read after that, the others before it. Where one of the two differs from an event to another in one visit, the loop has come round;
   // where none does, that proves nothing.
   static constexpr unsigned kMostCarried = 24;
-  struct Carried {  // a bit for each loop, the lowest for the outermost
-    std::uint32_t known = 0;
-    std::uint32_t late = 0;
-  };
   // Whether any of them ever has one.
   virtual bool carries(std::uint32_t) noexcept { return false; }
-  // Those that are known now; asked at the path's event.
-  virtual Carried carried(std::uint32_t, std::uint64_t*) noexcept { return {}; }
+  // Asked at the path's event. Those that are known now, outermost first; they may be read until the event is over.
+  virtual std::span<const CarriedWord> carried(std::uint32_t) noexcept { return {}; }
 
  protected:
   ~CodeFacts() = default;

@@ -163,18 +163,16 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
 }
 
 // Not on all paths, where not all loops have one.
-CodeFacts::Carried MadeUpProgram::carried(std::uint32_t path,
-                                          std::uint64_t* values) noexcept {
-  Carried carried;
+std::span<const CarriedWord> MadeUpProgram::carried(std::uint32_t path) noexcept {
+  carried_.clear();
   for (std::size_t i = 0; i != std::min<std::size_t>(around_.size(), kMostCarried); ++i) {
     const std::uint64_t chance = around_[i] * 7919 % 100;
     if (chance >= shape_.carrying) continue;
     if (shape_.carrying < 100 && (path + around_[i]) % 5 == 0) continue;
-    carried.known |= std::uint32_t{1} << i;
-    if (running_[i].late) carried.late |= std::uint32_t{1} << i;
-    values[i] = running_[i].counter;
+    carried_.push_back({reinterpret_cast<std::uint64_t>(&running_[i].counter), 0xffffffff,
+                        i + (running_[i].late ? kMostCarried : 0)});
   }
-  return carried;
+  return carried_;
 }
 
 LoopCounts MadeUpProgram::counts() const {

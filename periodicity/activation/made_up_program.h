@@ -61,7 +61,7 @@ class MadeUpProgram final : public CodeFacts {
   unsigned stack(std::uint32_t) noexcept override { return 0; }
   bool loops_known(Place) noexcept override { return true; }
   bool carries(std::uint32_t) noexcept override { return shape_.carrying != 0; }
-  Carried carried(std::uint32_t path, std::uint64_t* values) noexcept override;
+  std::span<const CarriedWord> carried(std::uint32_t path) noexcept override;
 
  private:
   struct Where {
@@ -97,6 +97,7 @@ class MadeUpProgram final : public CodeFacts {
   };
   std::vector<std::uint64_t> around_;  // headers
   std::vector<Running> running_;       // of these
+  std::vector<CarriedWord> carried_;
   std::uint64_t turns_ = 0;            // iterations of all loops
   LoopCounts counts_;
   std::map<std::vector<std::uint64_t>, bool> came_round_;

@@ -24,12 +24,11 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
   list.made = true;
   list.stack = 0;
   list.count = 0;
-  list.carried = {};
   if (list.times == kMostTimes) return;  // it moves
   ++list.times;
-  std::array<Word, periodicity::CodeFacts::kMostCarried> found;
+  std::array<periodicity::CarriedWord, periodicity::CodeFacts::kMostCarried> found;
   std::size_t count = 0;
-  std::uint8_t loop = 0;
+  std::uint64_t loop = 0;
   unsigned saved = 0;
   // 0: not known.
   const auto address_of = [&](const code::LoopWord& word, std::uint64_t base) {
@@ -58,8 +57,8 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
       const code::CallFlow::Carried carried = flow.carried(frame.place, i);
       if (!carried.known) continue;
       if (const std::uint64_t address = address_of(carried.word, frame.base); address != 0)
-        found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * carried.word.bytes), loop,
-                          carried.late};
+        found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * carried.word.bytes),
+                          loop + (carried.late ? periodicity::CodeFacts::kMostCarried : 0)};
     }
   }
   if (list.room < count) {
@@ -70,23 +69,6 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
   }
   std::copy_n(found.begin(), count, &words_[list.first]);
   list.count = static_cast<std::uint16_t>(count);
-  for (std::size_t i = 0; i != count; ++i) {
-    const std::uint32_t bit = std::uint32_t{1} << found[i].loop;
-    list.carried.known |= bit;
-    if (found[i].late) list.carried.late |= bit;
-  }
-}
-
-// Words of other functions' frames, which the sanitizers would report.
-__attribute__((no_sanitize("address"), no_sanitize("thread"))) periodicity::CodeFacts::Carried
-CarriedWords::read(std::uint32_t path, unsigned variant,
-                   std::uint64_t* values) const noexcept {
-  using One = std::uint64_t __attribute__((may_alias, aligned(1)));
-  const List& list = lists_[path * Paths::kVariants + variant];
-  const Word* word = &words_[list.first];
-  for (const Word* const end = word + list.count; word != end; ++word)
-    values[word->loop] = *reinterpret_cast<const One*>(word->address) & word->mask;
-  return list.carried;
 }
 
 }  // namespace refrain::runtime

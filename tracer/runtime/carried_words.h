@@ -1,4 +1,4 @@
-// The words that loops around the program's call carry (code/loop_words.h): where they lie, and what they are now.
+// The words that loops around the program's call carry (code/loop_words.h): where they lie.
 //
 // Place in the flow: ARCHITECTURE.md, stage 4, for program_facts.h.
 // How: a word of a frame lies at a distance from where the function's frame does; registers where the first function further in has saved
@@ -6,7 +6,7 @@
 // path and the addresses that its frames have.
 // Thread-safety: the primary thread's alone. Ownership: fixed memory, 2 MiB of which only what is used is taken.
 // Errors: a loop whose word cannot be found is not known.
-// Cost: a load for each word; of a path that is new some microseconds.
+// Cost: of a path that is new some microseconds.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +32,19 @@ class CarriedWords {
             std::span<const periodicity::PathFrame> frames, code::CallFlow& flow,
             sampler::StackBounds bounds) noexcept;
   // As CodeFacts::carried().
-  periodicity::CodeFacts::Carried read(std::uint32_t path, unsigned variant,
-                                       std::uint64_t* values) const noexcept;
+  std::span<const periodicity::CarriedWord> words(std::uint32_t path,
+                                                  unsigned variant) const noexcept {
+    const List& list = lists_[path * Paths::kVariants + variant];
+    return {&words_[list.first], list.count};
+  }
 
   // Whether a loop around one of the frames carries anything.
   static bool any(std::span<const periodicity::PathFrame> frames,
                   code::CallFlow& flow) noexcept;
 
  private:
-  struct Word {
-    std::uint64_t address;
-    std::uint64_t mask;
-    std::uint8_t loop;
-    bool late;
-  };
   struct List {
     std::uint64_t stack;  // the words depend on it; 0: they do not
-    periodicity::CodeFacts::Carried carried;
     std::uint32_t first;
     std::uint16_t count;
     std::uint16_t room;
@@ -61,7 +57,7 @@ class CarriedWords {
 
   std::uint32_t used_ = 0;
   periodicity::ZeroedArray<List> lists_{(Paths::kMost + 1) * Paths::kVariants};
-  periodicity::ZeroedArray<Word> words_{kWords};
+  periodicity::ZeroedArray<periodicity::CarriedWord> words_{kWords};
   std::array<sampler::SavedFrame, kMostSaved> saved_;
 };
 

@@ -92,8 +92,7 @@ bool ProgramFacts::carries(std::uint32_t path) noexcept {
   return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
 }
 
-periodicity::CodeFacts::Carried ProgramFacts::carried(std::uint32_t path,
-                                                      std::uint64_t* values) noexcept {
+std::span<const periodicity::CarriedWord> ProgramFacts::carried(std::uint32_t path) noexcept {
   const unsigned variant = variants_[path];
   if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
     return {};
@@ -103,7 +102,7 @@ periodicity::CodeFacts::Carried ProgramFacts::carried(std::uint32_t path,
     if (flow == nullptr) return {};
     words_.find(path, variant, latest_stack_, in_program(frames(path)), *flow, paths_.own_stack());
   }
-  return words_.read(path, variant, values);
+  return words_.words(path, variant);
 }
 
 bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,

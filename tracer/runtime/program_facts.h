@@ -80,7 +80,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
              periodicity::Place to) noexcept override;
   bool carries(std::uint32_t path) noexcept override;
   // Of the path that was found last.
-  Carried carried(std::uint32_t path, std::uint64_t* values) noexcept override;
+  std::span<const periodicity::CarriedWord> carried(std::uint32_t path) noexcept override;
 
  private:
   // Places of callees; no address has this bit.

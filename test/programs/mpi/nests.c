@@ -7,7 +7,11 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#if defined(__clang__)
+#define OWN __attribute__((noinline))
+#else
 #define OWN __attribute__((noinline, noclone))
+#endif
 
 enum { kSteps = 50, kDirections = 3, kSweeps = 20, kBlocks = 64 };
 
