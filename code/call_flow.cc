@@ -25,6 +25,7 @@ bool no_stop(Node, Node) { return false; }
 struct CutGraph {
   Digraph next;
   std::vector<std::uint64_t> begins;  // of each node
+  std::vector<std::uint64_t> ends;
   std::vector<std::pair<std::uint64_t, Node>>
       calls;  // return address; node that ends with it
   std::vector<std::pair<Node, LeavingJump>> leaving;
@@ -53,8 +54,10 @@ CutGraph::CutGraph(const BlockGraph& blocks) {
       calls.emplace_back(*call, node);
       if (*call == block.end) continue;
       edges.emplace_back(node, node + 1);
+      ends.push_back(*call);
       begins.push_back(*call);
     }
+    ends.push_back(block.end);
     last.push_back(static_cast<Node>(begins.size() - 1));
   }
   for (Node block = 0; block < first.size(); ++block)
@@ -97,6 +100,9 @@ struct CallFlow::Function {
   CutGraph graph;
   HeadedLoops loops;
   std::vector<std::vector<std::uint64_t>> around;  // headers, outermost first, of each loop
+  std::vector<bool> ends_with_call;                // of each node; empty: not asked for yet
+  std::unique_ptr<FrameWrites> writes;
+  std::vector<CarriedWord> words;  // of each loop
 
   Function(Object& in, const FunctionRange& range, const BlockGraph& blocks)
       : begin(range.begin),
@@ -115,6 +121,35 @@ struct CallFlow::Function {
     }
   }
 };
+
+CallFlow::Carried CallFlow::carried(std::uint64_t call, std::size_t loop) noexcept try {
+  const Place at = place(call);
+  if (at.function == nullptr || at.function->trust != Trust::kWhole) return {};
+  Function& in = *at.function;
+  std::uint32_t number = in.loops.loop_of[at.node];
+  std::size_t depth = loops(call).size();
+  if (loop >= depth) return {};
+  for (; depth != loop + 1; --depth) number = in.loops.loops[number].parent;
+  if (in.words.empty()) {
+    in.ends_with_call.assign(in.graph.begins.size(), false);
+    for (const auto& [after, node] : in.graph.calls) in.ends_with_call[node] = true;
+    in.words.resize(in.loops.loops.size());
+  }
+  const CutCode code{in.graph.next, in.graph.begins, in.graph.ends, in.ends_with_call,
+                     in.graph.entry};
+  if (in.writes == nullptr)
+    in.writes = std::make_unique<FrameWrites>(code, in.object->image, disassembler_);
+  CarriedWord& carried = in.words[number];
+  if (!carried.searched) {
+    carried = in.writes->find(code, in.loops, number);
+    carried.searched = true;
+  }
+  if (carried.phases.empty() || carried.phases[at.node] == CarriedWord::Phase::kUnknown)
+    return {};
+  return {carried.word, true, carried.phases[at.node] == CarriedWord::Phase::kLate};
+} catch (...) {
+  return {};
+}
 
 CallFlow::CallFlow() : disassembler_(kMachine) {}
 

@@ -24,6 +24,7 @@
 
 #include "code/block_graph.h"
 #include "code/disassembler.h"
+#include "code/loop_words.h"
 #include "code/mapped_image.h"
 #include "code/natural_loops.h"
 
@@ -59,6 +60,15 @@ class CallFlow {
   std::span<const std::uint64_t> jumps(std::uint64_t call) noexcept;
   // Whether it may jump to a function through a pointer, which is not among these.
   bool jumps_anywhere(std::uint64_t call) noexcept;
+
+  // What a loop around it carries: the one with this number in loops(). It is one word for all calls in the loop, but values of
+  // late calls are not to be compared with others (loop_words.h).
+  struct Carried {
+    LoopWord word;
+    bool known = false;
+    bool late = false;
+  };
+  Carried carried(std::uint64_t call, std::size_t loop) noexcept;
 
   // Begin of the one function that it calls; 0: it calls through a pointer, or is not known.
   std::uint64_t callee(std::uint64_t call) noexcept;

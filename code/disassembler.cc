@@ -167,6 +167,73 @@ void set_arithmetic(unsigned id, const cs_x86& x86, Operation& out) {
   }
 }
 
+// Whose first operand is only read.
+bool only_reads(unsigned id) {
+  switch (id) {
+    case X86_INS_CMP:
+    case X86_INS_TEST:
+    case X86_INS_BT:
+    case X86_INS_PUSH:
+    case X86_INS_CALL:
+    case X86_INS_JMP:
+    case X86_INS_NOP:
+    case X86_INS_MUL:
+    case X86_INS_DIV:
+    case X86_INS_IDIV:
+    case X86_INS_COMISS:
+    case X86_INS_COMISD:
+    case X86_INS_UCOMISS:
+    case X86_INS_UCOMISD:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void set_kind(unsigned id, const cs_x86& x86, Effect& out) {
+  using Kind = Effect::Kind;
+  const cs_x86_op& to = x86.operands[0];
+  const cs_x86_op& from = x86.operands[1];
+  const bool to_register = x86.op_count != 0 && to.type == X86_OP_REG;
+  const bool two = x86.op_count == 2;
+  if (to_register) out.to = whole(to.reg);
+  if (two && from.type == X86_OP_REG) out.from = whole(from.reg);
+  switch (id) {
+    case X86_INS_MOV:
+    case X86_INS_MOVSXD:
+      if (!two) break;
+      if (from.type == X86_OP_MEM)
+        out.kind = Kind::kLoad;
+      else if (from.type == X86_OP_REG && out.from >= 0)
+        out.kind = to_register ? Kind::kMove : Kind::kStore;
+      break;
+    case X86_INS_LEA:
+      out.kind = Kind::kAddress;
+      break;
+    case X86_INS_ADD:
+    case X86_INS_SUB:
+      if (from.type == X86_OP_IMM) out.constant = id == X86_INS_ADD ? from.imm : -from.imm;
+      out.kind = to_register ? Kind::kAdd : Kind::kAddMemory;
+      break;
+    case X86_INS_INC:
+    case X86_INS_DEC:
+      out.constant = id == X86_INS_INC ? 1 : -1;
+      out.kind = to_register ? Kind::kAdd : Kind::kAddMemory;
+      break;
+    case X86_INS_PUSH:
+      out.kind = Kind::kPush;
+      break;
+    case X86_INS_POP:
+      out.kind = Kind::kPop;
+      break;
+    case X86_INS_LEAVE:
+      out.kind = Kind::kLeave;
+      break;
+    default:
+      break;
+  }
+}
+
 }  // namespace
 
 struct Disassembler::State {
@@ -290,6 +357,42 @@ Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
     default:
       break;
   }
+  return out;
+}
+
+// What is written is what the disassembler says, and the first operand: it does not know all.
+Effect Disassembler::effect(std::span<const std::uint8_t> code) const {
+  const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
+  Effect out;
+  if (one == nullptr) return out;
+  out.bytes = static_cast<std::uint8_t>(one->size);
+  const cs_x86& x86 = one->detail->x86;
+  const auto write = [&out](unsigned part) {
+    if (const std::int8_t number = whole(part); number >= 0)
+      out.written |= static_cast<std::uint16_t>(1u << number);
+  };
+  cs_regs read{};
+  cs_regs written{};
+  std::uint8_t reads = 0;
+  std::uint8_t writes = 0;
+  library().registers(state_->handle, one, read, &reads, written, &writes);
+  for (std::uint8_t i = 0; i < writes; ++i) write(written[i]);
+  for (std::uint8_t i = 0; i < x86.op_count; ++i) {
+    const cs_x86_op& operand = x86.operands[i];
+    const bool writes_it =
+        (operand.access & CS_AC_WRITE) != 0 || (i == 0 && !only_reads(one->id));
+    if (operand.type == X86_OP_REG && writes_it) write(operand.reg);
+    if (operand.type != X86_OP_MEM) continue;
+    out.width = operand.size;
+    Operation at;
+    if (set_address(operand, at)) {
+      out.base = at.base;
+      out.index = at.index;
+      out.offset = at.offset;
+    }
+    out.stores = writes_it;
+  }
+  set_kind(one->id, x86, out);
   return out;
 }
 

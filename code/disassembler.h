@@ -73,6 +73,33 @@ struct Operation {
   std::uint32_t written = 0;  // bits of registers
 };
 
+// What an instruction changes: registers (numbers as above), and the word in memory that it names.
+struct Effect {
+  enum class Kind : std::uint8_t {
+    kOther,      // `written` says what
+    kMove,       // to = from
+    kAdd,        // to += constant; 0: something else
+    kAddress,    // to = base + index * scale + offset
+    kLoad,       // to = the word there
+    kStore,      // the word there = from
+    kAddMemory,  // the word there += something
+    kPush,
+    kPop,  // into `to`; kNone: elsewhere
+    kLeave
+  };
+  std::uint8_t bytes = 0;  // 0: not understood
+  Kind kind = Kind::kOther;
+  std::int8_t to = Operation::kNone;
+  std::int8_t from = Operation::kNone;
+  std::int8_t base = Operation::kNone;  // of the word; kNone: none, or not one of these registers
+  std::int8_t index = Operation::kNone;
+  bool stores = false;     // to the word
+  std::uint8_t width = 0;  // of the word, in bytes; 0: not known
+  std::uint16_t written = 0;
+  std::int64_t offset = 0;
+  std::int64_t constant = 0;
+};
+
 class Disassembler {
  public:
   // `machine`: EM_X86_64 or EM_AARCH64 (ElfImage::machine()).
@@ -89,6 +116,7 @@ class Disassembler {
   // By the disassembler, not by common_code.h; of x86-64.
   Instruction decode_any(std::span<const std::uint8_t> code) const;
   Operation operation(std::span<const std::uint8_t> code) const;
+  Effect effect(std::span<const std::uint8_t> code) const;
 
  private:
   struct State;

@@ -16,6 +16,13 @@ std::uint64_t mixed(std::uint64_t value) noexcept {
   return value ^ value >> 29;
 }
 
+// It lies in another function's frame, which the sanitizers would report.
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) inline std::uint64_t loaded(
+    const CarriedWord& word) noexcept {
+  using Bytes = std::uint64_t __attribute__((may_alias, aligned(1)));
+  return *reinterpret_cast<const Bytes*>(word.address) & word.mask;
+}
+
 }  // namespace
 
 ActivationDetector::ActivationDetector(CodeFacts& facts)
@@ -86,7 +93,11 @@ void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noex
     if (step == next.end()) [[unlikely]] {
       take_other(path, sink);
     } else {
-      if (!step->quiet) take(*step, sink);
+      if (!paths_[path].carries) {
+        if (!step->quiet) take(*step, sink);
+      } else if (const auto words = facts_.carried(path); !step->quiet || differs(words)) {
+        take_carried(*step, words, sink);
+      }
       path_ = path;
       if (taken.once != 0) take_second(taken, sink);
     }
@@ -102,7 +113,9 @@ void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept
   Path& taken = paths_[path];
   const bool placed = on_stack(taken, sink);
   if (placed) {
-    take(find_step(path), sink);
+    const Step step = find_step(path);
+    const bool carries = taken.carries;
+    take_carried(step, carries ? facts_.carried(path) : std::span<const CarriedWord>(), sink);
     path_ = path;
   }
   if (!is_new) {
@@ -182,6 +195,7 @@ void ActivationDetector::learn(std::uint32_t number) noexcept {
   path.known = true;
   path.stack = static_cast<std::uint8_t>(facts_.stack(number));
   if (path.stack == CodeFacts::kOtherStack) return;
+  path.carries = facts_.carries(number);
   std::uint16_t node = path.stack;
   for (const PathFrame& frame : facts_.frames(number)) {
     for (const std::uint64_t header : facts_.loops(frame.place)) {
@@ -275,10 +289,39 @@ void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
   for (unsigned at = step.kept; at != path.open; ++at) begin(path.nodes[at], sink);
 }
 
+bool ActivationDetector::differs(std::span<const CarriedWord> words) const noexcept {
+  const std::uint64_t* const before = &carried_[stacks_[innermost_].first];
+  return std::any_of(words.begin(), words.end(), [before](const CarriedWord& word) {
+    return before[word.number] != loaded(word);
+  });
+}
+
+// Whose value differs has come round, whatever the paths say.
+void ActivationDetector::take_carried(Step step, std::span<const CarriedWord> words,
+                                      LoopSink& sink) noexcept {
+  constexpr unsigned kMost = CodeFacts::kMostCarried;
+  static_assert(kMostOpen == kMost);
+  std::uint64_t* const before = &carried_[stacks_[innermost_].first];
+  for (const CarriedWord& word : words) {
+    const std::uint64_t loop = word.number % kMost;
+    if (loop >= step.kept) break;
+    if (before[word.number] == kNotKnown || before[word.number] == loaded(word)) continue;
+    step.kept = static_cast<std::uint8_t>(loop + 1);
+    step.iterates = true;
+    step.quiet = false;
+    break;
+  }
+  if (!step.quiet) take(step, sink);
+  const unsigned open = paths_[step.to].open;
+  for (const CarriedWord& word : words)
+    if (word.number % kMost < open) before[word.number] = loaded(word);
+}
+
 void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {
   ++nodes_[node].iterations;
   open_[open_count_] = {.node = node, .begin = position_};
   const unsigned at = open_count_++;
+  carried_[at] = carried_[CodeFacts::kMostCarried + at] = kNotKnown;
   if (nodes_[node].number != kNoLoop) report(at, sink);
 }
 
@@ -294,6 +337,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
     }
     report(at, sink);
   }
+  carried_[at] = carried_[CodeFacts::kMostCarried + at] = kNotKnown;
   ++open.iteration;
   ++node.iterations;
   ++node.reported;

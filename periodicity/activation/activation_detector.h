@@ -39,6 +39,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "periodicity/activation/code_facts.h"
@@ -124,6 +125,7 @@ class ActivationDetector final : public LoopDetector {
     std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
     std::array<Step, 4> next;                    // that came after it
     std::uint8_t newest;
+    bool carries;
   };
   struct Pair {
     std::uint64_t paths;  // 0: free
@@ -158,6 +160,8 @@ class ActivationDetector final : public LoopDetector {
   bool on_stack(const Path& path, LoopSink& sink) noexcept;
   void take_second(Path& path, LoopSink& sink) noexcept;
   void take(const Step& step, LoopSink& sink) noexcept;
+  void take_carried(Step step, std::span<const CarriedWord> words, LoopSink& sink) noexcept;
+  bool differs(std::span<const CarriedWord> words) const noexcept;
   void iterate(unsigned at, LoopSink& sink) noexcept;
   void begin(std::uint16_t node, LoopSink& sink) noexcept;
   void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;
@@ -173,6 +177,9 @@ class ActivationDetector final : public LoopDetector {
   unsigned innermost_ = 0;  // of stacks_
   unsigned open_count_ = 0;
   std::array<Open, kMostOpen> open_{};
+  // What they carry in this iteration, as CodeFacts numbers it, but by open_.
+  static constexpr std::uint64_t kNotKnown = 0x9e3779b97f4a7c15;  // no counter comes so far
+  std::array<std::uint64_t, 3 * CodeFacts::kMostCarried> carried_{};  // of loops beyond open_, too
   std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;

@@ -21,6 +21,14 @@ struct PathFrame {
       0;  // of the function's activation: where on the stack it lies; 0: not known
 };
 
+// Where a value lies that a loop carries.
+struct CarriedWord {
+  std::uint64_t address = 0;
+  std::uint64_t mask = 0;  // of the eight bytes there what belongs to it
+  // The loop's, from the outermost of the path on; kMostCarried more if it is a late one.
+  std::uint64_t number = 0;
+};
+
 class CodeFacts {
  public:
   // The frames of a call path, outermost first; the last one is the event's own call. Empty: not known.
@@ -41,6 +49,15 @@ class CodeFacts {
   // Whether the function of the first call can end with a jump to that of the second (a tail call). `caller`: the call that
   // both were reached by; 0: none is known.
   virtual bool jumps(Place caller, Place from, Place to) noexcept = 0;
+
+  // What the first loops around a path carry: values that change once in an iteration, if at all (counters). Those of *late* calls are
+  // read after that, the others before it. Where one of the two differs from an event to another in one visit, the loop has come round;
+  // where none does, that proves nothing.
+  static constexpr unsigned kMostCarried = 24;
+  // Whether any of them ever has one.
+  virtual bool carries(std::uint32_t) noexcept { return false; }
+  // Asked at the path's event. Those that are known now, outermost first; they may be read until the event is over.
+  virtual std::span<const CarriedWord> carried(std::uint32_t) noexcept { return {}; }
 
  protected:
   ~CodeFacts() = default;

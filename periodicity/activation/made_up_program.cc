@@ -4,6 +4,12 @@
 
 namespace refrain::periodicity::testing {
 
+namespace {
+
+constexpr std::uint64_t kMostTurns = 20'000;  // where nothing is an event
+
+}  // namespace
+
 MadeUpProgram::MadeUpProgram(std::uint64_t seed, Shape shape)
     : random_(seed), shape_(shape) {
   // A function calls those after it only.
@@ -93,6 +99,14 @@ void MadeUpProgram::run(std::uint64_t most,
 void MadeUpProgram::event(Place call) {
   if (left_ == 0) return;
   --left_;
+  std::vector<std::uint64_t> around;
+  for (std::size_t i = 0; i != around_.size(); ++i) {
+    around.push_back(around_[i]);
+    if (!running_[i].silent) continue;
+    running_[i].silent = false;
+    ++counts_[around];
+    if (++running_[i].iterations == 2) came_round_[around] = true;
+  }
   std::vector<PathFrame> frames = stack_;
   frames.push_back({call, stack_.size()});
   std::vector<std::pair<Place, std::uint64_t>> key;
@@ -103,10 +117,15 @@ void MadeUpProgram::event(Place call) {
   event_(at->second);
 }
 
-void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& block) {
+void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& block,
+                            std::size_t steps_at) {
   using Kind = Statement::Kind;
   for (const Statement& statement : block) {
     if (left_ == 0) return;
+    if (static_cast<std::size_t>(&statement - block.data()) == steps_at) {
+      ++running_.back().counter;
+      running_.back().late = true;
+    }
     switch (statement.kind) {
       case Kind::kEvent:
         event(statement.place);
@@ -125,16 +144,35 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
         break;
       case Kind::kLoop: {
         const unsigned trips = 1 + any(statement.trips + 1);
+        const std::uint64_t first = statement.place % 2 == 0 ? turns_ : 0;
         around_.push_back(statement.place);
+        running_.push_back({.counter = first});
         for (unsigned trip = 0; trip != trips && left_ != 0; ++trip) {
-          ++counts_[around_];
-          if (trip != 0) came_round_[around_] = true;
-          execute(function, statement.blocks[0]);
+          if (++turns_ == kMostTurns) left_ = 0;
+          running_.back().counter = first + trip;
+          running_.back().silent = true;
+          running_.back().late = false;
+          const bool midst = shape_.midst && statement.place % 3 != 0;
+          execute(function, statement.blocks[0], midst ? 1 : ~std::size_t{0});
         }
         around_.pop_back();
+        running_.pop_back();
       }
     }
   }
+}
+
+// Not on all paths, where not all loops have one.
+std::span<const CarriedWord> MadeUpProgram::carried(std::uint32_t path) noexcept {
+  carried_.clear();
+  for (std::size_t i = 0; i != std::min<std::size_t>(around_.size(), kMostCarried); ++i) {
+    const std::uint64_t chance = around_[i] * 7919 % 100;
+    if (chance >= shape_.carrying) continue;
+    if (shape_.carrying < 100 && (path + around_[i]) % 5 == 0) continue;
+    carried_.push_back({reinterpret_cast<std::uint64_t>(&running_[i].counter), 0xffffffff,
+                        i + (running_[i].late ? kMostCarried : 0)});
+  }
+  return carried_;
 }
 
 LoopCounts MadeUpProgram::counts() const {

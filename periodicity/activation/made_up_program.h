@@ -34,18 +34,20 @@ using LoopCounts = std::map<std::vector<std::uint64_t>, std::uint64_t>;
 
 class MadeUpProgram final : public CodeFacts {
  public:
-  // Where each function, and each iteration of a loop, begins with an event, no loop can be missed.
+  // Where each function, and each iteration of a loop, begins with an event, no loop can be missed; nor where each carries a value.
   struct Shape {
     unsigned functions = 4;
     unsigned depth = 4;  // of statements in each other
     bool events_first = true;
     unsigned trips = 6;  // of a loop, at most so many more than one
+    unsigned carrying = 0;  // so many loops in 100 carry a counter, which begins anew with each visit or goes on;
+    bool midst = false;     // some are stepped amidst the iteration
   };
   MadeUpProgram(std::uint64_t seed, Shape shape);
 
   // Runs; at each event `event` gets its path's number. Stops after so many.
   void run(std::uint64_t most, const std::function<void(std::uint32_t)>& event);
-  // What it has counted. Loops that never came round in any visit are not in it.
+  // What it has counted: iterations with an event in them. Loops that never came round in any visit are not in it.
   LoopCounts counts() const;
   std::size_t paths() const { return paths_.size(); }
 
@@ -58,6 +60,8 @@ class MadeUpProgram final : public CodeFacts {
   bool jumps(Place, Place, Place) noexcept override { return false; }
   unsigned stack(std::uint32_t) noexcept override { return 0; }
   bool loops_known(Place) noexcept override { return true; }
+  bool carries(std::uint32_t) noexcept override { return shape_.carrying != 0; }
+  std::span<const CarriedWord> carried(std::uint32_t path) noexcept override;
 
  private:
   struct Where {
@@ -70,7 +74,9 @@ class MadeUpProgram final : public CodeFacts {
   std::vector<Statement> block(std::size_t function, unsigned depth, bool first);
   void place(std::size_t function, const std::vector<Statement>& block, Where where,
              unsigned index);
-  void execute(std::size_t function, const std::vector<Statement>& block);
+  // `steps_at`: before which statement the innermost loop's counter is stepped.
+  void execute(std::size_t function, const std::vector<Statement>& block,
+               std::size_t steps_at = ~std::size_t{0});
   void event(Place call);
   unsigned any(unsigned below) { return static_cast<unsigned>(random_() % below); }
 
@@ -82,7 +88,17 @@ class MadeUpProgram final : public CodeFacts {
   std::map<std::vector<std::pair<Place, std::uint64_t>>, std::uint32_t> paths_;
   std::vector<std::vector<PathFrame>> frames_{{}};
   std::vector<PathFrame> stack_;
+  // A loop that is run.
+  struct Running {
+    std::uint64_t counter;
+    bool late = false;
+    std::uint64_t iterations = 0;  // with events
+    bool silent = true;            // the iteration, so far
+  };
   std::vector<std::uint64_t> around_;  // headers
+  std::vector<Running> running_;       // of these
+  std::vector<CarriedWord> carried_;
+  std::uint64_t turns_ = 0;            // iterations of all loops
   LoopCounts counts_;
   std::map<std::vector<std::uint64_t>, bool> came_round_;
   std::uint64_t left_ = 0;

@@ -53,6 +53,18 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Activations: loops that come round with nothing but the calls of others") {
+  for (const std::string program :
+       {"nests_gcc", "nests_clang", "nests_gcc_plain", "nests_clang_plain"}) {
+    INFO(program);
+    const TemporaryFolder folder;
+    MpiJob job{program};
+    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+    const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
+    CHECK(found(folder / "archive") == said(traced.result.output));
+  }
+}
+
 TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") {
   for (const std::string program : {"thrown_gcc", "thrown_clang"}) {
     INFO(program);

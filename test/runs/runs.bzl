@@ -124,6 +124,10 @@ _BOTH = ["clang", "gcc"]
 RUNS = {
     "activations_test": [mpi(program, DETECTOR = "activation", MIN_GAP = "0") for program in [
         "counted_do_gfortran",
+        "nests_clang",
+        "nests_clang_plain",
+        "nests_gcc",
+        "nests_gcc_plain",
         "turns_clang",
         "turns_gcc",
     ]] + [openmp("thrown_" + compiler, DETECTOR = "activation", MIN_GAP = "0") for compiler in _BOTH],

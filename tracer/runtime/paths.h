@@ -82,6 +82,7 @@ class Paths {
     thread_ = __builtin_thread_pointer();
   }
 
+  sampler::StackBounds own_stack() const noexcept { return walk_.own_stack(); }
   // Of the path that find() gave last: its variant, below kVariants, or kMoving.
   unsigned variant(std::uint32_t path) const noexcept {
     return rows_[path].moving ? kMoving : variant_;

@@ -91,6 +91,26 @@ bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexc
   return flow == nullptr || flow->forward(from, to);
 }
 
+bool ProgramFacts::carries(std::uint32_t path) noexcept {
+  const recorder::SlowPath slow_path;
+  code::CallFlow* const flow = this->flow();
+  return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
+}
+
+std::span<const periodicity::CarriedWord> ProgramFacts::carried(std::uint32_t path) noexcept {
+  const unsigned variant = variants_[path];
+  if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
+    return {};
+  if (!words_.known(path, variant, latest_stack_)) [[unlikely]] {
+    const recorder::SlowPath slow_path;
+    code::CallFlow* const flow = this->flow();
+    if (flow == nullptr) return {};
+    words_.find(path, variant, latest_stack_, in_program(frames(path)), *this, *flow,
+                paths_.own_stack());
+  }
+  return words_.words(path, variant);
+}
+
 bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
                          periodicity::Place to) noexcept {
   if ((from & kCallee) != 0 || is_python(from) || is_python(to)) return false;

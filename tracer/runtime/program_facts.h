@@ -17,14 +17,26 @@
 
 #include "code/call_flow.h"
 #include "periodicity/activation/code_facts.h"
+#include "tracer/runtime/carried_words.h"
 #include "tracer/runtime/paths.h"
 
 namespace refrain::runtime {
 
+// Makes the function save the registers that its caller may have values in, for carried_words.h.
+#if defined(__x86_64__)
+#define REFRAIN_SAVE_REGISTERS asm volatile("" ::: "rbx", "r12", "r13", "r14", "r15")
+#else
+#define REFRAIN_SAVE_REGISTERS
+#endif
+
 // The calling function's own call.
 #define REFRAIN_CALL_SITE                                            \
   {                                                                  \
-    __builtin_return_address(0), __builtin_dwarf_cfa(),              \
+    ({                                                               \
+      REFRAIN_SAVE_REGISTERS;                                        \
+      __builtin_return_address(0);                                   \
+    }),                                                              \
+        __builtin_dwarf_cfa(),                                       \
         *static_cast<const void* const*>(__builtin_frame_address(0)) \
   }
 
@@ -52,6 +64,8 @@ class ProgramFacts final : public periodicity::CodeFacts {
   std::uint32_t find(CallSite site, std::uint64_t callee) noexcept {
     const std::uint32_t path = paths_.find(site, callee);
     variants_[path] = static_cast<std::uint8_t>(paths_.variant(path));
+    latest_ = path;
+    latest_stack_ = reinterpret_cast<std::uint64_t>(site.stack);
     return path;
   }
   Paths& paths() noexcept { return paths_; }
@@ -67,6 +81,9 @@ class ProgramFacts final : public periodicity::CodeFacts {
   bool forward(periodicity::Place from, periodicity::Place to) noexcept override;
   bool jumps(periodicity::Place caller, periodicity::Place from,
              periodicity::Place to) noexcept override;
+  bool carries(std::uint32_t path) noexcept override;
+  // Of the path that was found last.
+  std::span<const periodicity::CarriedWord> carried(std::uint32_t path) noexcept override;
 
   // Of a frame of paths(): whether it is that of a call in machine code.
   static bool is_address(std::uint64_t place) noexcept {
@@ -88,12 +105,21 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static inline std::atomic<ProgramFacts*> g_current{nullptr};
   static inline std::atomic<std::uint64_t> g_unloads{0};
 
+  // Without what is called.
+  static std::span<const periodicity::PathFrame> in_program(
+      std::span<const periodicity::PathFrame> frames) noexcept {
+    const bool with = !frames.empty() && (frames.back().place & kCallee) != 0;
+    return frames.first(frames.size() - (with ? 1 : 0));
+  }
   // Null: without memory nothing is known of the code.
   code::CallFlow* flow() noexcept;
 
   Paths paths_;
   std::unique_ptr<code::CallFlow> flow_;  // made when first asked for
   std::uint64_t unloads_ = 0;
+  CarriedWords words_;
+  std::uint32_t latest_ = 0;  // path
+  std::uint64_t latest_stack_ = 0;
   std::array<std::uint8_t, Paths::kMost + 1> variants_{};
   std::array<periodicity::PathFrame, Paths::kMostFrames + 1> frames_{};
 };

@@ -82,6 +82,8 @@ class CallWalk {
   bool on_own_stack(std::uint64_t address) const noexcept {
     return bounds_.end == 0 || (address >= bounds_.begin && address < bounds_.end);
   }
+  // Both 0: not known.
+  StackBounds own_stack() const noexcept { return bounds_; }
   // Code was unloaded: rules may be wrong.
   void forget() noexcept;
   // How often libgcc walked.
