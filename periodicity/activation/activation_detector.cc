@@ -106,7 +106,8 @@ void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept
   if (on_stack(paths_[path], sink)) {
     const Step step = find_step(path);
     const bool carries = paths_[path].carries;
-    take_carried(step, carries ? facts_.carried(path) : std::span<const CarriedWord>(), sink);
+    take_carried(step, carries ? facts_.carried(path) : std::span<const CarriedWord>(),
+                 sink);
     path_ = path;
   }
   if (!is_new) return;

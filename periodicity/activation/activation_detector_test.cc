@@ -99,8 +99,8 @@ class Stacks final : public CodeFacts {
 };
 
 // Iterations of each loop by its header, after these paths came.
-std::map<std::uint64_t, std::uint64_t> iterations_of(Stacks& stacks,
-                                                     const std::vector<std::uint32_t>& paths) {
+std::map<std::uint64_t, std::uint64_t> iterations_of(
+    Stacks& stacks, const std::vector<std::uint32_t>& paths) {
   ActivationDetector detector(stacks);
   Listener listener(detector);
   for (const std::uint32_t path : paths) detector.push(path, 0, listener);

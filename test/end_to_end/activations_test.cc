@@ -41,7 +41,8 @@ Counts said(const std::string& output) {
 
 }  // namespace
 
-TEST_CASE("Activations: jumps, signals, coroutines, deep stacks, code made at run time; Fortran") {
+TEST_CASE(
+    "Activations: jumps, signals, coroutines, deep stacks, code made at run time; Fortran") {
   for (const std::string program : {"turns_gcc", "turns_clang", "counted_do_gfortran"}) {
     INFO(program);
     const TemporaryFolder folder;

@@ -92,7 +92,8 @@ bool ProgramFacts::carries(std::uint32_t path) noexcept {
   return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
 }
 
-std::span<const periodicity::CarriedWord> ProgramFacts::carried(std::uint32_t path) noexcept {
+std::span<const periodicity::CarriedWord> ProgramFacts::carried(
+    std::uint32_t path) noexcept {
   const unsigned variant = variants_[path];
   if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
     return {};
@@ -100,7 +101,8 @@ std::span<const periodicity::CarriedWord> ProgramFacts::carried(std::uint32_t pa
     const recorder::SlowPath slow_path;
     code::CallFlow* const flow = this->flow();
     if (flow == nullptr) return {};
-    words_.find(path, variant, latest_stack_, in_program(frames(path)), *flow, paths_.own_stack());
+    words_.find(path, variant, latest_stack_, in_program(frames(path)), *flow,
+                paths_.own_stack());
   }
   return words_.words(path, variant);
 }

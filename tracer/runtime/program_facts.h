@@ -66,9 +66,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   Paths& paths() noexcept { return paths_; }
   const Paths& paths() const noexcept { return paths_; }
   // Functions that were too long to be looked at.
-  std::size_t functions_cut() const noexcept {
-    return flow_ == nullptr ? 0 : flow_->cut();
-  }
+  std::size_t functions_cut() const noexcept { return flow_ == nullptr ? 0 : flow_->cut(); }
 
   std::span<const periodicity::PathFrame> frames(std::uint32_t path) noexcept override;
   unsigned stack(std::uint32_t path) noexcept override { return paths_.stack(path); }
