@@ -34,7 +34,7 @@
 // kForeign: an event that is like no other (a thread that waits too long): all open loops do something novel.
 //
 // Thread-safety: none. Cost: for a pair of paths that came before, one comparison to four, and a step for each loop that iterates,
-// begins or ends: 12 ns an event of made-up programs, where most events do that; 1 to 4 ns more for each loop that carries a value. A new pair asks CodeFacts. No allocation after construction; memory 1.0 MiB, touched where used.
+// begins or ends: 12 ns an event of made-up programs, where most events do that; 4 ns more for each loop that carries a value. A new pair asks CodeFacts. No allocation after construction; memory 1.0 MiB, touched where used.
 // Beyond its tables loops count for nothing, and their events belong to the loops around them.
 // Source: activations as in T. Moseley et al., Identifying Potential Parallelism via Loop-centric Profiling, CF 2007, there by
 // instrumented loops; K. Freitag et al., Obtaining structured traces by dynamic periodicity, online, of symbols alone.
