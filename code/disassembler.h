@@ -91,7 +91,7 @@ struct Effect {
   Kind kind = Kind::kOther;
   std::int8_t to = Operation::kNone;
   std::int8_t from = Operation::kNone;
-  std::int8_t base = Operation::kNone;  // of the word; kNone: none, or not one of these registers
+  std::int8_t base = Operation::kNone;  // of the word; or not one of these registers
   std::int8_t index = Operation::kNone;
   bool stores = false;     // to the word
   std::uint8_t width = 0;  // of the word, in bytes; 0: not known

@@ -157,7 +157,8 @@ class FrameWrites::Reader {
           } else {
             const auto kept = static_cast<std::size_t>(copied.kept);
             Write& write = out_.registers_[kept][copied.at];
-            write.steps = write.steps || (write.node == to && kKept[kept] == each.of.number);
+            write.steps =
+                write.steps || (write.node == to && kKept[kept] == each.of.number);
           }
         }
   }
@@ -190,8 +191,8 @@ class FrameWrites::Reader {
   void note(Node node, const Effect& one, const FramePlace& place) {
     using Kind = Effect::Kind;
     const std::int64_t key = one.base >= 0 ? place.key(one.base, one.offset) : kNoKey;
-    if (key != kNoKey &&
-        (one.index >= 0 || (one.kind == Kind::kAddress && one.to != kRsp && one.to != kRbp)))
+    if (key != kNoKey && (one.index >= 0 ||
+                          (one.kind == Kind::kAddress && one.to != kRsp && one.to != kRbp)))
       out_.taken_.push_back(key);
     if (one.kind == Kind::kMove && one.to != kRsp && one.to != kRbp)
       if (const std::int64_t copied = place.key(one.from, 0); copied != kNoKey)
@@ -290,7 +291,8 @@ class FrameWrites::Search {
   CarriedWord found() { return std::move(out_); }
 
   // `writes`: all nodes that do; `steps`: those of the loop that step it.
-  void take(const LoopWord& word, std::vector<Node> writes, const std::vector<Node>& steps) {
+  void take(const LoopWord& word, std::vector<Node> writes,
+            const std::vector<Node>& steps) {
     using Phase = CarriedWord::Phase;
     std::erase_if(writes,
                   [&](Node node) { return !after_calls_[node] || !before_calls_[node]; });

@@ -56,7 +56,8 @@ struct CutCode {
 
 class FrameWrites {
  public:
-  FrameWrites(const CutCode& code, const CodeImage& image, const Disassembler& disassembler);
+  FrameWrites(const CutCode& code, const CodeImage& image,
+              const Disassembler& disassembler);
   // Of one of its loops.
   CarriedWord find(const CutCode& code, const HeadedLoops& loops, std::uint32_t loop) const;
 

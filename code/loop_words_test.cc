@@ -284,9 +284,9 @@ words_list_call:
   .cfi_endproc
 )");
 extern "C" const char words_midst_early, words_midst_late, words_counts_first,
-    words_counts_second, words_counts_third, words_stack_inner, words_around_call, words_taken_call,
-    words_parts_first, words_parts_second, words_array_call, words_aligned_call,
-    words_aside_call, words_aside_other, words_list_call;
+    words_counts_second, words_counts_third, words_stack_inner, words_around_call,
+    words_taken_call, words_parts_first, words_parts_second, words_array_call,
+    words_aligned_call, words_aside_call, words_aside_other, words_list_call;
 
 TEST_CASE("Loop words: early and late calls - and those in between, which tell nothing") {
   CallFlow flow;

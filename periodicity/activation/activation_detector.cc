@@ -115,7 +115,8 @@ void ActivationDetector::take_other(std::uint32_t path, LoopSink& sink) noexcept
   if (placed) {
     const Step step = find_step(path);
     const bool carries = taken.carries;
-    take_carried(step, carries ? facts_.carried(path) : std::span<const CarriedWord>(), sink);
+    take_carried(step, carries ? facts_.carried(path) : std::span<const CarriedWord>(),
+                 sink);
     path_ = path;
   }
   if (!is_new) {

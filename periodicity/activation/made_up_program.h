@@ -34,14 +34,15 @@ using LoopCounts = std::map<std::vector<std::uint64_t>, std::uint64_t>;
 
 class MadeUpProgram final : public CodeFacts {
  public:
-  // Where each function, and each iteration of a loop, begins with an event, no loop can be missed; nor where each carries a value.
+  // Where each function, and each iteration of a loop, begins with an event, no loop can be missed; nor where each carries a value that is stepped at the end.
   struct Shape {
     unsigned functions = 4;
     unsigned depth = 4;  // of statements in each other
     bool events_first = true;
     unsigned trips = 6;  // of a loop, at most so many more than one
-    unsigned carrying = 0;  // so many loops in 100 carry a counter, which begins anew with each visit or goes on;
-    bool midst = false;     // some are stepped amidst the iteration
+    // So many loops in 100 carry a counter, which begins anew with each visit or goes on; some are stepped in the midst.
+    unsigned carrying = 0;
+    bool midst = false;
   };
   MadeUpProgram(std::uint64_t seed, Shape shape);
 
@@ -98,7 +99,7 @@ class MadeUpProgram final : public CodeFacts {
   std::vector<std::uint64_t> around_;  // headers
   std::vector<Running> running_;       // of these
   std::vector<CarriedWord> carried_;
-  std::uint64_t turns_ = 0;            // iterations of all loops
+  std::uint64_t turns_ = 0;  // iterations of all loops
   LoopCounts counts_;
   std::map<std::vector<std::uint64_t>, bool> came_round_;
   std::uint64_t left_ = 0;

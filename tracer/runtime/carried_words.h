@@ -53,7 +53,8 @@ class CarriedWords {
   };
   static constexpr std::uint32_t kWords = 1 << 16;
   static constexpr std::uint8_t kMostTimes = 100;
-  static constexpr unsigned kMostSaved = Paths::kMostFrames + 32;  // and Refrain's own frames
+  static constexpr unsigned kMostSaved =
+      Paths::kMostFrames + 32;  // and Refrain's own frames
 
   std::uint32_t used_ = 0;
   periodicity::ZeroedArray<List> lists_{(Paths::kMost + 1) * Paths::kVariants};

@@ -97,7 +97,8 @@ bool ProgramFacts::carries(std::uint32_t path) noexcept {
   return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
 }
 
-std::span<const periodicity::CarriedWord> ProgramFacts::carried(std::uint32_t path) noexcept {
+std::span<const periodicity::CarriedWord> ProgramFacts::carried(
+    std::uint32_t path) noexcept {
   const unsigned variant = variants_[path];
   if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
     return {};

@@ -39,8 +39,9 @@ __attribute__((noinline)) unsigned saved_registers(StackBounds bounds, SavedFram
       if (rule.kind() == RuleKind::kAtCfa)
         at[i] = cfa + static_cast<std::uint64_t>(rule.operand());
       else if (rule.kind() != RuleKind::kAtExpression ||
-               !evaluate(expression_at(reinterpret_cast<const std::uint8_t*>(rule.operand())),
-                         registers, memory, true, cfa, at[i]))
+               !evaluate(
+                   expression_at(reinterpret_cast<const std::uint8_t*>(rule.operand())),
+                   registers, memory, true, cfa, at[i]))
         at[i] = 0;
     }
     registers = callers;
