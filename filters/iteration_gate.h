@@ -240,6 +240,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
   void suspend(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
+  bool loops_agree() const noexcept override { return detector_.of_code(); }
   bool by_chance() const noexcept override { return detector_.messages_by_chance(); }
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 

@@ -98,13 +98,14 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   if (settings_.nested == Nested::kEach) spent = spent || loop.visits_spent;
   if (first && event.iteration == 0 && spent)
     spent = inner ? first_is_spent(event) : loop.visits_spent;
-  // Iterations written where other ranks may see other loops; with `first` of each visit.
+  // Iterations written where other ranks may see other loops.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
+  const bool each_visit = first && !sink_.loops_agree();
   const bool short_visits = first && !loop.visits_spent;
   const std::uint64_t apart_limit = inner          ? settings_.limit * apart_factor()
                                     : short_visits ? settings_.limit
                                                    : 0;
-  const bool may_be_apart = (first ? of_visit : had) < apart_limit;
+  const bool may_be_apart = (each_visit || !inner ? of_visit : had) < apart_limit;
   loop.stays_spent = spent && !may_be_apart;
   if (!spent || !may_be_apart) return spent;
   bool& apart = counts_of(event.loop).apart;

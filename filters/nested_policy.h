@@ -22,8 +22,8 @@
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (in the sweep of a wavefront each rank sees its own shape). What each of
 // them skipped would tear the messages of the others, so apart_factor() times as many iterations
-// are written before it is spent; with `first` as many of each visit, outside any other loop
-// `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
+// are written before it is spent; with `first`, if loops are found by what repeats, as many of each visit, outside
+// any other loop `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
 // loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
 // When a loop breaks, writing resumes in the past, with the iteration before the last one
@@ -142,6 +142,8 @@ class IntervalSink {
  public:
   virtual void suspend(std::uint64_t position) noexcept = 0;
   virtual void resume(std::uint64_t position) noexcept = 0;
+  // Whether a loop and its iterations are the same ones on all ranks.
+  virtual bool loops_agree() const noexcept { return false; }
   // Whether messages come by chance: which ones, and in which iteration, differs from rank to rank.
   virtual bool by_chance() const noexcept { return false; }
   // Whether other ranks may have run something else in these events; EventHistory::apart().

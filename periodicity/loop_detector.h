@@ -90,6 +90,8 @@ class LoopDetector {
   // Number of symbols pushed so far: the position that the next one will have.
   virtual std::uint64_t position() const noexcept = 0;
 
+  // Whether its loops are those of the code, which are the same on all ranks.
+  virtual bool of_code() const noexcept { return false; }
   // Whether messages (kMessageSymbol) have been found to come in random order: one that is sent in
   // one iteration may then be received in another.
   virtual bool messages_by_chance() const noexcept { return false; }

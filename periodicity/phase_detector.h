@@ -60,6 +60,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
   void finish(LoopSink& sink) noexcept override;
   std::uint64_t position() const noexcept override { return inner_->position(); }
   std::uint64_t reach_events() const noexcept override;
+  bool of_code() const noexcept override { return inner_->of_code(); }
   bool messages_by_chance() const noexcept override { return inner_->messages_by_chance(); }
 
   // Levels of phases that are open: begun and not ended.

@@ -74,6 +74,7 @@ class ActivationDetector final : public LoopDetector {
   void finish(LoopSink& sink) noexcept override;
   std::uint64_t position() const noexcept override { return position_; }
   std::uint64_t reach_events() const noexcept override { return kReach; }
+  bool of_code() const noexcept override { return true; }
 
   // Call paths that lie in more loops than are told apart.
   std::uint64_t paths_cut() const noexcept { return paths_cut_; }
