@@ -32,6 +32,7 @@ void NestedPolicy::open(const LoopEvent& event) noexcept {
   loop.iteration_begin = loop.previous_begin = loop.before_previous = event.position;
   loop.loop = event.loop;
   set_spent(event.level, false);
+  if (event.level != 0) counts_of(open_[event.level - 1u].loop).uneven = true;
   Loop& counts = counts_of(event.loop);
   if (settings_.nested != Nested::kEach) loop.had_before = counts.iterations;
   if (event.level == 0) loop.visits_spent = counts.outermost_visits++ >= settings_.limit;
@@ -40,8 +41,11 @@ void NestedPolicy::open(const LoopEvent& event) noexcept {
 void NestedPolicy::close_from(std::size_t level) noexcept {
   for (; open_.size() > level; open_.pop_back()) {
     const Open& loop = open_.back();
-    counts_of(loop.loop).iterations =
-        loop.had_before + loop.number + 1 - loop.first_counted;
+    Loop& counts = counts_of(loop.loop);
+    const std::uint64_t of_visit = loop.number + 1 - loop.first_counted;
+    counts.iterations = loop.had_before + of_visit;
+    counts.uneven |= counts.latest_visit != 0 && counts.latest_visit != of_visit;
+    counts.latest_visit = of_visit;
   }
 }
 
@@ -100,7 +104,7 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
     spent = inner ? first_is_spent(event) : loop.visits_spent;
   // Iterations written where other ranks may see other loops.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
-  const bool each_visit = first && !sink_.loops_agree();
+  const bool each_visit = first && (!sink_.loops_agree() || counts_of(event.loop).uneven);
   const bool short_visits = first && !loop.visits_spent;
   const std::uint64_t apart_limit = inner          ? settings_.limit * apart_factor()
                                     : short_visits ? settings_.limit
@@ -116,7 +120,9 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
 // Of an inner loop of whose body enough has been written, the first iteration of a visit.
 bool NestedPolicy::first_is_spent(const LoopEvent& event) noexcept {
   Loop& counts = counts_of(event.loop);
-  if (counts.more_firsts >= settings_.limit) return true;
+  // (Messages that cross from one iteration to the next have one end in an iteration that is alone.)
+  const bool alone = counts.apart && sink_.loops_agree() && !counts.uneven;
+  if (counts.more_firsts >= settings_.limit || alone) return true;
   if (!open_[event.level - 1].skipped) ++counts.more_firsts;
   return false;
 }

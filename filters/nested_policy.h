@@ -22,7 +22,7 @@
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (in the sweep of a wavefront each rank sees its own shape). What each of
 // them skipped would tear the messages of the others, so apart_factor() times as many iterations
-// are written before it is spent; with `first`, if loops are found by what repeats, as many of each visit, outside
+// are written before it is spent; with `first` as many of each visit (of loops of the code unless they are innermost and all visits alike: then ranks agree), outside
 // any other loop `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
 // loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
@@ -214,8 +214,10 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t iterations = 0;  // of the visits that are over; not with `each`
     std::uint64_t outermost_visits = 0;
     std::uint64_t more_firsts =
-        0;               // iterations written as the first of an inner visit only
-    bool apart = false;  // its latest iteration that was checked
+        0;  // iterations written as the first of an inner visit only
+    std::uint64_t latest_visit = 0;  // iterations of it
+    bool uneven = false;             // not all visits have as many, or it has a loop inside
+    bool apart = false;              // its latest iteration that was checked
   };
   struct Open {
     std::uint64_t iteration_begin = 0;
