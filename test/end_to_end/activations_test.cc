@@ -18,7 +18,8 @@ Counts found(const std::string& archive) {
   const Result result = run_refrain({"info", "--json", archive});
   REQUIRE(result.ok());
   Counts counts;
-  for (const nlohmann::json& loop : nlohmann::json::parse(result.output).at("phases")) {
+  const nlohmann::json info = nlohmann::json::parse(result.output);
+  for (const nlohmann::json& loop : info.at("phases")) {
     std::string function = loop.at("function");
     const std::string hidden = "(anonymous namespace)::";
     if (function.starts_with(hidden)) function.erase(0, hidden.size());
