@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "test/support/mpi_checks.h"
+
 namespace refrain::test {
 namespace {
 
