@@ -140,7 +140,7 @@ RUNS = {
         "heat_gfortran",
         "jacobi_clang",
         "jacobi_gcc",
-    ]] + [mpi(program, "60", LIMIT = limit, MIN_GAP = gap) for limit in ["0", "10"] for program, gap in [
+    ]] + [mpi(program, "60", DETECTOR = "nested", LIMIT = limit, MIN_GAP = gap) for limit in ["0", "10"] for program, gap in [
         ("halo_gcc", "0"),
         ("sweep_gcc", "1ms"),
     ]] + [openmp("user/counters_gcc_openmp", "60", LIMIT = limit, **_COUNTERS_EXACT) for limit in ["0", "4"]] + [
@@ -242,7 +242,7 @@ RUNS = {
         mpi("ring_gcc", ranks = 3, LIMIT = "4"),
     ],
     "iteration_rows_test": _FULL_OPENMP + _FULL_MPI + [
-        openmp("shortloop_gcc", "20000 100", threads = threads, LIMIT = "10", MIN_GAP = "0", SUMMARY_ITERATIONS = rows)
+        openmp("shortloop_gcc", "20000 100", threads = threads, DETECTOR = "nested", LIMIT = "10", MIN_GAP = "0", SUMMARY_ITERATIONS = rows)
         for threads in [1, 2]
         for rows in ["100", "4096"]
     ] + [openmp("user/counters_clang_openmp", "60", LIMIT = limit, **_COUNTERS_EXACT) for limit in ["0", "4"]] + [
