@@ -136,10 +136,11 @@ TEST_CASE(
     "Life: the thread that fed the detector has ended - nothing of what follows is lost") {
   for (const std::string compiler : {"clang", "gcc"}) {
     TemporaryFolder folder;
-    const Job job{"takeover_" + compiler,
-                  {"400", "3000"},
-                  2,
-                  {{"LIMIT", "3"}, {"MIN_GAP", "0"}, {"RING", "100K"}}};
+    const Job job{
+        "takeover_" + compiler,
+        {"400", "3000"},
+        2,
+        {{"DETECTOR", "nested"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}, {"RING", "100K"}}};
     const Traced traced = trace(job, folder / "archive");
     CHECK(traced.result.output == run_untraced(job).output);
     CHECK(traced.result.errors == "");

@@ -404,7 +404,10 @@ TEST_CASE("MPI life: callers - calls through a function of the program are disti
   TemporaryFolder folder;
   const MpiJob job{.program = "nocollective_gcc",
                    .ranks = 4,
-                   .settings = {{"MPI_FRAMES", frames}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}};
+                   .settings = {{"DETECTOR", "nested"},
+                                {"MPI_FRAMES", frames},
+                                {"LIMIT", "3"},
+                                {"MIN_GAP", "0"}}};
   const Result plain = run_mpi(job);
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
   CHECK(traced.result.output == plain.output);
@@ -436,9 +439,11 @@ TEST_CASE("MPI life: callers - recursion of one depth is still one loop") {
 
 TEST_CASE("MPI life: callers - not known for programs without unwind tables") {
   TemporaryFolder folder;
-  const MpiJob job{.program = "nocollective_gcc_bare",
-                   .ranks = 4,
-                   .settings = {{"MPI_FRAMES", "5"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}};
+  const MpiJob job{
+      .program = "nocollective_gcc_bare",
+      .ranks = 4,
+      .settings = {
+          {"DETECTOR", "nested"}, {"MPI_FRAMES", "5"}, {"LIMIT", "3"}, {"MIN_GAP", "0"}}};
   const Result plain = run_mpi(job);
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
   CHECK(traced.result.output == plain.output);

@@ -49,7 +49,8 @@ TEST_CASE("Python: loops of a script that calls MPI - as many as it counts itsel
   const Result info = run_refrain({"info", folder / "archive", "--json"});
   REQUIRE(info.ok());
   std::map<long, Counts> found;
-  for (const json& loop : json::parse(info.output).at("phases")) {
+  const json all = json::parse(info.output);
+  for (const json& loop : all.at("phases")) {
     if (loop.at("process") != 0) continue;
     INFO(loop.dump());
     CHECK(loop.at("file").get<std::string>().ends_with("loops.py"));
