@@ -280,6 +280,7 @@ def main():
             for line in wrong:
                 print(line, flush=True)
     print("{} programs, {} loops, {} wrong".format(*totals))
+    print("FAIL" if totals[2] or not totals[1] else "PASS: script test")
     return 1 if totals[2] or not totals[1] else 0
 
 
