@@ -18,8 +18,55 @@ struct ApartSink final : IntervalSink {
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override {
     return end > begin;
   }
+  bool loops_agree() const noexcept override { return agree; }
+  bool by_chance() const noexcept override { return chance; }
   SkippedIntervals intervals;
+  bool agree = false;
+  bool chance = false;
 };
+
+// Written iterations of an inner loop: five visits, in iterations of 1000 events, with so many iterations of 10 each.
+// `inside`: a loop in the first of them.
+std::vector<std::uint64_t> written_of(ApartSink& sink,
+                                      const std::vector<std::uint64_t>& rounds,
+                                      bool inside = false) {
+  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
+  const auto emit = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = static_cast<std::uint16_t>(loop - 1),
+                          .loop = loop,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration});
+  };
+  std::vector<std::uint64_t> begins;
+  emit(LoopEventKind::kFound, 1, 0, 0);
+  // (The outer loop has one long iteration, so that all visits lie in a written one.)
+  emit(LoopEventKind::kIteration, 1, 0, 0);
+  for (std::uint64_t k = 0; k != rounds.size(); ++k) {
+    emit(LoopEventKind::kFound, 2, 1000 * k + 100, 0);
+    for (std::uint64_t i = 0; i != rounds[k]; ++i) {
+      begins.push_back(1000 * k + 100 + 10 * i);
+      emit(LoopEventKind::kIteration, 2, begins.back(), i);
+      if (!inside || begins.size() != 1) continue;
+      emit(LoopEventKind::kFound, 3, begins.back(), 0);
+      emit(LoopEventKind::kIteration, 3, begins.back(), 0);
+      emit(LoopEventKind::kLeft, 3, begins.back() + 10, 1);
+    }
+    emit(LoopEventKind::kLeft, 2, 1000 * k + 100 + 10 * rounds[k], rounds[k]);
+  }
+  sink.intervals.finish(1000 * rounds.size());
+  std::vector<std::uint64_t> written(rounds.size());
+  for (const std::uint64_t begin : begins) {
+    bool skipped = false;
+    for (const auto& gap : sink.intervals.intervals())
+      skipped |= gap.begin <= begin && begin < gap.end;
+    written[begin / 1000] += !skipped;
+  }
+  return written;
+}
 
 }  // namespace
 
@@ -51,6 +98,29 @@ TEST_CASE(
   sink.intervals.finish(6000);
   CHECK(sink.intervals.intervals() ==
         Intervals{{190, 300}, {1190, 1300}, {2190, 2600}, {3000, 6000}});
+}
+
+TEST_CASE("NestedPolicy: messages alone - where ranks agree the limit counts in the run") {
+  using Written = std::vector<std::uint64_t>;
+  ApartSink each;
+  CHECK(written_of(each, {4, 4, 4, 4, 4}) == Written{4, 4, 4, 4, 4});
+  // Three times three, and none that is alone.
+  ApartSink agreeing;
+  agreeing.agree = true;
+  CHECK(written_of(agreeing, {4, 4, 4, 4, 4}) == Written{4, 4, 1, 0, 0});
+  // Visits that differ may differ from rank to rank.
+  ApartSink uneven;
+  uneven.agree = true;
+  CHECK(written_of(uneven, {4, 5, 4, 4, 4}) == Written{4, 5, 4, 4, 4});
+  // So may loops inside.
+  ApartSink nest;
+  nest.agree = true;
+  CHECK(written_of(nest, {4, 4, 4, 4, 4}, true) == Written{4, 4, 4, 4, 4});
+  ApartSink chance;
+  chance.chance = true;
+  CHECK(written_of(chance, {40}) == Written{30});
+  ApartSink no_chance;
+  CHECK(written_of(no_chance, {40}) == Written{9});
 }
 
 TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a visit") {

@@ -238,6 +238,25 @@ TEST_CASE("NestedPolicy: first - N is spread over short visits") {
         Intervals{{210, 250}, {310, 350}, {410, 450}, {510, 550}, {610, 650}, {710, 750}});
 }
 
+TEST_CASE("NestedPolicy: first - of further visits the first iterations of N are written") {
+  Play play({.limit = 3});
+  play.found(1, 0);
+  play.emit(LoopEventKind::kIteration, 1, 0, 0);
+  for (std::uint64_t k = 0; k < 8; ++k) {
+    play.found(2, k * 100, 1);
+    play.iterations(2, k * 100, 10, 5, 1);
+    play.emit(LoopEventKind::kLeft, 2, k * 100 + 50, 5, 1);
+  }
+  CHECK(play.skipped(800) == Intervals{{30, 50},
+                                       {110, 150},
+                                       {210, 250},
+                                       {310, 350},
+                                       {400, 450},
+                                       {500, 550},
+                                       {600, 650},
+                                       {700, 750}});
+}
+
 TEST_CASE("NestedPolicy: first - a nest of depth k does not write N^k") {
   constexpr std::uint64_t kLimit = 4;
   constexpr std::uint64_t kRounds = 6;

@@ -16,13 +16,6 @@ std::uint64_t mixed(std::uint64_t value) noexcept {
   return value ^ value >> 29;
 }
 
-// It lies in another function's frame, which the sanitizers would report.
-__attribute__((no_sanitize("address"), no_sanitize("thread"))) inline std::uint64_t loaded(
-    const CarriedWord& word) noexcept {
-  using Bytes = std::uint64_t __attribute__((may_alias, aligned(1)));
-  return *reinterpret_cast<const Bytes*>(word.address) & word.mask;
-}
-
 }  // namespace
 
 ActivationDetector::ActivationDetector(CodeFacts& facts)
@@ -293,7 +286,7 @@ void ActivationDetector::take(const Step& step, LoopSink& sink) noexcept {
 bool ActivationDetector::differs(std::span<const CarriedWord> words) const noexcept {
   const std::uint64_t* const before = &carried_[stacks_[innermost_].first];
   return std::any_of(words.begin(), words.end(), [before](const CarriedWord& word) {
-    return before[word.number] != loaded(word);
+    return before[word.number] != word.value();
   });
 }
 
@@ -306,7 +299,7 @@ void ActivationDetector::take_carried(Step step, std::span<const CarriedWord> wo
   for (const CarriedWord& word : words) {
     const std::uint64_t loop = word.number % kMost;
     if (loop >= step.kept) break;
-    if (before[word.number] == kNotKnown || before[word.number] == loaded(word)) continue;
+    if (before[word.number] == kNotKnown || before[word.number] == word.value()) continue;
     step.kept = static_cast<std::uint8_t>(loop + 1);
     step.iterates = true;
     step.quiet = false;
@@ -315,7 +308,7 @@ void ActivationDetector::take_carried(Step step, std::span<const CarriedWord> wo
   if (!step.quiet) take(step, sink);
   const unsigned open = paths_[step.to].open;
   for (const CarriedWord& word : words)
-    if (word.number % kMost < open) before[word.number] = loaded(word);
+    if (word.number % kMost < open) before[word.number] = word.value();
 }
 
 void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {

@@ -40,30 +40,27 @@ Counts said(const std::string& output) {
   return counts;
 }
 
+void check(const std::string& program) {
+  INFO(program);
+  const TemporaryFolder folder;
+  MpiJob job{program};
+  job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
+  CHECK(found(folder / "archive") == said(traced.result.output));
+}
+
 }  // namespace
 
 TEST_CASE(
     "Activations: jumps, signals, coroutines, deep stacks, code made at run time; Fortran") {
-  for (const std::string program : {"turns_gcc", "turns_clang", "counted_do_gfortran"}) {
-    INFO(program);
-    const TemporaryFolder folder;
-    MpiJob job{program};
-    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
-    const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
-    CHECK(found(folder / "archive") == said(traced.result.output));
-  }
+  for (const std::string program : {"turns_gcc", "turns_clang", "counted_do_gfortran"})
+    check(program);
 }
 
 TEST_CASE("Activations: loops that come round with nothing but the calls of others") {
   for (const std::string program :
-       {"nests_gcc", "nests_clang", "nests_gcc_plain", "nests_clang_plain"}) {
-    INFO(program);
-    const TemporaryFolder folder;
-    MpiJob job{program};
-    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
-    const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
-    CHECK(found(folder / "archive") == said(traced.result.output));
-  }
+       {"nests_gcc", "nests_clang", "nests_gcc_plain", "nests_clang_plain"})
+    check(program);
 }
 
 TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") {
