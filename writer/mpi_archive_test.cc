@@ -46,6 +46,21 @@ TEST_CASE("MPI: two ranks - regions, messages, a collective") {
   CHECK(written.result.events_written == written.result.events_seen);
 }
 
+TEST_CASE("MPI: call sites - without debug information the object and the offset in it") {
+  for (const bool known : {false, true}) {
+    const test::TemporaryFolder folder;
+    auto ranks = job(1);
+    if (known) ranks[0].journal().text(kTextModule, "6000 9000 0 - /no/such/libthing.so");
+    allreduce(ranks[0], 2, 200, 0);
+    const Written written = write_and_check(ranks, folder);
+    std::size_t sites = 0;
+    for (const test::Event& event : written.trace.locations.at(0).events)
+      for (const test::Attribute& each : event.attributes)
+        sites += each.type == OTF2_TYPE_SOURCE_CODE_LOCATION;
+    CHECK(sites == (known ? 1 : 0));  // a bare address is none
+  }
+}
+
 TEST_CASE("MPI: ranks - from the journal, not from the folder's name") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;
