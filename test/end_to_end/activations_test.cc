@@ -90,9 +90,8 @@ TEST_CASE("Activations: parallel regions with any of LLVM's runtimes that is the
     Job job{"thrown_gcc"};
     job.settings = {{"MIN_GAP", "0"}};
     if (!runtime.empty()) job.settings["LIBOMP"] = runtime;
-    const Result result = run_job(job, Way::kRun, folder / "archive");
-    REQUIRE(result.ok());
-    CHECK(found(folder / "archive") == said(result.output));
+    const Traced traced = trace(job, folder / "archive");
+    CHECK(found(folder / "archive") == said(traced.result.output));
   }
 }
 

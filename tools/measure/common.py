@@ -1,7 +1,10 @@
 """What the measurements share: where things lie, runs of programs, quartiles."""
 
+import datetime
 import os
 import re
+import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -47,3 +50,65 @@ def quartiles(values):
 def percent(values):
     low, middle, high = quartiles(values)
     return f"{middle:+7.2f} % [{low:+6.2f} {high:+6.2f}]"
+
+
+class Variant:
+    """One way to run a program: as it is, under Refrain, or as --peer says."""
+
+    def __init__(self, name, command, variables=None, program=None):
+        self.name = name
+        self.command = command  # before the launcher and the program, or before the program
+        self.variables = variables or {}
+        self.program = program  # another than that of the others
+
+    def words(self, launch, ranks, program, arguments, archive):
+        program = self.program or program
+        launch = launch + ["-n", str(ranks)] if ranks > 1 else []
+        word = {"{archive}": archive, "{ranks}": str(ranks), "{program}": program}
+        before = [re.sub(r"{\w+}", lambda m: word.get(m[0], m[0]), w) for w in self.command]
+        # A peer that starts the ranks itself, or stands between the launcher and the program.
+        if "--" in before:
+            at = before.index("--")
+            return before[:at] + launch + before[at + 1:] + [program] + arguments
+        return before + launch + [program] + arguments
+
+    def environment(self, threads, archive):
+        return environment(threads, **{key: value.replace("{archive}", archive)
+                                       for key, value in self.variables.items()})
+
+
+def refrain(limit):
+    return [REFRAIN, "run", "-n", limit, "--quiet", "-o", "{archive}"]
+
+
+def with_peers(variants, peers):
+    for text in peers:
+        name, _, rest = text.partition("=")
+        if not name or name in [v.name for v in variants]:
+            fail(f"--peer: no name, or one that is taken: {text}")
+        words = shlex.split(rest)
+        variables = {}
+        while words and re.match(r"\w+=", words[0]):
+            key, _, value = words.pop(0).partition("=")
+            variables[key] = value
+        variants.append(Variant(name, words, variables, variables.pop("program", None)))
+    return variants
+
+
+def run_variant(variant, scratch, threads, launch, ranks, program, arguments):
+    """The values that the program prints, and the bytes of the archive."""
+    archive = os.path.join(scratch, "archive")
+    values = run_program(variant.words(launch, ranks, program, arguments, archive),
+                         variant.environment(threads, archive))
+    values["bytes"] = sum(os.path.getsize(os.path.join(folder, name))
+                          for folder, _, names in os.walk(archive) for name in names)
+    shutil.rmtree(archive, ignore_errors=True)
+    return values
+
+
+def describe():
+    """When, of what and where: the first line of a measurement."""
+    version = subprocess.run([REFRAIN, "--version"], stdout=subprocess.PIPE, text=True).stdout
+    model = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
+    print(f"{datetime.date.today()}, {version.strip()}, {os.cpu_count()} processors "
+          f"({model[1] if model else 'unknown'}), load {os.getloadavg()[0]:.1f}")

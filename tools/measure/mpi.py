@@ -1,15 +1,13 @@
 """tools/bench mpi: what tracing costs a program of short MPI calls, beside other tracers."""
 
 import os
-import re
-import shlex
 import shutil
 import statistics
 import sys
 import tempfile
 
-from measure.common import (BIN, REFRAIN, bazel, environment, fail, percent, quartiles,
-                            run_program)
+from measure.common import (BIN, Variant, bazel, describe, environment, percent, quartiles,
+                            refrain, run_program, run_variant, with_peers)
 
 PROGRAM = os.path.join(BIN, "test/programs/mpi/shortring_gcc")
 # By names that Debian's alternatives do not redirect.
@@ -21,62 +19,25 @@ def program_of(mpi):
     return PROGRAM if mpi == "mpich" else f"{PROGRAM}_{mpi}"
 
 
-class Variant:
-    """One way to run the program: as it is, under Refrain, or as --peer says."""
-
-    def __init__(self, mpi, name, command, variables=None, program=None):
-        self.launch = LAUNCH[mpi]
-        self.name = name
-        self.command = command  # before `mpirun -n 2 PROGRAM`, or before PROGRAM
-        self.variables = variables or {}
-        self.program = program or program_of(mpi)
-
-    def words(self, ranks, arguments, archive):
-        launch = self.launch + ["-n", str(ranks)] if ranks > 1 else []
-        word = {"{archive}": archive, "{ranks}": str(ranks), "{program}": self.program}
-        before = [re.sub(r"{\w+}", lambda m: word.get(m[0], m[0]), w) for w in self.command]
-        # A peer that starts the ranks itself, or stands between the launcher and the program.
-        if "--" in before:
-            at = before.index("--")
-            return before[:at] + launch + before[at + 1:] + [self.program] + arguments
-        return before + launch + [self.program] + arguments
-
-
-def refrain(limit):
-    return [REFRAIN, "run", "-n", limit, "--quiet", "-o", "{archive}"]
-
-
 WAYS = (("untraced", []), ("recording", refrain("0")), ("suspended", refrain("10")))
 
 
+class OfMpi:
+    """A variant, and the MPI whose program it runs."""
+
+    def __init__(self, mpi, variant, name=None):
+        self.mpi = mpi
+        self.variant = variant
+        self.name = name or variant.name
+
+    def run(self, scratch, ranks, arguments):
+        return run_variant(self.variant, scratch, 1, LAUNCH[self.mpi], ranks,
+                           program_of(self.mpi), arguments)
+
+
 def variants_of(options):
-    all_of_them = [Variant(options.mpi, *way) for way in WAYS]
-    for text in options.peer:
-        name, _, rest = text.partition("=")
-        if not name or name in [v.name for v in all_of_them]:
-            fail(f"--peer: no name, or one that is taken: {text}")
-        words = shlex.split(rest)
-        variables = {"program": program_of(options.mpi)}
-        while words and re.match(r"\w+=", words[0]):
-            key, _, text = words.pop(0).partition("=")
-            variables[key] = text
-        program = variables.pop("program")
-        all_of_them.append(Variant(options.mpi, name, words, variables, program))
-    return all_of_them
-
-
-def run(variant, scratch, ranks, arguments):
-    """The values that the program prints, and the bytes of the archive."""
-    archive = os.path.join(scratch, "archive")
-    variables = {key: value.replace("{archive}", archive)
-                 for key, value in variant.variables.items()}
-    values = run_program(variant.words(ranks, arguments, archive),
-                         {**environment(1), **variables})
-    size = sum(os.path.getsize(os.path.join(folder, name))
-               for folder, _, names in os.walk(archive) for name in names)
-    shutil.rmtree(archive, ignore_errors=True)
-    values["bytes"] = size
-    return values
+    ways = [Variant(*way) for way in WAYS]
+    return [OfMpi(options.mpi, each) for each in with_peers(ways, options.peer)]
 
 
 def rounds_of(options, scratch, ranks, arguments, name, variants=None):
@@ -86,7 +47,7 @@ def rounds_of(options, scratch, ranks, arguments, name, variants=None):
         if sys.stderr.isatty():
             print(f"\r{name}: round {number + 1} of {options.rounds} ", end="", file=sys.stderr)
         turn = number % len(variants)
-        rounds.append({v.name: run(v, scratch, ranks, arguments)
+        rounds.append({v.name: v.run(scratch, ranks, arguments)
                        for v in variants[turn:] + variants[:turn]})
     if sys.stderr.isatty():
         print("\r", end="", file=sys.stderr)
@@ -158,7 +119,8 @@ OF_TWO = (("pair", 2000, 4, "Send and Recv, there and back"),
 def mpi_calls(options):
     bazel("build", "//tools:refrain", *("//test/programs/mpi:" + os.path.basename(program_of(each)) for each in LAUNCH))
     scratch = tempfile.mkdtemp(prefix="refrain-bench-")
-    variants = [Variant(each, f"{each} {name}", command, SPIN) for name, command in WAYS for each in LAUNCH]
+    variants = [OfMpi(each, Variant(name, command, SPIN), f"{each} {name}")
+                for name, command in WAYS for each in LAUNCH]
     print("ns a call over untraced and times untraced; of the median interval of 40 of a run, and of the fastest; medians of "
           f"{options.rounds} rounds, quartiles in brackets")
     try:
@@ -188,6 +150,7 @@ def over_untraced(rounds, mpi_name, name, key, calls):
 def mpi(options):
     bazel("build", "//tools:refrain",
           "//test/programs/mpi:" + os.path.basename(program_of(options.mpi)))
+    describe()
     scratch = tempfile.mkdtemp(prefix="refrain-bench-")
     try:
         for mode, count, calls, what in SINGLE:

@@ -7,12 +7,15 @@ import statistics
 import sys
 import tempfile
 
-from measure.common import BIN, REFRAIN, bazel, environment, percent, run_program
+from measure.common import (BIN, Variant, bazel, describe, environment, percent, refrain,
+                            run_program, run_variant, with_peers)
 
 PROGRAM = os.path.join(BIN, "test/programs/shortloop_clang")
 COUNTING_TOOL = os.path.join(BIN, "test/tools/counting_tool.so")
 EMPTY_TOOL = os.path.join(BIN, "test/tools/empty_tool.so")
-VARIANTS = ("untraced", "empty", "recording", "suspended")
+WAYS = (Variant("untraced", [], {"OMP_TOOL": "disabled"}),
+        Variant("empty", [], {"OMP_TOOL_LIBRARIES": EMPTY_TOOL}),
+        Variant("recording", refrain("0")), Variant("suspended", refrain("10")))
 REGIONS = 5
 SLOW_MODE_NS = 650  # an empty region that costs more than this: the slow mode
 MODE_VISIBLE_US = 20  # in longer regions, clock and calibration hide the difference
@@ -21,9 +24,10 @@ MODE_VISIBLE_US = 20  # in longer regions, clock and calibration hide the differ
 class Shape:
     """One length of a region, with a fixed amount of work for all of its runs."""
 
-    def __init__(self, length_us, options):
+    def __init__(self, length_us, threads, options):
         self.length_us = length_us
-        self.threads = options.threads
+        self.threads = threads
+        self.variants = with_peers(list(WAYS), options.peer)
         per_iteration_us = REGIONS * (length_us + 0.7)
         self.iterations = max(100, round(options.seconds * 1e6 / per_iteration_us))
         self.units = self.calibrate()
@@ -34,9 +38,6 @@ class Shape:
         length_ns = str(round(self.length_us * 1000))
         return max(int(run_program([PROGRAM, "1", length_ns], environment(1))["units"])
                    for _ in range(5))
-
-    def command(self):
-        return [PROGRAM, str(self.iterations), str(round(self.length_us * 1000)), str(self.units)]
 
     def callbacks_per_iteration(self, scratch):
         output = os.path.join(scratch, "counts.json")
@@ -52,23 +53,15 @@ class Shape:
         return (totals[1] - totals[0]) / 200
 
     def run(self, variant, scratch):
-        archive = os.path.join(scratch, "archive")
-        env = environment(self.threads, OMP_TOOL="disabled")
-        command = self.command()
-        if variant == "empty":
-            env = environment(self.threads, OMP_TOOL_LIBRARIES=EMPTY_TOOL)
-        elif variant in ("recording", "suspended"):
-            env = environment(self.threads)
-            limit = "0" if variant == "recording" else "10"
-            command = [REFRAIN, "run", "-n", limit, "--quiet", "-o", archive, "--", *command]
-        values = run_program(command, env)
-        shutil.rmtree(archive, ignore_errors=True)
+        values = run_variant(variant, scratch, self.threads, [], 1, PROGRAM,
+                             [str(self.iterations), str(round(self.length_us * 1000)),
+                              str(self.units)])
         return float(values["ns_per_iteration"]), float(values["cpu_ns_per_iteration"])
 
     def run_round(self, number, scratch):
-        turn = number % len(VARIANTS)
-        order = VARIANTS[turn:] + VARIANTS[:turn]
-        self.rounds.append({variant: self.run(variant, scratch) for variant in order})
+        turn = number % len(self.variants)
+        order = self.variants[turn:] + self.variants[:turn]
+        self.rounds.append({v.name: self.run(v, scratch) for v in order})
 
     def region_cost_ns(self, a_round):
         """What the runtime adds to a region, untraced."""
@@ -82,14 +75,14 @@ def print_table(shape, rounds, title, callbacks):
     print(f"\n{title}")
     print(f"  {'':10} {'wall, ns/iteration':>18}  {'wall over untraced':^26}  "
           f"{'CPU over untraced':^26}  {'wall over empty tool':^26}  ns a callback")
-    for variant in VARIANTS:
+    for variant in (v.name for v in shape.variants):
         wall = statistics.median(r[variant][0] for r in rounds)
         line = f"  {variant:10} {wall:18.0f}"
         if variant != "untraced":
             for clock in (0, 1):
                 over = [100 * (r[variant][clock] / r["untraced"][clock] - 1) for r in rounds]
                 line += "  " + percent(over)
-        if variant in ("recording", "suspended"):
+        if variant not in ("untraced", "empty"):
             points = [100 * (r[variant][0] - r["empty"][0]) / r["untraced"][0] for r in rounds]
             line += "  " + percent(points).replace("%", "p")
             extra = [(r[variant][1] - r["untraced"][1]) / callbacks for r in rounds]
@@ -124,8 +117,10 @@ def overhead(options):
           "//test/tools:empty_tool.so", "//test/tools:counting_tool.so")
     scratch = tempfile.mkdtemp(prefix="refrain-bench-")
     try:
-        shapes = [Shape(length, options) for length in options.lengths]
-        callbacks = shapes[0].callbacks_per_iteration(scratch)
+        shapes = [Shape(length, threads, options)
+                  for threads in options.threads for length in options.lengths]
+        callbacks = {shape.threads: shape.callbacks_per_iteration(scratch) for shape in shapes}
+        describe()
         for number in range(options.rounds):
             if sys.stderr.isatty():
                 print(f"\rround {number + 1} of {options.rounds} ", end="", file=sys.stderr)
@@ -136,6 +131,6 @@ def overhead(options):
         print("Medians of ratios within rounds, quartiles in brackets; p: percentage points. "
               "ns a callback: CPU time added, all threads, by the callbacks counted.")
         for shape in shapes:
-            report(shape, callbacks)
+            report(shape, callbacks[shape.threads])
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -234,6 +234,7 @@ void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigne
     g_session->reach_epoch(
         recorder, g_session->joins().epoch(word.instance, g_session->epoch()), ticks);
   Membership member{.team = word, .index = index};
+  if (index == 0) member.fork = t_state.latest_fork;
   if (index != 0 && word.counts_epochs()) {
     member.begin_ticks = ticks;
     member.after = std::exchange(t_state.latest_outermost, word.instance);

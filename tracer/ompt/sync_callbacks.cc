@@ -80,16 +80,19 @@ bool is_barrier(ompt_sync_region_t kind) noexcept {
   }
 }
 
-// Whether an implicit barrier is that at the end of a region: runtimes before LLVM 15 have one kind for all.
-bool joins(ompt_sync_region_t kind, const void* code) noexcept {
-  return kind == ompt_sync_region_barrier_implicit && code != nullptr &&
-         code == t_state.latest_fork;
+// Runtimes before LLVM 15 have one kind for all implicit barriers. At that which ends a region the
+// primary is where the region began, and a worker nowhere.
+ompt_sync_region_t kind_in_team(ompt_sync_region_t kind, const void* code,
+                                const Membership* team) noexcept {
+  if (kind != ompt_sync_region_barrier_implicit || team == nullptr) return kind;
+  const bool joins =
+      team->index != 0 ? code == nullptr : code != nullptr && code == team->fork;
+  return joins ? ompt_sync_region_barrier_implicit_parallel : kind;
 }
 
 // Barriers that have no other symbol: the implicit ones follow a construct that has one.
-bool gives_symbol(ompt_sync_region_t kind, const void* code) noexcept {
-  return is_barrier(kind) && kind != ompt_sync_region_barrier_implicit_workshare &&
-         !joins(kind, code);
+bool gives_symbol(ompt_sync_region_t kind) noexcept {
+  return is_barrier(kind) && kind != ompt_sync_region_barrier_implicit_workshare;
 }
 
 bool ends_team(ompt_sync_region_t kind) noexcept {
@@ -109,13 +112,13 @@ std::uint64_t true_sync_end(ompt_sync_region_t kind, const Membership* team,
 }
 
 // This thread has passed a barrier of the team.
-void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, const void* code,
-                  Membership& team, std::uint64_t ticks) noexcept {
+void pass_barrier(ThreadRecorder& recorder, ompt_sync_region_t kind, Membership& team,
+                  std::uint64_t ticks) noexcept {
   if (team.index != 0) {
     count_fork(recorder, team);
     g_session->reach_epoch(recorder, recorder.epoch() + 1, ticks);
   } else {
-    if (gives_symbol(kind, code) && feeds_agent(recorder, &team))
+    if (gives_symbol(kind) && feeds_agent(recorder, &team))
       g_session->on_symbol_end(ticks, recorder.depth());
     g_session->advance_epoch(recorder, ticks);
   }
@@ -145,7 +148,7 @@ std::uint64_t sync_place(ThreadRecorder& recorder, ompt_sync_region_t kind,
     return kind == ompt_sync_region_barrier_implementation
                ? place_in_runtime(code, recorder, task)
                : 0;
-  if (ends_team(kind) || joins(kind, code)) {
+  if (ends_team(kind)) {
     // As the region: its own function may be its place.
     if (const std::uint64_t place = team_end_place(recorder); place != 0) return place;
   }
@@ -160,7 +163,7 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const 
   const std::uint64_t ticks = Clock::now();
   const std::uint64_t address = sync_place(recorder, kind, code, task);
   if (is_barrier(kind) || ends_team(kind)) close_unended_work(recorder, ticks);
-  if (gives_symbol(kind, code) && feeds_agent(recorder, t_state.team()))
+  if (gives_symbol(kind) && feeds_agent(recorder, t_state.team()))
     g_session->on_symbol(recorder,
                          runtime::make_symbol(spool::kSyncRegionBegin,
                                               static_cast<std::uint8_t>(kind), address),
@@ -173,8 +176,9 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
                     ompt_data_t* task, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
+  Membership* const team = t_state.team();
+  kind = kind_in_team(kind, code, team);
   if (endpoint == ompt_scope_begin) return begin_sync_region(*scope, kind, code, task);
-  Membership* team = t_state.team();
   std::uint64_t ticks = t_state.sync_end_ticks;
   if (!t_state.sync_end_reported) {
     ticks = sync_end_time(kind, team);
@@ -184,13 +188,15 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
   }
   t_state.sync_end_reported = false;
   if (is_barrier(kind) && team != nullptr && team->team.counts_epochs())
-    pass_barrier(*scope, kind, code, *team, ticks);
+    pass_barrier(*scope, kind, *team, ticks);
 }
 
 void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
                          ompt_data_t*, ompt_data_t*, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
+  const Membership* const team = t_state.team();
+  kind = kind_in_team(kind, code, team);
   const auto sub = static_cast<std::uint8_t>(kind);
   if (endpoint == ompt_scope_begin) {
     Record* last = scope->last();
@@ -202,7 +208,6 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     }
     return scope->begin(make(spool::kWaitBegin, Clock::now(), address_of(code), sub));
   }
-  const Membership* const team = t_state.team();
   // A worker wakes: what it will ask for is on its way while the time is read.
   if (ends_team(kind) && team != nullptr && team->index != 0 && team->team.counts_epochs())
     g_joins.will_ask(team->team.instance);

@@ -88,6 +88,8 @@ struct Membership {
       0;  // not 0: the time from the fork to here has not been counted
   std::uint64_t after =
       0;  // instance of the outermost region that it was in before; 0: none
+  const void* fork =
+      nullptr;  // of thread 0: where the call returns to that opened the region
 };
 
 struct ThreadState {
