@@ -108,7 +108,7 @@ def run_variant(variant, scratch, threads, launch, ranks, program, arguments):
 
 def describe():
     """When, of what and where: the first line of a measurement."""
-    version = subprocess.run([REFRAIN, "--version"], stdout=subprocess.PIPE, text=True).stdout
+    version = subprocess.run([REFRAIN, "--version"], stdout=subprocess.PIPE, text=True).stdout.split("\n")[0]
     model = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
-    print(f"{datetime.date.today()}, {version.strip()}, {os.cpu_count()} processors "
+    print(f"{datetime.date.today()}, {version}, {os.cpu_count()} processors "
           f"({model[1] if model else 'unknown'}), load {os.getloadavg()[0]:.1f}")
