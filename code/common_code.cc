@@ -243,4 +243,421 @@ Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
   return out;
 }
 
+namespace {
+
+constexpr std::int8_t kRax = 0;
+constexpr std::int8_t kRcx = 1;
+constexpr std::int8_t kRdx = 2;
+constexpr std::int8_t kRsp = 4;
+constexpr std::int8_t kRbp = 5;
+
+constexpr std::uint16_t bit_of(std::int8_t number) {
+  return static_cast<std::uint16_t>(1u << number);
+}
+
+// An instruction with operands in a register and in a register or memory.
+class Operands {
+ public:
+  Operands(std::span<const std::uint8_t> code, std::size_t at, std::uint8_t rex) noexcept
+      : rex_(rex), modrm_(code[at]), bytes_(at + operand_bytes(code.subspan(at))) {
+    if (!memory()) return;
+    const unsigned mode = modrm_ >> 6;
+    const bool has_index = (modrm_ & 7) == 4;
+    const unsigned low = has_index ? code[at + 1] & 7u : modrm_ & 7u;
+    const bool fixed = mode == 0 && low == 5;  // from the next instruction, or from nothing
+    if (!fixed) base_ = static_cast<std::int8_t>(low + (rex & 1u) * 8);
+    if (has_index)
+      if (const unsigned number = (code[at + 1] >> 3 & 7u) + (rex & 2u) * 4; number != kRsp)
+        index_ = static_cast<std::int8_t>(number);
+    if (mode == 1) {
+      offset_ = static_cast<std::int8_t>(code[bytes_ - 1]);
+    } else if (mode == 2 || fixed) {
+      std::int32_t offset = 0;
+      std::memcpy(&offset, &code[bytes_ - 4], sizeof offset);
+      offset_ = offset;
+    }
+  }
+
+  bool memory() const noexcept { return modrm_ >> 6 != 3; }
+  unsigned operation() const noexcept { return modrm_ >> 3 & 7u; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  // `part`: a byte, which without a prefix may be the second of a register.
+  std::int8_t first(bool part) const noexcept {
+    return number(operation(), rex_ & 4u, part);
+  }
+  std::int8_t second(bool part) const noexcept {
+    return number(modrm_ & 7u, rex_ & 1u, part);
+  }
+  void set_address(Effect& out) const noexcept {
+    out.base = base_;
+    out.index = index_;
+    out.offset = offset_;
+  }
+
+ private:
+  std::int8_t number(unsigned low, unsigned extended, bool part) const noexcept {
+    if (part && rex_ == 0) return static_cast<std::int8_t>(low & 3u);
+    return static_cast<std::int8_t>(low + (extended != 0 ? 8 : 0));
+  }
+
+  std::uint8_t rex_;
+  std::uint8_t modrm_;
+  std::size_t bytes_;
+  std::int8_t base_ = Operation::kNone;
+  std::int8_t index_ = Operation::kNone;
+  std::int64_t offset_ = 0;
+};
+
+struct Prefixes {
+  std::uint8_t rex = 0;
+  std::uint8_t string = 0;  // f2 or f3
+  bool small = false;
+  bool wide() const noexcept { return (rex & 8) != 0; }
+  std::size_t constant() const noexcept { return small && !wide() ? 2 : 4; }
+  std::uint8_t width(bool part) const noexcept {
+    return part ? 1 : wide() ? 8 : small ? 2 : 4;
+  }
+};
+
+// As the disassembler gives it: one as wide as its operand has no sign.
+std::int64_t constant_at(std::span<const std::uint8_t> code, std::size_t at,
+                         std::size_t bytes, std::uint8_t width) noexcept {
+  std::uint32_t value = 0;
+  std::memcpy(&value, &code[at], bytes);
+  if (bytes == width) return value;
+  return bytes == 1 ? std::int64_t{static_cast<std::int8_t>(value)}
+                    : std::int64_t{static_cast<std::int32_t>(value)};
+}
+
+// An effect with its operands: `to` is written and the other read, unless one is none.
+class EffectOf {
+ public:
+  EffectOf(std::span<const std::uint8_t> code, std::size_t at, Prefixes prefixes) noexcept
+      : code_(code), prefixes_(prefixes), operands_(code, at, prefixes.rex) {}
+
+  const Operands& operands() const noexcept { return operands_; }
+
+  // The operand that may be in memory is the first one. `constant` bytes follow.
+  Effect into_word(bool part, bool writes, bool with_register,
+                   std::size_t constant) noexcept {
+    Effect out = begin(constant);
+    if (operands_.memory()) {
+      operands_.set_address(out);
+      out.stores = writes;
+      if (writes) out.width = prefixes_.width(part);
+    } else {
+      out.to = operands_.second(part);
+      if (writes) out.written = bit_of(out.to);
+    }
+    if (with_register) out.from = operands_.first(part);
+    return out;
+  }
+  // It is the second one; the first is written.
+  Effect into_register(bool part, bool part_of_second, bool writes,
+                       std::size_t constant) noexcept {
+    Effect out = begin(constant);
+    out.to = operands_.first(part);
+    if (writes) out.written = bit_of(out.to);
+    if (operands_.memory())
+      operands_.set_address(out);
+    else if (constant == 0)
+      out.from = operands_.second(part_of_second);
+    return out;
+  }
+  // Neither is a register that counts.
+  Effect into_vector() noexcept {
+    Effect out = begin(0);
+    if (operands_.memory()) operands_.set_address(out);
+    return out;
+  }
+  Effect vector_into_word(std::uint8_t width) noexcept {
+    Effect out = into_vector();
+    if (operands_.memory()) {
+      out.stores = true;
+      out.width = width;
+    }
+    return out;
+  }
+
+  std::int64_t constant(std::size_t bytes, bool part) const noexcept {
+    return constant_at(code_, operands_.bytes(), bytes, prefixes_.width(part));
+  }
+
+ private:
+  Effect begin(std::size_t constant) const noexcept {
+    Effect out;
+    out.bytes = static_cast<std::uint8_t>(operands_.bytes() + constant);
+    return out;
+  }
+
+  std::span<const std::uint8_t> code_;
+  Prefixes prefixes_;
+  Operands operands_;
+};
+
+// add, or, adc, sbb, and, sub, xor, cmp.
+enum : unsigned { kAddition = 0, kSubtraction = 5, kComparison = 7 };
+
+void set_sum(unsigned operation, Effect& out) noexcept {
+  if (operation != kAddition && operation != kSubtraction) return;
+  out.kind = out.to >= 0 ? Effect::Kind::kAdd : Effect::Kind::kAddMemory;
+}
+
+Effect of_registers(std::size_t bytes, std::int8_t to, unsigned written) noexcept {
+  Effect out;
+  out.bytes = static_cast<std::uint8_t>(bytes);
+  out.to = to;
+  out.written = static_cast<std::uint16_t>(written);
+  return out;
+}
+
+Effect arithmetic(std::span<const std::uint8_t> code, std::size_t at, Prefixes prefixes,
+                  std::uint8_t byte) noexcept {
+  const unsigned operation = byte >> 3;
+  const bool part = byte % 2 == 0;
+  const bool writes = operation != kComparison;
+  Effect out;
+  switch (byte & 7) {
+    case 0:
+    case 1:
+      out = EffectOf(code, at, prefixes).into_word(part, writes, true, 0);
+      break;
+    case 2:
+    case 3:
+      out = EffectOf(code, at, prefixes).into_register(part, part, writes, 0);
+      break;
+    default: {
+      const std::size_t bytes = part ? 1 : prefixes.constant();
+      out = of_registers(at + bytes, kRax, writes ? bit_of(kRax) : 0);
+      if (operation != kAddition && operation != kSubtraction) break;
+      const std::int64_t value = constant_at(code, at, bytes, prefixes.width(part));
+      out.constant = operation == kAddition ? value : -value;
+    }
+  }
+  set_sum(operation, out);
+  return out;
+}
+
+Effect one_byte(std::span<const std::uint8_t> code, std::size_t at, Prefixes prefixes,
+                std::uint8_t byte) noexcept {
+  using Kind = Effect::Kind;
+  const std::int8_t low =
+      static_cast<std::int8_t>((byte & 7u) + ((prefixes.rex & 1u) != 0 ? 8u : 0u));
+  if (byte < 0x40) return byte % 8 < 6 ? arithmetic(code, at, prefixes, byte) : Effect{};
+  if (byte < 0x50) return {};
+  if (byte < 0x60) {
+    const bool pushes = byte < 0x58;
+    Effect out = of_registers(at, low, bit_of(kRsp) | (pushes ? 0u : bit_of(low)));
+    out.kind = pushes ? Kind::kPush : Kind::kPop;
+    return out;
+  }
+  const bool part = byte % 2 == 0;
+  EffectOf of(code, at, prefixes);
+  const unsigned operation = of.operands().operation();
+  switch (byte) {
+    case 0x63: {
+      Effect out = of.into_register(false, false, true, 0);
+      out.kind = of.operands().memory() ? Kind::kLoad : Kind::kMove;
+      return out;
+    }
+    case 0x69:
+    case 0x6b:
+      return of.into_register(false, false, true, byte == 0x69 ? prefixes.constant() : 1);
+    case 0x80:
+    case 0x81:
+    case 0x83: {
+      const std::size_t bytes = byte == 0x81 ? prefixes.constant() : 1;
+      Effect out = of.into_word(part, operation != kComparison, false, bytes);
+      if (operation == kAddition || operation == kSubtraction)
+        out.constant =
+            operation == kAddition ? of.constant(bytes, part) : -of.constant(bytes, part);
+      set_sum(operation, out);
+      return out;
+    }
+    case 0x84:
+    case 0x85:
+      return of.into_word(part, false, true, 0);
+    case 0x88:
+    case 0x89: {
+      Effect out = of.into_word(part, true, true, 0);
+      out.kind = of.operands().memory() ? Kind::kStore : Kind::kMove;
+      return out;
+    }
+    case 0x8a:
+    case 0x8b: {
+      Effect out = of.into_register(part, part, true, 0);
+      out.kind = of.operands().memory() ? Kind::kLoad : Kind::kMove;
+      return out;
+    }
+    case 0x8d: {
+      if (!of.operands().memory()) return {};
+      Effect out = of.into_register(false, false, true, 0);
+      out.kind = Kind::kAddress;
+      return out;
+    }
+    case 0x98:
+      return of_registers(at, Operation::kNone, bit_of(kRax));
+    case 0x99:
+      return of_registers(at, Operation::kNone, bit_of(kRax) | bit_of(kRdx));
+    case 0xc0:
+    case 0xc1:
+      return of.into_word(part, true, false, 1);
+    case 0xd0:
+    case 0xd1:
+      return of.into_word(part, true, false, 0);
+    case 0xd2:
+    case 0xd3: {
+      Effect out = of.into_word(part, true, false, 0);
+      out.from = kRcx;
+      return out;
+    }
+    case 0xc6:
+    case 0xc7:
+      return operation != 0
+                 ? Effect{}
+                 : of.into_word(part, true, false, part ? 1 : prefixes.constant());
+    case 0xc9: {
+      Effect out = of_registers(at, Operation::kNone, bit_of(kRsp) | bit_of(kRbp));
+      out.kind = Kind::kLeave;
+      return out;
+    }
+    case 0xf6:
+    case 0xf7:
+      if (operation == 0)
+        return of.into_word(part, false, false, part ? 1 : prefixes.constant());
+      if (operation == 2 || operation == 3) return of.into_word(part, true, false, 0);
+      return {};
+    case 0xfe:
+    case 0xff: {
+      if (operation > 1) return {};
+      Effect out = of.into_word(part, true, false, 0);
+      out.constant = operation == 0 ? 1 : -1;
+      out.kind = out.to >= 0 ? Kind::kAdd : Kind::kAddMemory;
+      return out;
+    }
+    default:
+      break;
+  }
+  if (byte >> 4 == 0xb)
+    return byte < 0xb8
+               ? of_registers(
+                     at + 1, prefixes.rex == 0 ? static_cast<std::int8_t>(byte & 3) : low,
+                     bit_of(prefixes.rex == 0 ? static_cast<std::int8_t>(byte & 3) : low))
+               : of_registers(at + (prefixes.wide() ? 8 : prefixes.constant()), low,
+                              bit_of(low));
+  return {};
+}
+
+// After 0f.
+Effect two_bytes(std::span<const std::uint8_t> code, std::size_t at, Prefixes prefixes,
+                 std::uint8_t byte) noexcept {
+  EffectOf of(code, at, prefixes);
+  const bool memory = of.operands().memory();
+  const bool plain = prefixes.string == 0;
+  if (byte >> 4 == 4 && plain) return of.into_register(false, false, true, 0);
+  if (byte >> 4 == 9 && plain && !prefixes.small) return of.into_word(true, true, false, 0);
+  switch (byte) {
+    case 0xaf:
+    case 0xb7:
+    case 0xbf:
+      return plain ? of.into_register(false, false, true, 0) : Effect{};
+    case 0xb6:
+    case 0xbe:
+      return plain ? of.into_register(false, true, true, 0) : Effect{};
+    case 0x10:
+    case 0x14:
+    case 0x15:
+    case 0x28:
+    case 0x2e:
+    case 0x2f:
+    case 0x54:
+    case 0x57:
+    case 0x58:
+    case 0x59:
+    case 0x5a:
+    case 0x5c:
+    case 0x5d:
+    case 0x5e:
+    case 0x5f:
+    case 0x51:
+    case 0x6f:
+    case 0xef:
+      return of.into_vector();
+    case 0x6c:
+    case 0x62:
+    case 0x6d:
+    case 0xd4:
+    case 0xfe:
+    case 0xdb:
+    case 0xeb:
+      return prefixes.small && plain ? of.into_vector() : Effect{};
+    case 0x12:
+    case 0x16:
+      return memory && plain ? of.into_vector() : Effect{};
+    case 0x11:
+      return of.vector_into_word(prefixes.string == 0xf2   ? 8
+                                 : prefixes.string == 0xf3 ? 4
+                                                           : 16);
+    case 0x13:
+    case 0x17:
+      return memory && plain ? of.vector_into_word(8) : Effect{};
+    case 0x29:
+      return plain ? of.vector_into_word(16) : Effect{};
+    case 0x7f:
+      return prefixes.small || prefixes.string == 0xf3 ? of.vector_into_word(16) : Effect{};
+    case 0xd6:
+      return prefixes.small && plain ? of.vector_into_word(8) : Effect{};
+    case 0x2a:
+    case 0x6e: {
+      if (byte == 0x2a ? plain : !prefixes.small || !plain) return {};
+      Effect out = of.into_vector();
+      if (!memory) out.from = of.operands().second(false);
+      return out;
+    }
+    case 0x2c:
+    case 0x2d: {
+      if (plain) return {};
+      Effect out = of.into_register(false, false, true, 0);
+      out.from = Operation::kNone;
+      return out;
+    }
+    case 0x7e: {
+      if (prefixes.string == 0xf3) return of.into_vector();
+      if (!prefixes.small || !plain) return {};
+      prefixes.small = false;
+      return EffectOf(code, at, prefixes).into_word(false, true, false, 0);
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Effect effect_common(std::span<const std::uint8_t> code) noexcept {
+  constexpr std::size_t kLongest = 15;
+  if (code.size() < kLongest) return {};
+  std::size_t at = 0;
+  Prefixes prefixes;
+  for (; at != 2; ++at) {
+    if (code[at] == 0x66)
+      prefixes.small = true;
+    else if (code[at] == 0xf2 || code[at] == 0xf3)
+      prefixes.string = code[at];
+    else
+      break;
+  }
+  if (code[at] >> 4 == 4) prefixes.rex = code[at++];
+  const std::uint8_t first = code[at++];
+  Effect out;
+  if (first == 0x0f) {
+    const std::uint8_t second = code[at++];
+    out = two_bytes(code, at, prefixes, second);
+  } else if (prefixes.string == 0) {
+    out = one_byte(code, at, prefixes, first);
+  }
+  if (out.bytes > kLongest) return {};
+  return out;
+}
+
 }  // namespace refrain::code

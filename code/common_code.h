@@ -1,5 +1,5 @@
-// Instructions of x86-64 that compilers use most, as far as where control goes after them: fifty times as fast as the
-// disassembler, which is asked for all others.
+// Instructions of x86-64 that compilers use most: where control goes after them, and what they change. Fifty times as fast as
+// the disassembler, which is asked for all others.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, under code/disassembler.h. Pure. Cost: some 10 ns.
 #pragma once
@@ -13,5 +13,6 @@ namespace refrain::code {
 
 // `bytes` is 0 where it is none of them.
 Instruction decode_common(std::span<const std::uint8_t> code) noexcept;
+Effect effect_common(std::span<const std::uint8_t> code) noexcept;
 
 }  // namespace refrain::code

@@ -16,12 +16,28 @@ bool equal(const Instruction& a, const Instruction& b) {
          a.through_slot == b.through_slot && a.target == b.target && a.slot == b.slot;
 }
 
+bool equal(const Effect& a, const Effect& b) {
+  return a.bytes == b.bytes && a.kind == b.kind && a.to == b.to && a.from == b.from &&
+         a.base == b.base && a.index == b.index && a.stores == b.stores &&
+         a.written == b.written && a.offset == b.offset && a.constant == b.constant &&
+         (!a.stores || a.width == b.width);
+}
+
 struct Sweep {
   Disassembler disassembler;
   std::size_t common = 0;
   std::size_t all = 0;
+  std::size_t effects = 0;
+  std::size_t effects_asked = 0;
   std::size_t wrong = 0;
   std::string first;  // that is wrong
+
+  void note(std::span<const std::uint8_t> code) {
+    if (wrong++ != 0) return;
+    for (std::size_t i = 0; i != 15 && i < code.size(); ++i)
+      first += "0123456789abcdef"[code[i] >> 4], first += "0123456789abcdef"[code[i] & 15],
+          first += ' ';
+  }
 
   void through(std::span<const std::uint8_t> code) {
     for (std::size_t at = 0; at < code.size();) {
@@ -30,10 +46,15 @@ struct Sweep {
       ++all;
       common += got.bytes != 0;
       // (What the disassembler does not know may well be one, of AVX2.)
-      if (got.bytes != 0 && wanted.bytes != 0 && !equal(got, wanted) && wrong++ == 0)
-        for (std::size_t i = 0; i != 15 && at + i < code.size(); ++i)
-          first += "0123456789abcdef"[code[at + i] >> 4],
-              first += "0123456789abcdef"[code[at + i] & 15], first += ' ';
+      if (got.bytes != 0 && wanted.bytes != 0 && !equal(got, wanted))
+        note(code.subspan(at));
+      if (wanted.flow == Instruction::Flow::kNext && !wanted.padding && wanted.bytes != 0) {
+        const Effect effect = effect_common(code.subspan(at));
+        ++effects_asked;
+        effects += effect.bytes != 0;
+        if (effect.bytes != 0 && !equal(effect, disassembler.effect_any(code.subspan(at))))
+          note(code.subspan(at));
+      }
       at += wanted.bytes == 0 ? 1u : wanted.bytes;
     }
   }
@@ -59,6 +80,7 @@ TEST_CASE("Common code: every instruction is what the disassembler says that it 
   INFO(sweep.first);
   CHECK(sweep.wrong == 0);
   CHECK(sweep.common > sweep.all / 10 * 9);
+  CHECK(sweep.effects > sweep.effects_asked / 10 * 9);
   CHECK(sweep.all > 100'000);
 }
 #endif

@@ -360,8 +360,13 @@ Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
   return out;
 }
 
-// What is written is what the disassembler says, and the first operand: it does not know all.
 Effect Disassembler::effect(std::span<const std::uint8_t> code) const {
+  const Effect common = effect_common(code);
+  return common.bytes != 0 ? common : effect_any(code);
+}
+
+// What is written is what the disassembler says, and the first operand: it does not know all.
+Effect Disassembler::effect_any(std::span<const std::uint8_t> code) const {
   const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
   Effect out;
   if (one == nullptr) return out;
@@ -380,7 +385,7 @@ Effect Disassembler::effect(std::span<const std::uint8_t> code) const {
   for (std::uint8_t i = 0; i < x86.op_count; ++i) {
     const cs_x86_op& operand = x86.operands[i];
     const bool writes_it =
-        (operand.access & CS_AC_WRITE) != 0 || (i == 0 && !only_reads(one->id));
+        i == 0 ? !only_reads(one->id) : (operand.access & CS_AC_WRITE) != 0;
     if (operand.type == X86_OP_REG && writes_it) write(operand.reg);
     if (operand.type != X86_OP_MEM) continue;
     out.width = operand.size;

@@ -94,7 +94,7 @@ struct Effect {
   std::int8_t base = Operation::kNone;  // of the word; or not one of these registers
   std::int8_t index = Operation::kNone;
   bool stores = false;     // to the word
-  std::uint8_t width = 0;  // of the word, in bytes; 0: not known
+  std::uint8_t width = 0;  // of the word, in bytes, if it is stored to; 0: not known
   std::uint16_t written = 0;
   std::int64_t offset = 0;
   std::int64_t constant = 0;
@@ -113,10 +113,12 @@ class Disassembler {
 
   // The instruction at the begin of `code`.
   Instruction decode(std::span<const std::uint8_t> code) const;
-  // By the disassembler, not by common_code.h; of x86-64.
-  Instruction decode_any(std::span<const std::uint8_t> code) const;
   Operation operation(std::span<const std::uint8_t> code) const;
+  // Of x86-64 alone.
   Effect effect(std::span<const std::uint8_t> code) const;
+  // By Capstone, not by common_code.h; of x86-64.
+  Instruction decode_any(std::span<const std::uint8_t> code) const;
+  Effect effect_any(std::span<const std::uint8_t> code) const;
 
  private:
   struct State;

@@ -43,9 +43,9 @@ std::string build_id(const dl_phdr_info& info) {
           std::memcmp(name, "GNU", 4) == 0 && data + note.n_descsz <= end) {
         std::string hex;
         for (std::uint32_t k = 0; k < note.n_descsz; ++k) {
-          char digits[3];
-          std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(data[k]));
-          hex += digits;
+          const auto byte = static_cast<unsigned char>(data[k]);
+          hex += "0123456789abcdef"[byte >> 4];
+          hex += "0123456789abcdef"[byte & 15];
         }
         return hex;
       }
