@@ -76,6 +76,9 @@ class GateJournal final : public filters::GateSink {
     return loops_.begin_visit(mark);
   }
   void visit_ended(std::uint16_t level) noexcept override { loops_.end_visit(level); }
+  filters::OpenMessages open_messages() const noexcept override {
+    return stream_.open_messages();
+  }
 
  private:
   void put_metrics(const filters::LoopMark& mark) noexcept;
