@@ -232,8 +232,8 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t iterations = 0;  // of the visits that are over; not with `each`
     std::uint64_t outermost_visits = 0;
     std::uint64_t more_firsts =
-        0;  // iterations written as the first of an inner visit only
-    std::uint64_t visits = 0;         // that are over
+        0;                     // iterations written as the first of an inner visit only
+    std::uint64_t visits = 0;  // that are over
     std::uint64_t longest_visit = 0;  // its iterations
     bool apart = false;               // its latest iteration that was checked, or visit
     OpenMessages across = OpenMessages::kNone;  // when iterations began
@@ -279,8 +279,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   }
   // Whether whole visits of a loop can be written.
   bool by_visits(const periodicity::LoopEvent& event) const noexcept {
-    return (event.level != 0 || event.may_be_inner) &&
-           settings_.nested == Nested::kFirst && sink_.loops_agree();
+    return (event.level != 0 || event.may_be_inner) && settings_.nested == Nested::kFirst &&
+           sink_.loops_agree();
   }
   bool is_in_whole(std::size_t level) const noexcept {
     return level != 0 && open_[level - 1].whole;

@@ -120,7 +120,8 @@ TEST_CASE("NestedPolicy: messages alone - where ranks agree whole visits are wri
   CHECK(written_of(no_chance, {40}) == Written{9});
 }
 
-TEST_CASE("NestedPolicy: messages alone - ranks with a few more iterations write as many visits") {
+TEST_CASE(
+    "NestedPolicy: messages alone - ranks with a few more iterations write as many visits") {
   for (const std::uint64_t rounds : {2, 3}) {
     ApartSink sink;
     sink.agree = true;
@@ -155,12 +156,13 @@ TEST_CASE("NestedPolicy: messages alone - a loop that may be inner is written by
     emit(LoopEventKind::kLeft, visit * 100 + 60, 6);
   }
   sink.intervals.finish(300);
-  CHECK(sink.intervals.intervals() ==
-        (may_be_inner ? Intervals{{100, 160}, {200, 260}}
-                      : Intervals{{30, 60}, {130, 160}, {230, 260}}));
+  CHECK(sink.intervals.intervals() == (may_be_inner
+                                           ? Intervals{{100, 160}, {200, 260}}
+                                           : Intervals{{30, 60}, {130, 160}, {230, 260}}));
 }
 
-TEST_CASE("NestedPolicy: messages across iterations - whole visits, with collectives as well") {
+TEST_CASE(
+    "NestedPolicy: messages across iterations - whole visits, with collectives as well") {
   using Written = std::vector<std::uint64_t>;
   ApartSink in_step;
   in_step.agree = true;
@@ -178,7 +180,8 @@ TEST_CASE("NestedPolicy: messages across iterations - whole visits, with collect
   CHECK(written_of(long_visit, {40, 40}) == Written{30, 0});
 }
 
-TEST_CASE("NestedPolicy: messages across iterations - all that is in a whole visit is written, and the last visit at a break") {
+TEST_CASE(
+    "NestedPolicy: messages across iterations - all that is in a whole visit is written, and the last visit at a break") {
   ApartSink sink;
   sink.agree = true;
   const bool crossing = GENERATE(true, false);

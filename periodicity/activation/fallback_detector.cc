@@ -6,7 +6,8 @@ namespace refrain::periodicity {
 
 // The activations' detector finds nothing meanwhile, because paths without callers have no loops that come round (but a function's own:
 // then it is right).
-void FallbackDetector::try_out(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept {
+void FallbackDetector::try_out(Symbol symbol, std::uint16_t depth,
+                               LoopSink& sink) noexcept {
   const bool is_path =
       (symbol & (ActivationDetector::kForeign | kPhaseSymbol)) == 0 && symbol != 0;
   tried_[count_++] = {symbol, depth};

@@ -36,7 +36,9 @@ class FallbackDetector final : public LoopDetector {
     return std::max(activations_.reach_events(), other_->reach_events());
   }
   bool of_code() const noexcept override { return in_use().of_code(); }
-  bool messages_by_chance() const noexcept override { return in_use().messages_by_chance(); }
+  bool messages_by_chance() const noexcept override {
+    return in_use().messages_by_chance();
+  }
 
   // Null once the other one is used.
   const ActivationDetector* activations() const noexcept {
@@ -58,7 +60,8 @@ class FallbackDetector final : public LoopDetector {
   }
   // Its path is that of a call, of what it calls, and of more.
   bool has_callers(Symbol symbol) noexcept {
-    return facts_.frames(static_cast<std::uint32_t>(symbol % ActivationDetector::kMostPaths))
+    return facts_
+               .frames(static_cast<std::uint32_t>(symbol % ActivationDetector::kMostPaths))
                .size() > 2;
   }
   void try_out(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;

@@ -1,11 +1,11 @@
 // Which detector gets the events, where stacks can be walked and where not.
+#include "periodicity/activation/fallback_detector.h"
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include "periodicity/activation/fallback_detector.h"
 
 namespace refrain::periodicity::fallback_detector_test {
 namespace {
@@ -82,7 +82,8 @@ TEST_CASE("FallbackDetector: no stack can be walked - the other detector gets al
   CHECK(got == given);
   CHECK(detector.activations() == nullptr);
   CHECK_FALSE(detector.of_code());
-  for (std::uint64_t i = 0; i != sink.positions.size(); ++i) REQUIRE(sink.positions[i] == i);
+  for (std::uint64_t i = 0; i != sink.positions.size(); ++i)
+    REQUIRE(sink.positions[i] == i);
   CHECK(sink.positions.size() == given.size());
 }
 
