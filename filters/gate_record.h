@@ -33,7 +33,7 @@ class GateRecord final : public GateSink {
   bool in_order = true;                        // no visit of a loop began in another one
   std::uint64_t marks = 0;
   std::uint64_t summed = 0;
-  OpenMessages open = OpenMessages::kNone;                      // the answer
+  bool open = false;                      // the answer
   std::map<std::uint32_t, std::vector<std::uint64_t>> numbers;  // of marked iterations
 
   // Epochs that are left out, in order, adjacent gaps joined.
@@ -105,7 +105,7 @@ class GateRecord final : public GateSink {
   LoopCounts* visit_begins(const LoopMark& mark) noexcept override {
     return &counts[mark.loop];
   }
-  OpenMessages open_messages() const noexcept override { return open; }
+  bool receives_open() const noexcept override { return open; }
 
  private:
   struct Open {

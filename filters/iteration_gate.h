@@ -128,7 +128,7 @@ class GateSink : public MarkSink, public CutSink {
   // It has ended, as have those inside.
   virtual void visit_ended(std::uint16_t /*level*/) noexcept {}
   // See IntervalSink; asked while a symbol is taken.
-  virtual OpenMessages open_messages() const noexcept { return OpenMessages::kNone; }
+  virtual bool receives_open() const noexcept { return false; }
 
  protected:
   ~GateSink() = default;
@@ -244,7 +244,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void resume(std::uint64_t position) noexcept override;
   bool loops_agree() const noexcept override { return detector_.of_code(); }
   bool by_chance() const noexcept override { return detector_.messages_by_chance(); }
-  OpenMessages open_messages() const noexcept override { return sink_.open_messages(); }
+  bool receives_open() const noexcept override { return sink_.receives_open(); }
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 
   void open_loop(const periodicity::LoopEvent& event) noexcept;

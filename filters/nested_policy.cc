@@ -33,6 +33,7 @@ void NestedPolicy::open(const LoopEvent& event) noexcept {
   loop.visit_begin = event.position;
   loop.loop = event.loop;
   set_spent(event.level, false);
+  if (event.level != 0) counts_of(open_[event.level - 1u].loop).uneven = true;
   Loop& counts = counts_of(event.loop);
   if (settings_.nested != Nested::kEach) loop.had_before = counts.iterations;
   if (event.level == 0) loop.visits_spent = counts.outermost_visits++ >= settings_.limit;
@@ -44,6 +45,8 @@ void NestedPolicy::close_from(std::size_t level) noexcept {
     Loop& counts = counts_of(loop.loop);
     const std::uint64_t of_visit = loop.number + 1 - loop.first_counted;
     counts.iterations = loop.had_before + of_visit;
+    counts.uneven |= counts.latest_visit != 0 && counts.latest_visit != of_visit;
+    counts.latest_visit = of_visit;
     counts.longest_visit = std::max(counts.longest_visit, of_visit);
     ++counts.visits;
   }
@@ -95,7 +98,13 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
 
 // Whether the iteration that begins is spent.
 bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
-  if (by_visits(event)) return is_spent_in_code(event, loop);
+  if (by_visits(event, loop)) {
+    const std::uint64_t number = event.iteration - loop.first_counted;
+    loop.whole = number < settings_.limit * kApartFactor && writes_visit(event.level);
+    loop.stays_spent = !loop.whole;
+    return !loop.whole;
+  }
+  loop.whole = false;
   const std::uint64_t had = loop.had_before + event.iteration - loop.first_counted;
   const bool inner = event.level != 0;
   const bool first = settings_.nested == Nested::kFirst;
@@ -105,11 +114,12 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
     spent = inner ? first_is_spent(event) : loop.visits_spent;
   // Iterations written where other ranks may see other loops.
   const std::uint64_t of_visit = event.iteration - loop.first_counted;
+  const bool each_visit = first && (!sink_.loops_agree() || counts_of(event.loop).uneven);
   const bool short_visits = first && !loop.visits_spent;
   const std::uint64_t apart_limit = inner          ? settings_.limit * apart_factor()
                                     : short_visits ? settings_.limit
                                                    : 0;
-  const bool may_be_apart = (first || !inner ? of_visit : had) < apart_limit;
+  const bool may_be_apart = (each_visit || !inner ? of_visit : had) < apart_limit;
   loop.stays_spent = spent && !may_be_apart;
   if (!spent || !may_be_apart) return spent;
   bool& apart = counts_of(event.loop).apart;
@@ -117,30 +127,20 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   return !apart;
 }
 
-// The same where whole visits can be written.
-bool NestedPolicy::is_spent_in_code(const LoopEvent& event, Open& loop) noexcept {
-  Loop& counts = counts_of(event.loop);
-  const std::uint64_t of_visit = event.iteration - loop.first_counted;
-  if (event.iteration != 0) {
-    counts.across = std::max(counts.across, sink_.open_messages());
-    counts.apart = sink_.apart(loop.visit_begin, loop.iteration_begin);
-  }
-  if (counts.in_whole() || is_in_whole(event.level)) {
-    loop.whole = of_visit < most_of_visit(counts) && writes_visit(event.level);
-    loop.stays_spent = !loop.whole;
-    return !loop.whole;
-  }
-  const bool spent = loop.had_before + of_visit >= settings_.limit;
-  loop.whole = false;
-  loop.stays_spent = spent && event.iteration > 1;  // until then messages may cross
-  if (event.iteration != 0 || !spent) return spent;
-  return event.level != 0 ? first_is_spent(event) : loop.visits_spent;
+// Whether whole visits of the loop are written, or it lies in one.
+bool NestedPolicy::by_visits(const LoopEvent& event, Open& loop) noexcept {
+  if (settings_.nested != Nested::kFirst || !sink_.loops_agree()) return false;
+  if (event.level == 0 && !event.may_be_inner) return false;
+  bool& crossed = counts_of(event.loop).crossed;
+  crossed = crossed || (event.iteration != 0 && sink_.receives_open() &&
+                        !sink_.apart(loop.visit_begin, loop.iteration_begin));
+  return crossed || (event.level != 0 && open_[event.level - 1u].whole);
 }
 
-// Of a loop of which whole visits are written.
 bool NestedPolicy::writes_visit(std::size_t level) noexcept {
   const Open& loop = open_[level];
-  if (is_in_whole(level) || loop.had_before < settings_.limit) return true;
+  if (loop.had_before < settings_.limit || (level != 0 && open_[level - 1].whole))
+    return true;
   const Loop& counts = counts_of(loop.loop);
   std::uint64_t wanted = 1;
   for (std::uint64_t i = 0; wanted * counts.longest_visit < settings_.limit; ++i)
@@ -151,7 +151,9 @@ bool NestedPolicy::writes_visit(std::size_t level) noexcept {
 // Of an inner loop of whose body enough has been written, the first iteration of a visit.
 bool NestedPolicy::first_is_spent(const LoopEvent& event) noexcept {
   Loop& counts = counts_of(event.loop);
-  if (counts.more_firsts >= settings_.limit) return true;
+  // (Messages that cross from one iteration to the next have one end in an iteration that is alone.)
+  const bool alone = counts.apart && sink_.loops_agree() && !counts.uneven;
+  if (counts.more_firsts >= settings_.limit || alone) return true;
   if (!open_[event.level - 1].skipped) ++counts.more_firsts;
   return false;
 }
@@ -182,7 +184,12 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
   const std::uint64_t last = broken ? loop.previous_begin : loop.iteration_begin;
   if (event.level != 0) {
     decide(event.position);
-    return leave_inner(event, loop, last);
+    const bool skipped = settings_.nested != Nested::kEach || !suspended_;
+    if (!left_inner_.empty() && left_inner_.back().level <= event.level)
+      left_inner_.clear();
+    if (loop.spent && skipped && !counts_of(loop.loop).crossed)
+      left_inner_.push_back({event.level, last});
+    return;
   }
   note_inner(event.position);
   if (settings_.nested != Nested::kEach && knows(event)) {
@@ -198,20 +205,6 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     sink_.resume(left_inner_.back().last);
     resume_from(left_inner_.back().last, event.position);
   }
-}
-
-// What of it is to be written if the loop around breaks here.
-void NestedPolicy::leave_inner(const LoopEvent& event, const Open& loop,
-                               std::uint64_t last) noexcept {
-  if (!left_inner_.empty() && left_inner_.back().level <= event.level) left_inner_.clear();
-  const bool skipped = settings_.nested != Nested::kEach || !suspended_;
-  if (!loop.spent || !skipped) return;
-  const Loop& counts = counts_of(event.loop);
-  const bool in_whole = by_visits(event) && counts.in_whole();
-  if (!in_whole || loop.number >= most_of_visit(counts))
-    left_inner_.push_back({event.level, last, false});
-  else if (open_[event.level - 1u].skipped)
-    left_inner_.push_back({event.level, loop.visit_begin, true});
 }
 
 // The current iterations of the loops around are not spent after all.
@@ -268,9 +261,6 @@ void NestedPolicy::resume_from(std::uint64_t from, std::uint64_t end) noexcept {
     inner_.each(level, from, inner.last, skip);
     from = std::max(from, inner.last);
     level = inner.level;
-    if (!inner.whole) continue;
-    left_inner_.clear();
-    return inner_.clear();
   }
   inner_.each(level, from, end, skip);
   inner_.clear();

@@ -22,18 +22,15 @@
 // Of an inner loop whose iterations have messages but no collective operation, other ranks
 // may see other loops (in the sweep of a wavefront each rank sees its own shape). What each of
 // them skipped would tear the messages of the others, so apart_factor() times as many iterations
-// are written before it is spent; with `first` as many of each visit, outside
+// are written before it is spent; with `first` as many of each visit (of loops of the code unless they are innermost and all visits alike: then ranks agree), outside
 // any other loop `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
 // loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
-// With `first`, where loops are those of the code, ranks agree on which visit it is, but not on how many iterations that has,
-// nor on what is in them. So of an inner loop (and of one that may be inner: it has loops around it that have not come round yet) whose visits
-// have messages and no collective, or whose iterations are crossed by messages (receives are open when one begins, collectives or
-// not), *whole visits* are written, or nothing: as many as are
-// needed for `limit` iterations if all were as long as the longest so far, in steps (1, 2, 5, 10, ...), because ranks differ a little. A visit
-// goes on being written for kApartFactor, if any messages cross kChanceFactor times the limit of iterations, and all that is in it is written as
-// well. Visits after that lack even their first iteration, and the last iterations where the loop around it breaks: all
-// of that visit is written, if it is not longer, and if the loop around was skipped.
+// With `first`, if messages cross the iterations of an inner loop of the code that has a collective in each visit (a receive is open when an
+// iteration begins), what is sent in the last iteration that is written, and in one that is written alone, comes in one that is
+// not. So *whole visits* of it are written, or nothing: as many as are needed for `limit` iterations if all were as long as the longest so
+// far, in steps (1, 2, 5, 10, ...), because ranks may differ a little. A visit goes on for kApartFactor times the limit of iterations; all that
+// is in it is written as well. The same holds for a loop that may be inner: it has loops around it that have not come round yet.
 //
 // When a loop breaks, writing resumes in the past, with the iteration before the last one
 // (the broken one counts as an iteration). The same applies to an inner loop in which the
@@ -147,13 +144,6 @@ struct NestedPolicySettings {
   Nested nested = Nested::kFirst;
 };
 
-// Messages that are under way.
-enum class OpenMessages : std::uint8_t {
-  kNone,
-  kSends,     // which may have arrived all the same
-  kReceives,  // and maybe sends
-};
-
 class IntervalSink {
  public:
   virtual void suspend(std::uint64_t position) noexcept = 0;
@@ -162,8 +152,8 @@ class IntervalSink {
   virtual bool loops_agree() const noexcept { return false; }
   // Whether messages come by chance: which ones, and in which iteration, differs from rank to rank.
   virtual bool by_chance() const noexcept { return false; }
-  // What an event before the latest one began, and is not complete.
-  virtual OpenMessages open_messages() const noexcept { return OpenMessages::kNone; }
+  // Whether receives are open that an event before the latest one has posted.
+  virtual bool receives_open() const noexcept { return false; }
   // Whether other ranks may have run something else in these events; EventHistory::apart().
   virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {
     return false;
@@ -232,12 +222,13 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t iterations = 0;  // of the visits that are over; not with `each`
     std::uint64_t outermost_visits = 0;
     std::uint64_t more_firsts =
-        0;                     // iterations written as the first of an inner visit only
-    std::uint64_t visits = 0;  // that are over
-    std::uint64_t longest_visit = 0;  // its iterations
-    bool apart = false;               // its latest iteration that was checked, or visit
-    OpenMessages across = OpenMessages::kNone;  // when iterations began
-    bool in_whole() const noexcept { return apart || across == OpenMessages::kReceives; }
+        0;  // iterations written as the first of an inner visit only
+    std::uint64_t latest_visit = 0;  // iterations of it
+    bool uneven = false;             // not all visits have as many, or it has a loop inside
+    bool apart = false;              // its latest iteration that was checked
+    bool crossed = false;            // whole visits are written
+    std::uint64_t visits = 0;        // that are over
+    std::uint64_t longest_visit = 0;
   };
   struct Open {
     std::uint64_t iteration_begin = 0;
@@ -257,8 +248,7 @@ class NestedPolicy final : public periodicity::LoopSink {
   };
   struct LeftInner {
     std::uint16_t level;
-    std::uint64_t last;  // where its last two iterations begin; or the visit,
-    bool whole;          // all of which is to be written
+    std::uint64_t last;  // where its last two iterations begin
   };
 
   static void move_on(Open& loop, std::uint64_t position,
@@ -271,20 +261,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   void open(const periodicity::LoopEvent& event) noexcept;
   bool is_spent(const periodicity::LoopEvent& event, Open& loop) noexcept;
   bool first_is_spent(const periodicity::LoopEvent& event) noexcept;
-  bool is_spent_in_code(const periodicity::LoopEvent& event, Open& loop) noexcept;
+  bool by_visits(const periodicity::LoopEvent& event, Open& loop) noexcept;
   bool writes_visit(std::size_t level) noexcept;
-  std::uint64_t most_of_visit(const Loop& counts) const noexcept {
-    return settings_.limit *
-           (counts.across != OpenMessages::kNone ? kChanceFactor : kApartFactor);
-  }
-  // Whether whole visits of a loop can be written.
-  bool by_visits(const periodicity::LoopEvent& event) const noexcept {
-    return (event.level != 0 || event.may_be_inner) && settings_.nested == Nested::kFirst &&
-           sink_.loops_agree();
-  }
-  bool is_in_whole(std::size_t level) const noexcept {
-    return level != 0 && open_[level - 1].whole;
-  }
   std::uint64_t apart_factor() const noexcept {
     return sink_.by_chance() ? kChanceFactor : kApartFactor;
   }
@@ -294,8 +272,6 @@ class NestedPolicy final : public periodicity::LoopSink {
   void find_spent_level() noexcept;
   void begin_iteration(const periodicity::LoopEvent& event) noexcept;
   void leave(const periodicity::LoopEvent& event) noexcept;
-  void leave_inner(const periodicity::LoopEvent& event, const Open& loop,
-                   std::uint64_t last) noexcept;
   void write_novel(const periodicity::LoopEvent& event) noexcept;
   bool knows(const periodicity::LoopEvent& left) const noexcept;
   void decide(std::uint64_t position) noexcept;

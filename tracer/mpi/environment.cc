@@ -203,7 +203,7 @@ bool start_tracing() noexcept {
     recorder::attempted([&symbols] { g_facts = &symbols.facts(); });
   if (g_facts != nullptr) g_facts->paths().begin_on_this_thread();
   runtime::ProgramFacts::set_is_callee(is_procedure);
-  symbols.set_open_messages(open_messages);
+  symbols.set_receives_open(receives_open);
   g_known_calls.forget();
   g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};
   look_for_other_tools();

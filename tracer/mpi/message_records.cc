@@ -24,18 +24,13 @@ Tables& g_tables = reinterpret_cast<Tables&>(g_tables_room);
 
 void make_tables() { new (&g_tables_room) Tables; }
 
-filters::OpenMessages open_messages() noexcept {
-  using enum filters::OpenMessages;
+bool receives_open() noexcept {
   const TablesLock lock;
-  const RequestTable& requests = g_tables.requests;
-  const auto any = [&requests](auto is) {
-    return requests.size() != 0 &&
-           requests.count([&is](const Request& r) { return r.active && is(r.kind); }) != 0;
+  const auto receives = [](const Request& request) {
+    return request.active && (request.kind == RequestKind::kReceive ||
+                              request.kind == RequestKind::kSendReceive);
   };
-  using enum RequestKind;
-  if (any([](RequestKind kind) { return kind == kReceive || kind == kSendReceive; }))
-    return kReceives;
-  return any([](RequestKind kind) { return kind == kSend; }) ? kSends : kNone;
+  return g_tables.requests.size() != 0 && g_tables.requests.count(receives) != 0;
 }
 
 namespace {

@@ -70,12 +70,12 @@ class SymbolStream {
   }
 
   // Asked while a symbol is taken; set before the first one, by who knows.
-  using OpenMessages = filters::OpenMessages (*)() noexcept;
-  void set_open_messages(OpenMessages open_messages) noexcept {
-    open_messages_ = open_messages;
+  using ReceivesOpen = bool (*)() noexcept;
+  void set_receives_open(ReceivesOpen receives_open) noexcept {
+    receives_open_ = receives_open;
   }
-  filters::OpenMessages open_messages() const noexcept {
-    return open_messages_ == nullptr ? filters::OpenMessages::kNone : open_messages_();
+  bool receives_open() const noexcept {
+    return receives_open_ != nullptr && receives_open_();
   }
 
   // As kTextLoopLimits; empty: no limit was reached.
@@ -135,7 +135,7 @@ class SymbolStream {
   bool in_use_ = false;
   bool given_up_ = false;
   filters::Communication phase_communication_ = filters::Communication::kNone;
-  OpenMessages open_messages_ = nullptr;
+  ReceivesOpen receives_open_ = nullptr;
   std::size_t open_phases_ = 0;
   std::unique_ptr<ProgramFacts> facts_;
   const periodicity::FallbackDetector* by_paths_ = nullptr;
