@@ -33,8 +33,7 @@ struct ApartSink : IntervalSink {
 // `inside`: a loop in the first of them.
 std::vector<std::uint64_t> written_of(ApartSink& sink,
                                       const std::vector<std::uint64_t>& rounds,
-                                      bool inside = false,
-                                      std::uint64_t limit = 3) {
+                                      bool inside = false, std::uint64_t limit = 3) {
   NestedPolicy policy({.limit = limit, .nested = Nested::kFirst}, sink);
   const auto emit = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
                         std::uint64_t iteration) {
@@ -148,7 +147,8 @@ TEST_CASE("NestedPolicy: messages across iterations - whole visits are written")
   CHECK(written_of(long_visit, {40, 40}) == Written{9, 0});
 }
 
-TEST_CASE("NestedPolicy: messages across iterations - a few iterations more, as many visits") {
+TEST_CASE(
+    "NestedPolicy: messages across iterations - a few iterations more, as many visits") {
   for (const std::uint64_t rounds : {2, 3}) {
     CrossingSink sink;
     INFO(rounds);
@@ -181,7 +181,8 @@ TEST_CASE("NestedPolicy: messages across iterations - also of a loop that may be
   CHECK(sink.intervals.intervals() == (may_be_inner ? Intervals{} : Intervals{{30, 60}}));
 }
 
-TEST_CASE("NestedPolicy: messages across iterations - all that is in a whole visit is written") {
+TEST_CASE(
+    "NestedPolicy: messages across iterations - all that is in a whole visit is written") {
   CrossingSink sink;
   sink.open = GENERATE(true, false);
   NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
@@ -210,9 +211,9 @@ TEST_CASE("NestedPolicy: messages across iterations - all that is in a whole vis
   emit(LoopEventKind::kLeft, 1, 700, 6);
   sink.intervals.finish(1000);
   // (In the first iteration it is not known yet.)
-  const bool cut_later = std::any_of(
-      sink.intervals.intervals().begin(), sink.intervals.intervals().end(),
-      [](const auto& gap) { return gap.end > 200; });
+  const bool cut_later =
+      std::any_of(sink.intervals.intervals().begin(), sink.intervals.intervals().end(),
+                  [](const auto& gap) { return gap.end > 200; });
   CHECK(cut_later != sink.open);
 }
 
