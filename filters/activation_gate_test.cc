@@ -123,4 +123,44 @@ TEST_CASE(
   CHECK(events < next / 10);
 }
 
+TEST_CASE(
+    "IterationGate: activations - of loops that messages cross whole visits are written") {
+  const bool open = GENERATE(true, false);
+  Nest program;
+  periodicity::ActivationDetector detector(program);
+  GateRecord record;
+  record.open = open;
+  IterationGate gate({.limit = 3, .slow = {.factor = 0}}, detector, record);
+  std::uint64_t next = 0;
+  std::vector<std::vector<std::uint64_t>> inner(30);  // epochs
+  gate.start({0, 0});
+  for (unsigned step = 0; step != 30; ++step) {
+    const auto event = [&](std::uint32_t path) {
+      gate.on_symbol({.symbol = path,
+                      .ticks = 100 * next,
+                      .epoch = next + 1,
+                      .depth = 0,
+                      .at_epoch = true,
+                      .communication = Communication::kCollective});
+      if (path == 2) inner[step].push_back(next + 1);
+      ++next;
+    };
+    event(1);
+    // (In the first one it is not known that there is a loop around it.)
+    for (int i = 0; i != 6; ++i) event(2);
+  }
+  gate.finish(100 * next);
+  const auto skipped = record.skipped(next + 1);
+  std::vector<unsigned> written(5);
+  for (unsigned step = 0; step != 5; ++step)
+    for (const std::uint64_t epoch : inner[step])
+      written[step] += std::none_of(skipped.begin(), skipped.end(), [&](const auto& gap) {
+        return gap.first <= epoch && epoch < gap.second;
+      });
+  if (open)
+    CHECK(written == std::vector<unsigned>{6, 0, 0, 0, 0});
+  else  // and one of each visit in a written iteration
+    CHECK(written == std::vector<unsigned>{3, 1, 1, 0, 0});
+}
+
 }  // namespace refrain::filters::activation_gate_test

@@ -33,6 +33,7 @@ class GateRecord final : public GateSink {
   bool in_order = true;                        // no visit of a loop began in another one
   std::uint64_t marks = 0;
   std::uint64_t summed = 0;
+  bool open = false;                                            // the answer
   std::map<std::uint32_t, std::vector<std::uint64_t>> numbers;  // of marked iterations
 
   // Epochs that are left out, in order, adjacent gaps joined.
@@ -104,6 +105,7 @@ class GateRecord final : public GateSink {
   LoopCounts* visit_begins(const LoopMark& mark) noexcept override {
     return &counts[mark.loop];
   }
+  bool receives_open() const noexcept override { return open; }
 
  private:
   struct Open {

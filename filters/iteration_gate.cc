@@ -375,7 +375,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
   }
   if (event.level >= open_.size()) return;
   if (event.kind == LoopEventKind::kNovel) {
-    broken_ = true;
+    broken_ = broken_ || spent <= event.level;  // else it is written already
     return;
   }
   OpenLoop& loop = open_[event.level];

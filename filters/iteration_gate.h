@@ -127,6 +127,8 @@ class GateSink : public MarkSink, public CutSink {
   virtual LoopCounts* visit_begins(const LoopMark&) noexcept { return nullptr; }
   // It has ended, as have those inside.
   virtual void visit_ended(std::uint16_t /*level*/) noexcept {}
+  // See IntervalSink; asked while a symbol is taken.
+  virtual bool receives_open() const noexcept { return false; }
 
  protected:
   ~GateSink() = default;
@@ -242,6 +244,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void resume(std::uint64_t position) noexcept override;
   bool loops_agree() const noexcept override { return detector_.of_code(); }
   bool by_chance() const noexcept override { return detector_.messages_by_chance(); }
+  bool receives_open() const noexcept override { return sink_.receives_open(); }
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 
   void open_loop(const periodicity::LoopEvent& event) noexcept;

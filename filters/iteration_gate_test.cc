@@ -101,7 +101,55 @@ class Stream {
   std::uint64_t waited_ = 0;
 };
 
+// Reports what the test says, at which position.
+class Scripted final : public periodicity::LoopDetector {
+ public:
+  std::map<std::uint64_t, std::vector<periodicity::LoopEvent>> events;
+  void push(periodicity::Symbol, std::uint16_t,
+            periodicity::LoopSink& sink) noexcept override {
+    for (const periodicity::LoopEvent& event : events[position_++])
+      sink.on_loop_event(event);
+  }
+  void finish(periodicity::LoopSink&) noexcept override {}
+  std::uint64_t position() const noexcept override { return position_; }
+  std::uint64_t reach_events() const noexcept override { return 100; }
+
+ private:
+  std::uint64_t position_ = 0;
+};
+
 }  // namespace
+
+TEST_CASE("IterationGate: novel - writing resumes for a break only if that was skipped") {
+  const bool skipped = GENERATE(true, false);
+  Scripted detector;
+  const auto add = [&](periodicity::LoopEventKind kind, std::uint16_t level,
+                       std::uint64_t position, std::uint64_t iteration) {
+    detector.events[position].push_back({.kind = kind,
+                                         .level = level,
+                                         .loop = level,
+                                         .visit = 0,
+                                         .body_events = 1,
+                                         .position = position,
+                                         .iteration = iteration});
+  };
+  using enum periodicity::LoopEventKind;
+  add(kFound, 0, 0, 0);
+  add(kIteration, 0, 0, 0);
+  add(kFound, 1, 1, 0);
+  for (std::uint64_t i = 0; i != 8; ++i) add(kIteration, 1, 1 + i, i);
+  // In the loop around, whose iteration is written, it is no reason that the inner loop's end is the end of a gap.
+  if (!skipped) add(kLeft, 1, 9, 8);
+  add(kNovel, skipped ? 1 : 0, 9, skipped ? 7 : 0);
+  Recorder recorder;
+  IterationGate gate({.limit = 2}, detector, recorder);
+  gate.start({0, 0});
+  for (std::uint64_t i = 0; i != 12; ++i)
+    gate.on_symbol(
+        {.symbol = 1, .ticks = 100 * i, .epoch = i + 1, .depth = 0, .at_epoch = true});
+  REQUIRE(recorder.cuts.size() >= 2);
+  CHECK(recorder.cuts[1].reason == (skipped ? CutReason::kBreak : CutReason::kIterations));
+}
 
 TEST_CASE(
     "IterationGate: limit - suspends after exactly N iterations, though detected later") {

@@ -30,6 +30,7 @@ void NestedPolicy::open(const LoopEvent& event) noexcept {
   close_from(event.level);
   Open& loop = open_.emplace_back();
   loop.iteration_begin = loop.previous_begin = loop.before_previous = event.position;
+  loop.visit_begin = event.position;
   loop.loop = event.loop;
   set_spent(event.level, false);
   if (event.level != 0) counts_of(open_[event.level - 1u].loop).uneven = true;
@@ -46,6 +47,8 @@ void NestedPolicy::close_from(std::size_t level) noexcept {
     counts.iterations = loop.had_before + of_visit;
     counts.uneven |= counts.latest_visit != 0 && counts.latest_visit != of_visit;
     counts.latest_visit = of_visit;
+    counts.longest_visit = std::max(counts.longest_visit, of_visit);
+    ++counts.visits;
   }
 }
 
@@ -95,6 +98,13 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
 
 // Whether the iteration that begins is spent.
 bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
+  if (by_visits(event, loop)) {
+    const std::uint64_t number = event.iteration - loop.first_counted;
+    loop.whole = number < settings_.limit * kApartFactor && writes_visit(event.level);
+    loop.stays_spent = !loop.whole;
+    return !loop.whole;
+  }
+  loop.whole = false;
   const std::uint64_t had = loop.had_before + event.iteration - loop.first_counted;
   const bool inner = event.level != 0;
   const bool first = settings_.nested == Nested::kFirst;
@@ -115,6 +125,27 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   bool& apart = counts_of(event.loop).apart;
   if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
   return !apart;
+}
+
+// Whether whole visits of the loop are written, or it lies in one.
+bool NestedPolicy::by_visits(const LoopEvent& event, Open& loop) noexcept {
+  if (settings_.nested != Nested::kFirst || !sink_.loops_agree()) return false;
+  if (event.level == 0 && !event.may_be_inner) return false;
+  bool& crossed = counts_of(event.loop).crossed;
+  crossed = crossed || (event.iteration != 0 && sink_.receives_open() &&
+                        !sink_.apart(loop.visit_begin, loop.iteration_begin));
+  return crossed || (event.level != 0 && open_[event.level - 1u].whole);
+}
+
+bool NestedPolicy::writes_visit(std::size_t level) noexcept {
+  const Open& loop = open_[level];
+  if (loop.had_before < settings_.limit || (level != 0 && open_[level - 1].whole))
+    return true;
+  const Loop& counts = counts_of(loop.loop);
+  std::uint64_t wanted = 1;
+  for (std::uint64_t i = 0; wanted * counts.longest_visit < settings_.limit; ++i)
+    wanted = i % 3 == 1 ? wanted / 2 * 5 : wanted * 2;
+  return counts.visits < std::min(wanted, settings_.limit);
 }
 
 // Of an inner loop of whose body enough has been written, the first iteration of a visit.
@@ -156,7 +187,8 @@ void NestedPolicy::leave(const LoopEvent& event) noexcept {
     const bool skipped = settings_.nested != Nested::kEach || !suspended_;
     if (!left_inner_.empty() && left_inner_.back().level <= event.level)
       left_inner_.clear();
-    if (loop.spent && skipped) left_inner_.push_back({event.level, last});
+    if (loop.spent && skipped && !counts_of(loop.loop).crossed)
+      left_inner_.push_back({event.level, last});
     return;
   }
   note_inner(event.position);

@@ -26,6 +26,12 @@
 // any other loop `limit` of each of `limit` visits. (Likewise with `each`: where receives are posted in one
 // loop and sent to in the next, one iteration of each has the ends of different messages.)
 //
+// With `first`, if messages cross the iterations of an inner loop of the code that has a collective in each visit (a receive is open when an
+// iteration begins), what is sent in the last iteration that is written, and in one that is written alone, comes in one that is
+// not. So *whole visits* of it are written, or nothing: as many as are needed for `limit` iterations if all were as long as the longest so
+// far, in steps (1, 2, 5, 10, ...), because ranks may differ a little. A visit goes on for kApartFactor times the limit of iterations; all that
+// is in it is written as well. The same holds for a loop that may be inner: it has loops around it that have not come round yet.
+//
 // When a loop breaks, writing resumes in the past, with the iteration before the last one
 // (the broken one counts as an iteration). The same applies to an inner loop in which the
 // loop around it broke. With `each` these iterations are resumed whole; else like other
@@ -146,6 +152,8 @@ class IntervalSink {
   virtual bool loops_agree() const noexcept { return false; }
   // Whether messages come by chance: which ones, and in which iteration, differs from rank to rank.
   virtual bool by_chance() const noexcept { return false; }
+  // Whether receives are open that an event before the latest one has posted.
+  virtual bool receives_open() const noexcept { return false; }
   // Whether other ranks may have run something else in these events; EventHistory::apart().
   virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {
     return false;
@@ -218,6 +226,9 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t latest_visit = 0;  // iterations of it
     bool uneven = false;             // not all visits have as many, or it has a loop inside
     bool apart = false;              // its latest iteration that was checked
+    bool crossed = false;            // whole visits are written
+    std::uint64_t visits = 0;        // that are over
+    std::uint64_t longest_visit = 0;
   };
   struct Open {
     std::uint64_t iteration_begin = 0;
@@ -225,11 +236,13 @@ class NestedPolicy final : public periodicity::LoopSink {
     std::uint64_t before_previous = 0;  // and of the one before that
     std::uint64_t number = kNone;       // of the current iteration
     std::uint64_t had_before = 0;       // iterations of the body, before this visit
+    std::uint64_t visit_begin = 0;
     std::uint32_t loop = 0;
     std::uint64_t first_counted = 0;  // iteration that the limit counts from
     bool stays_spent = false;         // also the rest of its visit
     bool spent = false;               // the current iteration,
     bool skipped = false;             // or one around it,
+    bool whole = false;               // or all of it is written, what is inside as well
     bool visits_spent = false;
     bool broken = false;
   };
@@ -248,6 +261,8 @@ class NestedPolicy final : public periodicity::LoopSink {
   void open(const periodicity::LoopEvent& event) noexcept;
   bool is_spent(const periodicity::LoopEvent& event, Open& loop) noexcept;
   bool first_is_spent(const periodicity::LoopEvent& event) noexcept;
+  bool by_visits(const periodicity::LoopEvent& event, Open& loop) noexcept;
+  bool writes_visit(std::size_t level) noexcept;
   std::uint64_t apart_factor() const noexcept {
     return sink_.by_chance() ? kChanceFactor : kApartFactor;
   }

@@ -1,4 +1,5 @@
 // NestedPolicy where an inner loop has messages but no collective.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -12,25 +13,28 @@ using periodicity::LoopEventKind;
 using Intervals = std::vector<SkippedIntervals::Interval>;
 
 // Answers for every interval that other ranks may have run something else in it.
-struct ApartSink final : IntervalSink {
+struct ApartSink : IntervalSink {
   void suspend(std::uint64_t position) noexcept override { intervals.suspend(position); }
   void resume(std::uint64_t position) noexcept override { intervals.resume(position); }
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override {
-    return end > begin;
+    return is_apart && end > begin;
   }
+  bool receives_open() const noexcept override { return open; }
   bool loops_agree() const noexcept override { return agree; }
   bool by_chance() const noexcept override { return chance; }
   SkippedIntervals intervals;
   bool agree = false;
   bool chance = false;
+  bool is_apart = true;
+  bool open = false;
 };
 
 // Written iterations of an inner loop: five visits, in iterations of 1000 events, with so many iterations of 10 each.
 // `inside`: a loop in the first of them.
 std::vector<std::uint64_t> written_of(ApartSink& sink,
                                       const std::vector<std::uint64_t>& rounds,
-                                      bool inside = false) {
-  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
+                                      bool inside = false, std::uint64_t limit = 3) {
+  NestedPolicy policy({.limit = limit, .nested = Nested::kFirst}, sink);
   const auto emit = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
                         std::uint64_t iteration) {
     policy.on_loop_event({.kind = kind,
@@ -121,6 +125,96 @@ TEST_CASE("NestedPolicy: messages alone - where ranks agree the limit counts in 
   CHECK(written_of(chance, {40}) == Written{30});
   ApartSink no_chance;
   CHECK(written_of(no_chance, {40}) == Written{9});
+}
+
+// A loop with a collective in each visit, whose iterations begin with open receives.
+struct CrossingSink : ApartSink {
+  CrossingSink() { agree = open = true, is_apart = false; }
+};
+
+TEST_CASE("NestedPolicy: messages across iterations - whole visits are written") {
+  using Written = std::vector<std::uint64_t>;
+  CrossingSink crossing;
+  CHECK(written_of(crossing, {4, 4, 4, 4, 4}) == Written{4, 0, 0, 0, 0});
+  CrossingSink in_step;
+  in_step.open = false;
+  CHECK(written_of(in_step, {4, 4, 4, 4, 4}) == Written{3, 1, 1, 1, 0});
+  // Where receives are posted, one after the other, nothing crosses.
+  CrossingSink posting;
+  posting.is_apart = true;
+  CHECK(written_of(posting, {4, 4, 4, 4, 4}) == Written{4, 4, 1, 0, 0});
+  CrossingSink long_visit;
+  CHECK(written_of(long_visit, {40, 40}) == Written{9, 0});
+}
+
+TEST_CASE(
+    "NestedPolicy: messages across iterations - a few iterations more, as many visits") {
+  for (const std::uint64_t rounds : {2, 3}) {
+    CrossingSink sink;
+    INFO(rounds);
+    std::vector written(7, rounds);
+    written[5] = written[6] = 0;
+    CHECK(written_of(sink, std::vector(7, rounds), false, 8) == written);
+  }
+}
+
+TEST_CASE("NestedPolicy: messages across iterations - also of a loop that may be inner") {
+  CrossingSink sink;
+  const bool may_be_inner = GENERATE(true, false);
+  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
+  const auto emit = [&](LoopEventKind kind, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = 0,
+                          .loop = 1,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration,
+                          .may_be_inner = may_be_inner,
+                          .left_so_often = 10});
+  };
+  emit(LoopEventKind::kFound, 0, 0);
+  for (std::uint64_t k = 0; k != 6; ++k) emit(LoopEventKind::kIteration, 10 * k, k);
+  emit(LoopEventKind::kLeft, 60, 6);
+  sink.intervals.finish(100);
+  CHECK(sink.intervals.intervals() == (may_be_inner ? Intervals{} : Intervals{{30, 60}}));
+}
+
+TEST_CASE(
+    "NestedPolicy: messages across iterations - all that is in a whole visit is written") {
+  CrossingSink sink;
+  sink.open = GENERATE(true, false);
+  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
+  const auto emit = [&](LoopEventKind kind, std::uint16_t level, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = level,
+                          .loop = level,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration});
+  };
+  // In a long iteration a visit of six, in each of these one of twenty.
+  emit(LoopEventKind::kFound, 0, 0, 0);
+  emit(LoopEventKind::kIteration, 0, 0, 0);
+  emit(LoopEventKind::kFound, 1, 100, 0);
+  for (std::uint64_t i = 0; i != 6; ++i) {
+    const std::uint64_t at = 100 * (i + 1);
+    emit(LoopEventKind::kIteration, 1, at, i);
+    emit(LoopEventKind::kFound, 2, at + 20, 0);
+    for (std::uint64_t k = 0; k != 6; ++k)
+      emit(LoopEventKind::kIteration, 2, at + 20 + 10 * k, k);
+    emit(LoopEventKind::kLeft, 2, at + 80, 6);
+  }
+  emit(LoopEventKind::kLeft, 1, 700, 6);
+  sink.intervals.finish(1000);
+  // (In the first iteration it is not known yet.)
+  const bool cut_later =
+      std::any_of(sink.intervals.intervals().begin(), sink.intervals.intervals().end(),
+                  [](const auto& gap) { return gap.end > 200; });
+  CHECK(cut_later != sink.open);
 }
 
 TEST_CASE("NestedPolicy: messages alone - outside other loops N iterations a visit") {

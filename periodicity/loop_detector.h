@@ -51,7 +51,9 @@ struct LoopEvent {
   std::uint64_t position;
   std::uint64_t iteration;
   std::uint32_t parent = kNoLoop;  // the open loop around this one, at level - 1
-  bool at_end = false;             // kLeft because the stream has ended: no break
+  // There may be more around it: loops of the code that have not come round yet.
+  bool may_be_inner = false;
+  bool at_end = false;  // kLeft because the stream has ended: no break
   // kLeft of an outermost loop: how often it was left before at the same place of its body
   // for the same event, and where last.
   std::uint32_t left_so_often = 0;

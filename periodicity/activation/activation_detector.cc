@@ -347,6 +347,7 @@ void ActivationDetector::report(unsigned at, LoopSink& sink) noexcept {
   open.level = 0;
   open.parent = kNoLoop;
   for (unsigned i = 0; i != at; ++i) {
+    open.may_be_inner = open.may_be_inner || !open_[i].reported;
     if (!open_[i].reported) continue;
     ++open.level;
     open.parent = nodes_[open_[i].node].number;
@@ -391,7 +392,8 @@ LoopEvent ActivationDetector::event_of(LoopEventKind kind, const Open& open,
               std::min<std::uint64_t>(std::max<std::uint64_t>(open.length, 1), 0xffffffff)),
           .position = position,
           .iteration = open.iteration,
-          .parent = open.parent};
+          .parent = open.parent,
+          .may_be_inner = open.may_be_inner};
 }
 
 void ActivationDetector::finish(LoopSink& sink) noexcept { leave_to(0, true, sink); }

@@ -139,7 +139,8 @@ class ActivationDetector final : public LoopDetector {
   struct Open {
     std::uint16_t node = kNone;
     bool reported = false;
-    std::uint16_t level = 0;  // these three if it is
+    bool may_be_inner = false;  // these four if it is
+    std::uint16_t level = 0;
     std::uint32_t visit = 0;
     std::uint32_t parent = kNoLoop;
     std::uint64_t iteration = 0;

@@ -302,7 +302,7 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
   const filters::Communication communication = communication_of(stream, *comm_);
   runtime::SymbolStream& symbols = g_session->stream();
   const periodicity::Symbol number =
-      symbols.activations() != nullptr
+      symbols.by_paths()
           ? symbols.marked(path, communication)
           : symbols.number(symbol_of(payload_, *comm_, Callers(path).hash), communication);
   const bool counts =

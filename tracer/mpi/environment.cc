@@ -199,10 +199,11 @@ bool start_tracing() noexcept {
   runtime::SymbolStream& symbols = g_session->stream();
   g_records_local = g_session->settings().local_calls;
   g_facts = nullptr;
-  if (g_frames != 0 || symbols.activations() != nullptr)
+  if (g_frames != 0 || symbols.by_paths())
     recorder::attempted([&symbols] { g_facts = &symbols.facts(); });
   if (g_facts != nullptr) g_facts->paths().begin_on_this_thread();
   runtime::ProgramFacts::set_is_callee(is_procedure);
+  symbols.set_receives_open(receives_open);
   g_known_calls.forget();
   g_polls = {g_session->settings().limit, recorder::Clock::ticks_of_seconds(kMostBetween)};
   look_for_other_tools();

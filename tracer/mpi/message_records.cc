@@ -24,6 +24,15 @@ Tables& g_tables = reinterpret_cast<Tables&>(g_tables_room);
 
 void make_tables() { new (&g_tables_room) Tables; }
 
+bool receives_open() noexcept {
+  const TablesLock lock;
+  const auto receives = [](const Request& request) {
+    return request.active && (request.kind == RequestKind::kReceive ||
+                              request.kind == RequestKind::kSendReceive);
+  };
+  return g_tables.requests.size() != 0 && g_tables.requests.count(receives) != 0;
+}
+
 namespace {
 
 std::uint32_t next_id() noexcept {

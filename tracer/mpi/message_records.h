@@ -70,6 +70,9 @@ inline std::uint64_t count_receive(std::uint16_t comm, int source, int tag) noex
   return g_tables.received.next(comm, source, tag);
 }
 
+// Whether receives are not complete. Looks at all requests.
+bool receives_open() noexcept;
+
 // Operations of requests begin: makes the entry's id, counts, records.
 void begin_send(Call& call, Request& request) noexcept;
 void begin_receive(Call& call, Request& request) noexcept;

@@ -76,6 +76,7 @@ class GateJournal final : public filters::GateSink {
     return loops_.begin_visit(mark);
   }
   void visit_ended(std::uint16_t level) noexcept override { loops_.end_visit(level); }
+  bool receives_open() const noexcept override { return stream_.receives_open(); }
 
  private:
   void put_metrics(const filters::LoopMark& mark) noexcept;

@@ -309,9 +309,9 @@ periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Sy
                                        periodicity::Symbol place, std::uint64_t ticks,
                                        filters::Communication communication) noexcept {
   const periodicity::Symbol number =
-      stream_.activations() == nullptr
-          ? stream_.number(symbol, communication)
-          : stream_.path_number(REFRAIN_CALL_SITE, ProgramFacts::kRuntime, communication);
+      stream_.by_paths()
+          ? stream_.path_number(REFRAIN_CALL_SITE, ProgramFacts::kRuntime, communication)
+          : stream_.number(symbol, communication);
   return on_number(recorder, number, place, ticks, communication) ? number : 0;
 }
 

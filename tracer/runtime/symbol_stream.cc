@@ -53,28 +53,26 @@ ProgramFacts& SymbolStream::facts() {
 }
 
 void SymbolStream::prepare(const filters::Settings& settings) {
-  std::unique_ptr<periodicity::LoopDetector> inner;
+  std::unique_ptr<periodicity::LoopDetector> inner = filters::make_detector(settings, true);
   const bool activation = settings.detector == "activation";
   if (activation && !facts().reads_code())
     warn(
         "loops are found as --detector nested does: without Capstone (libcapstone4) the "
         "program's code cannot be read");
   if (activation && facts().reads_code()) {
-    auto made = std::make_unique<periodicity::ActivationDetector>(facts());
-    activations_ = made.get();
+    auto made = std::make_unique<periodicity::FallbackDetector>(facts(), std::move(inner));
+    by_paths_ = made.get();
     facts_->paths().begin_on_this_thread();
     inner = std::move(made);
-  } else {
-    inner = filters::make_detector(settings, true);
   }
   detector_ = std::make_unique<periodicity::PhaseDetector>(std::move(inner));
   history_ = SymbolHistory(detector_->reach_events() + kSpareSymbols);
 }
 
 std::string SymbolStream::loop_limits() const {
-  if (activations_ == nullptr) return {};
+  if (activations() == nullptr) return {};
   const std::uint64_t counts[] = {facts_->functions_cut(), facts_->paths().unnumbered(),
-                                  activations_->paths_cut()};
+                                  activations()->paths_cut()};
   std::string text;
   bool any = false;
   for (const std::uint64_t count : counts) {

@@ -19,7 +19,7 @@
 
 #include "filters/iteration_gate.h"
 #include "filters/settings.h"
-#include "periodicity/activation/activation_detector.h"
+#include "periodicity/activation/fallback_detector.h"
 #include "periodicity/phase_detector.h"
 #include "periodicity/symbol_numbers.h"
 #include "tracer/runtime/program_facts.h"
@@ -59,12 +59,23 @@ class SymbolStream {
   }
   // A symbol unlike all others.
   periodicity::Symbol foreign(periodicity::Symbol symbol) noexcept {
-    return activations_ != nullptr ? periodicity::ActivationDetector::kForeign
-                                   : numbers_.number(symbol);
+    return (by_paths() ? periodicity::ActivationDetector::kForeign : 0) |
+           numbers_.number(symbol);
   }
-  // By activations: a symbol is the number of its call path. Null: not so.
+  // A symbol is the number of its call path.
+  bool by_paths() const noexcept { return by_paths_ != nullptr; }
+  // Null: loops are not found by activations.
   const periodicity::ActivationDetector* activations() const noexcept {
-    return activations_;
+    return by_paths() ? by_paths_->activations() : nullptr;
+  }
+
+  // Asked while a symbol is taken; set before the first one, by who knows.
+  using ReceivesOpen = bool (*)() noexcept;
+  void set_receives_open(ReceivesOpen receives_open) noexcept {
+    receives_open_ = receives_open;
+  }
+  bool receives_open() const noexcept {
+    return receives_open_ != nullptr && receives_open_();
   }
 
   // As kTextLoopLimits; empty: no limit was reached.
@@ -124,9 +135,10 @@ class SymbolStream {
   bool in_use_ = false;
   bool given_up_ = false;
   filters::Communication phase_communication_ = filters::Communication::kNone;
+  ReceivesOpen receives_open_ = nullptr;
   std::size_t open_phases_ = 0;
   std::unique_ptr<ProgramFacts> facts_;
-  const periodicity::ActivationDetector* activations_ = nullptr;
+  const periodicity::FallbackDetector* by_paths_ = nullptr;
   std::unique_ptr<periodicity::PhaseDetector> detector_;
   std::unique_ptr<filters::IterationGate> gate_;
   SymbolHistory history_;

@@ -1,0 +1,94 @@
+// FallbackDetector: loops by activations, unless the program's stacks cannot be walked; then by another detector.
+//
+// Place in the flow: ARCHITECTURE.md, stage 4: around ActivationDetector. A program without unwind tables has call paths of its own call
+// alone, which say nothing of loops. So the first kMostTried events decide, for good: if none of them has a caller, the other
+// detector gets all of them again, and what follows. What it gets are numbers of paths all the same: one for each call site.
+//
+// Thread-safety: none. Ownership: owns the other detector; `facts` must outlive it.
+// Cost: a branch an event, once it is decided. No allocation after construction.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "periodicity/activation/activation_detector.h"
+#include "periodicity/phase_detector.h"
+
+namespace refrain::periodicity {
+
+class FallbackDetector final : public LoopDetector {
+ public:
+  static constexpr unsigned kMostTried = 64;
+
+  FallbackDetector(CodeFacts& facts, std::unique_ptr<LoopDetector> other)
+      : facts_(facts), activations_(facts), other_(std::move(other)) {}
+
+  void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override {
+    if (by_ == By::kActivations) [[likely]]
+      return activations_.push(symbol, depth, sink);
+    if (by_ == By::kOther) return other_->push(symbol, depth, sink);
+    try_out(symbol, depth, sink);
+  }
+  void finish(LoopSink& sink) noexcept override { in_use().finish(sink); }
+  std::uint64_t position() const noexcept override { return in_use().position(); }
+  std::uint64_t reach_events() const noexcept override {
+    return std::max(activations_.reach_events(), other_->reach_events());
+  }
+  bool of_code() const noexcept override { return in_use().of_code(); }
+  bool messages_by_chance() const noexcept override {
+    return in_use().messages_by_chance();
+  }
+
+  // Null once the other one is used.
+  const ActivationDetector* activations() const noexcept {
+    return by_ == By::kOther ? nullptr : &activations_;
+  }
+
+ private:
+  enum class By : std::uint8_t { kNotDecided, kActivations, kOther };
+  struct Tried {
+    Symbol symbol;
+    std::uint16_t depth;
+  };
+
+  const LoopDetector& in_use() const noexcept {
+    return by_ == By::kOther ? *other_ : static_cast<const LoopDetector&>(activations_);
+  }
+  LoopDetector& in_use() noexcept {
+    return by_ == By::kOther ? *other_ : static_cast<LoopDetector&>(activations_);
+  }
+  // Its path is that of a call, of what it calls, and of more.
+  bool has_callers(Symbol symbol) noexcept {
+    return facts_
+               .frames(static_cast<std::uint32_t>(symbol % ActivationDetector::kMostPaths))
+               .size() > 2;
+  }
+  void try_out(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
+
+  CodeFacts& facts_;
+  ActivationDetector activations_;
+  std::unique_ptr<LoopDetector> other_;
+  By by_ = By::kNotDecided;
+  unsigned count_ = 0;
+  std::array<Tried, kMostTried> tried_{};
+};
+
+// The activations' detector finds nothing meanwhile, because paths without callers have no loops that come round (but a function's own:
+// then it is right).
+inline void FallbackDetector::try_out(Symbol symbol, std::uint16_t depth,
+                               LoopSink& sink) noexcept {
+  const bool is_path =
+      (symbol & (ActivationDetector::kForeign | kPhaseSymbol)) == 0 && symbol != 0;
+  tried_[count_++] = {symbol, depth};
+  activations_.push(symbol, depth, sink);
+  if ((is_path && has_callers(symbol)) || activations_.loops() != 0) {
+    by_ = By::kActivations;
+  } else if (count_ == kMostTried) {
+    by_ = By::kOther;
+    for (const Tried& each : tried_) other_->push(each.symbol, each.depth, sink);
+  }
+}
+
+}  // namespace refrain::periodicity
