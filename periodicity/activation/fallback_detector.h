@@ -78,7 +78,7 @@ class FallbackDetector final : public LoopDetector {
 // The activations' detector finds nothing meanwhile, because paths without callers have no loops that come round (but a function's own:
 // then it is right).
 inline void FallbackDetector::try_out(Symbol symbol, std::uint16_t depth,
-                               LoopSink& sink) noexcept {
+                                      LoopSink& sink) noexcept {
   const bool is_path =
       (symbol & (ActivationDetector::kForeign | kPhaseSymbol)) == 0 && symbol != 0;
   tried_[count_++] = {symbol, depth};

@@ -56,6 +56,8 @@ bool make_saved(RegisterRule rule, const CompactRule& compact,
 
 }  // namespace
 
+constinit RuleCache g_rules;
+
 bool make_compact(const FrameRules& rules, CompactRule& compact) noexcept {
   compact = {};
 #if !defined(__x86_64__)

@@ -97,4 +97,7 @@ class RuleCache {
   Entry entries_[std::size_t{1} << kBits] = {};
 };
 
+// That of the process.
+extern constinit RuleCache g_rules;
+
 }  // namespace refrain::sampler

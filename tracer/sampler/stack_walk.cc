@@ -14,8 +14,6 @@ namespace refrain::sampler {
 
 namespace {
 
-RuleCache g_rules;
-
 enum class Step : std::uint8_t { kCaller, kInterrupted, kOutermost, kUnknown, kNoTables };
 
 #if defined(__x86_64__)
