@@ -127,10 +127,14 @@ TEST_CASE("NestedPolicy: messages alone - where ranks agree the limit counts in 
   CHECK(written_of(no_chance, {40}) == Written{9});
 }
 
+namespace {
+
 // A loop with a collective in each visit, whose iterations begin with open receives.
 struct CrossingSink : ApartSink {
   CrossingSink() { agree = open = true, is_apart = false; }
 };
+
+}  // namespace
 
 TEST_CASE("NestedPolicy: messages across iterations - whole visits are written") {
   using Written = std::vector<std::uint64_t>;
