@@ -18,6 +18,7 @@
 
 #include "analysis/run_totals.h"
 #include "base/result.h"
+#include "reader/trace.h"
 
 namespace refrain::analysis {
 
@@ -128,5 +129,53 @@ struct ArchiveInfo {
 
 // `path`: the archive's folder, or its traces.otf2.
 base::Result<ArchiveInfo> read_archive_info(const std::string& path);
+
+// Reads the mark of an iteration: an Enter of a loop's region, with attributes.
+//
+// Thread-safety: const, any thread. Ownership: refers to the definitions. Errors: none; a mark without attributes
+// counts as skipped and complete. Cost: O(1) an event.
+
+class MarkAttributes {
+ public:
+  explicit MarkAttributes(const reader::TraceDefinitions& definitions);
+  bool is_mark(const reader::TraceEvent& event) const noexcept;  // Enter or Leave
+  bool written(const reader::TraceEvent& event) const noexcept;  // whole or partial
+  bool partial(const reader::TraceEvent& event) const noexcept;
+  bool complete(const reader::TraceEvent& event) const noexcept;  // it came to its end
+  // The attribute that says so, or null.
+  const reader::ExtraValue* completeness(const reader::TraceEvent& event) const noexcept;
+
+ private:
+  static const reader::ExtraValue* find(const reader::TraceEvent& event,
+                                        std::uint32_t attribute) noexcept;
+  static std::uint64_t value(const reader::TraceEvent& event, std::uint32_t attribute,
+                             std::uint64_t otherwise) noexcept;
+
+  const reader::TraceDefinitions& definitions_;
+  std::uint32_t written_ = reader::kNone;
+  std::uint32_t complete_ = reader::kNone;
+};
+
+// The phases of a job's ranks in one table: one row where ranks agree.
+//
+// Two ranks agree on a loop if it is at the same place, level and number among such, and has as many visits,
+// iterations and written iterations. Its period may differ: ranks at the edge of a grid have fewer messages. Thread-
+// safety: pure. Ownership: plain values.
+
+struct RankPhase {
+  PhaseInfo phase;  // of the first of its ranks; durations of all of them together
+  std::vector<std::uint32_t> ranks;  // ascending
+  std::uint32_t least_body = 0;      // events of an iteration
+  std::uint32_t most_body = 0;
+};
+
+// In the order of the first rank that has them; a loop after the one around it.
+std::vector<RankPhase> rank_phases(const ArchiveInfo& info);
+
+// Whether each phase is the same on all ranks.
+bool ranks_agree(const std::vector<RankPhase>& phases, std::uint64_t ranks);
+
+// "0-3,5"; "all" if all ranks are in it.
+std::string ranks_text(const std::vector<std::uint32_t>& ranks, std::uint64_t of);
 
 }  // namespace refrain::analysis

@@ -1,6 +1,6 @@
-#include "analysis/rank_phases.h"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/archive_info.h"
 
 namespace refrain::analysis::rank_phases_test {
 namespace {

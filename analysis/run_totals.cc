@@ -1,13 +1,17 @@
 #include "analysis/run_totals.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "analysis/summary_totals.h"
 #include "base/archive_files.h"
+#include "base/mpi_roles.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 
@@ -111,6 +115,318 @@ base::Result<RunTotals> read_run_totals(const std::string& path) {
   if (done) done = stream.read_definitions(reader::DefinitionChoice::kWithoutGroups);
   if (!done) return done.failure();
   return read_run_totals(base::archive_folder(path), stream.definitions());
+}
+
+}  // namespace refrain::analysis
+
+namespace refrain::analysis {
+namespace {
+
+using reader::TraceDefinitions;
+using summary::RunSummary;
+using SummaryKind = RunSummary::Kind;
+
+bool is_collective_role(OTF2_RegionRole role) {
+  return role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_COLL_ONE2ALL ||
+         role == OTF2_REGION_ROLE_COLL_ALL2ONE || role == OTF2_REGION_ROLE_COLL_ALL2ALL ||
+         role == OTF2_REGION_ROLE_COLL_OTHER;
+}
+
+// What makes a communicator or a window of all members of another one is a collective in the
+// archive, too.
+bool is_made_together(std::string_view name) {
+  static constexpr std::array kNames = {
+      std::string_view("MPI_Cart_create"),
+      std::string_view("MPI_Cart_sub"),
+      std::string_view("MPI_Comm_create"),
+      std::string_view("MPI_Comm_dup"),
+      std::string_view("MPI_Comm_dup_with_info"),
+      std::string_view("MPI_Comm_split"),
+      std::string_view("MPI_Comm_split_type"),
+      std::string_view("MPI_Dist_graph_create"),
+      std::string_view("MPI_Dist_graph_create_adjacent"),
+      std::string_view("MPI_Graph_create"),
+      std::string_view("MPI_Win_allocate"),
+      std::string_view("MPI_Win_allocate_shared"),
+      std::string_view("MPI_Win_create"),
+      std::string_view("MPI_Win_create_dynamic"),
+  };
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+enum class Collective : std::uint8_t { kNo, kBlocking, kNonBlocking, kPersistent };
+
+Collective collective_of(const RunSummary::Region& region) {
+  if (region.paradigm != OTF2_PARADIGM_MPI) return Collective::kNo;
+  std::string_view name = region.name;
+  if (name.ends_with("_c")) name.remove_suffix(2);
+  if (is_made_together(name)) return Collective::kBlocking;
+  if (!is_collective_role(base::role_of_mpi(name))) return Collective::kNo;
+  if (name.ends_with("_init")) return Collective::kPersistent;
+  return name.starts_with("MPI_I") ? Collective::kNonBlocking : Collective::kBlocking;
+}
+
+bool completes_requests(std::string_view name) {
+  return name.starts_with("MPI_Wait") || name.starts_with("MPI_Test");
+}
+
+class Totals {
+ public:
+  Totals(const RunSummary& summary, const TraceDefinitions& definitions)
+      : summary_(summary), definitions_(definitions), ns_(1e9 / summary.ticks_per_second) {
+    totals_.regions.resize(definitions.regions.size());
+    totals_.threads.resize(definitions.locations.size());
+    for (const RunSummary::Region& region : summary.regions)
+      regions_.push_back(find(region));
+    arrange();
+  }
+
+  ProcessTotals take(const std::vector<std::uint32_t>& locations) {
+    for (std::size_t i = 0; i < locations.size(); ++i)
+      add(summary_.locations[i], totals_.threads[locations[i]]);
+    add_messages();
+    return std::move(totals_);
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& what) {
+    throw std::runtime_error("belongs to another archive: " + what);
+  }
+
+  std::uint32_t find(const RunSummary::Region& region) const {
+    if (region.reference == RunSummary::kNone) return reader::kNone;
+    const std::uint32_t index = definitions_.region_table.of(region.reference);
+    if (index == reader::kNone)
+      fail("it has no region " + std::to_string(region.reference));
+    // What is no UTF-8 in a name was replaced in the summary.
+    if (definitions_.regions[index].name != region.name &&
+        region.name.find("\xef\xbf\xbd") == std::string::npos)
+      fail("its region " + std::to_string(region.reference) + " has another name");
+    return index;
+  }
+
+  // Parents, and which nodes are the outermost of their region.
+  void arrange() {
+    const std::size_t size = summary_.nodes.size();
+    around_.resize(size, reader::kNone);
+    outermost_.resize(size, false);
+    std::vector<std::vector<std::uint32_t>> children(size);
+    std::vector<std::uint32_t> roots;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      const std::uint32_t parent = summary_.nodes[i].parent;
+      (parent == RunSummary::kNone ? roots : children[parent]).push_back(i);
+      if (parent == RunSummary::kNone) continue;
+      around_[i] =
+          summary_.nodes[parent].kind == SummaryKind::kFork ? around_[parent] : parent;
+    }
+    std::vector<std::uint32_t> open(definitions_.regions.size());
+    struct Step {
+      std::uint32_t node;
+      bool leave;
+    };
+    std::vector<Step> steps;
+    steps.reserve(roots.size());
+    for (const std::uint32_t root : roots) steps.push_back({root, false});
+    while (!steps.empty()) {
+      const Step step = steps.back();
+      steps.pop_back();
+      const std::uint32_t region = region_of(step.node);
+      if (step.leave) {
+        --open[region];
+        continue;
+      }
+      if (region != reader::kNone) {
+        outermost_[step.node] = open[region]++ == 0;
+        steps.push_back({step.node, true});
+      }
+      for (const std::uint32_t child : children[step.node]) steps.push_back({child, false});
+    }
+  }
+
+  // reader::kNone: which one is not known, or it opens a team.
+  std::uint32_t region_of(std::size_t node) const {
+    const RunSummary::Node& from = summary_.nodes[node];
+    if (from.kind != SummaryKind::kRegion || from.region == RunSummary::kNone)
+      return reader::kNone;
+    return regions_[from.region];
+  }
+
+  void add(const RunSummary::Location& location, ProcessTotals::Thread& thread) {
+    const std::size_t size = summary_.nodes.size();
+    std::vector<double> own(size);
+    double inside = time_elsewhere(location.outside);
+    add_elsewhere(location.outside);
+    for (std::size_t i = 0; i < size; ++i) {
+      const RunSummary::Sums& sums = location.sums[i];
+      const double elsewhere = time_elsewhere(sums);
+      add_elsewhere(sums);
+      const bool fork = summary_.nodes[i].kind == SummaryKind::kFork;
+      const double ns = fork ? 0 : static_cast<double>(sums.time) * ns_;
+      const std::uint32_t around = around_[i];
+      if (!fork) own[i] += ns - elsewhere;
+      const double taken = fork ? elsewhere : ns;
+      around == reader::kNone ? inside += taken : own[around] -= taken;
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      if (summary_.nodes[i].kind == SummaryKind::kFork) continue;
+      add_node(i, location.sums[i], std::max(0.0, own[i]), thread);
+    }
+    thread.inside_ns = inside;
+  }
+
+  void add_node(std::size_t node, const RunSummary::Sums& sums, double own_ns,
+                ProcessTotals::Thread& thread) {
+    thread.calls += sums.visits;
+    const auto calls = static_cast<double>(sums.visits);
+    const std::uint32_t index = region_of(node);
+    if (index == reader::kNone) {
+      totals_.other_calls += calls;
+      totals_.other_ns += own_ns;
+      return;
+    }
+    ProcessTotals::Region& region = totals_.regions[index];
+    region.calls += calls;
+    region.exclusive_ns += own_ns;
+    if (outermost_[node]) region.inclusive_ns += static_cast<double>(sums.time) * ns_;
+    const reader::RegionInfo& info = definitions_.regions[index];
+    if (is_useful(info)) thread.useful_ns += own_ns;
+    if (info.paradigm == OTF2_PARADIGM_MPI) thread.mpi_ns += own_ns;
+  }
+
+  double time_elsewhere(const RunSummary::Sums& sums) const {
+    return static_cast<double>(sums.time_elsewhere) * ns_;
+  }
+  void add_elsewhere(const RunSummary::Sums& sums) {
+    totals_.other_calls += static_cast<double>(sums.regions_elsewhere);
+    totals_.other_ns += time_elsewhere(sums);
+  }
+
+  // Bytes of collectives are those of their calls, or, where they do not block, of the calls
+  // that complete them.
+  void add_messages() {
+    double collectives = 0, received = 0, completed = 0;
+    bool persistent = false, pending = false;
+    for (std::size_t i = 0; i < summary_.nodes.size(); ++i) {
+      const RunSummary::Node& node = summary_.nodes[i];
+      if (node.kind == SummaryKind::kFork) continue;
+      const Collective collective = node.region == RunSummary::kNone
+                                        ? Collective::kNo
+                                        : collective_of(summary_.regions[node.region]);
+      const bool completes = node.region != RunSummary::kNone &&
+                             completes_requests(summary_.regions[node.region].name);
+      persistent = persistent || collective == Collective::kPersistent;
+      pending = pending || collective == Collective::kNonBlocking;
+      for (const RunSummary::Location& location : summary_.locations) {
+        const RunSummary::Sums& sums = location.sums[i];
+        if (collective != Collective::kNo) collectives += static_cast<double>(sums.visits);
+        totals_.sends += static_cast<double>(sums.messages_sent);
+        totals_.receives += static_cast<double>(sums.messages_received);
+        if (sums.messages_sent != 0)
+          totals_.bytes_sent += static_cast<double>(sums.bytes_sent);
+        if (sums.messages_received == 0) continue;
+        (completes ? completed : received) += static_cast<double>(sums.bytes_received);
+      }
+    }
+    const bool mixed = (persistent || pending) && completed != 0;
+    if (!mixed) totals_.bytes_received = received + completed;
+    if (!persistent) totals_.collectives = collectives;
+  }
+
+  const RunSummary& summary_;
+  const TraceDefinitions& definitions_;
+  double ns_;  // of a tick
+  ProcessTotals totals_;
+  std::vector<std::uint32_t> regions_;  // of the summary: index in the archive
+  std::vector<std::uint32_t> around_;   // by node: the one around it that is no fork
+  std::vector<bool> outermost_;
+};
+
+// Indices of the summary's locations.
+std::vector<std::uint32_t> locations_of(const RunSummary& summary,
+                                        const TraceDefinitions& definitions,
+                                        const reader::RefTable& references) {
+  std::vector<std::uint32_t> locations;
+  for (const RunSummary::Location& location : summary.locations) {
+    const std::uint32_t index = references.of(location.reference);
+    if (index == reader::kNone ||
+        (!locations.empty() && definitions.locations[locations.front()].process !=
+                                   definitions.locations[index].process))
+      throw std::runtime_error("belongs to another archive: it has no location " +
+                               std::to_string(location.reference) + " in that process");
+    if (std::find(locations.begin(), locations.end(), index) != locations.end())
+      throw std::runtime_error("has location " + std::to_string(location.reference) +
+                               " twice");
+    locations.push_back(index);
+  }
+  return locations;
+}
+
+}  // namespace
+
+std::vector<std::optional<ProcessTotals>> process_totals(
+    const std::vector<RunSummary>& summaries, const TraceDefinitions& definitions) {
+  std::vector<std::optional<ProcessTotals>> totals(definitions.processes.size());
+  reader::RefTable references;
+  for (std::uint32_t i = 0; i < definitions.locations.size(); ++i)
+    references.add(definitions.locations[i].ref, i);
+  for (const RunSummary& summary : summaries) {
+    if (summary.locations.empty()) continue;
+    try {
+      const std::vector<std::uint32_t> locations =
+          locations_of(summary, definitions, references);
+      const std::uint32_t process = definitions.locations[locations.front()].process;
+      if (totals[process])
+        throw std::runtime_error("is of a process that has another summary");
+      const auto& all = definitions.processes[process].locations;
+      const bool covered = std::all_of(all.begin(), all.end(), [&](std::uint32_t index) {
+        return definitions.locations[index].events == 0 ||
+               !is_thread(definitions.locations[index]) ||
+               std::find(locations.begin(), locations.end(), index) != locations.end();
+      });
+      if (covered) totals[process] = Totals(summary, definitions).take(locations);
+    } catch (const std::exception& problem) {
+      throw std::runtime_error("summary of process " + std::to_string(summary.process) +
+                               " " + problem.what());
+    }
+  }
+  return totals;
+}
+
+}  // namespace refrain::analysis
+
+namespace refrain::analysis {
+
+bool is_thread(const reader::LocationInfo& location) {
+  return location.type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&
+         location.type != OTF2_LOCATION_TYPE_METRIC;
+}
+
+bool is_useful(const reader::RegionInfo& region) {
+  switch (region.role) {
+    case OTF2_REGION_ROLE_BARRIER:
+    case OTF2_REGION_ROLE_IMPLICIT_BARRIER:
+    case OTF2_REGION_ROLE_FLUSH:
+    case OTF2_REGION_ROLE_CRITICAL:
+    case OTF2_REGION_ROLE_TASK_WAIT:
+    case OTF2_REGION_ROLE_TASK_CREATE:
+    case OTF2_REGION_ROLE_COLL_ONE2ALL:
+    case OTF2_REGION_ROLE_COLL_ALL2ONE:
+    case OTF2_REGION_ROLE_COLL_ALL2ALL:
+    case OTF2_REGION_ROLE_COLL_OTHER:
+    case OTF2_REGION_ROLE_FILE_IO:
+    case OTF2_REGION_ROLE_POINT2POINT:
+    case OTF2_REGION_ROLE_RMA:
+    case OTF2_REGION_ROLE_DATA_TRANSFER:
+    case OTF2_REGION_ROLE_ARTIFICIAL:
+    case OTF2_REGION_ROLE_THREAD_CREATE:
+    case OTF2_REGION_ROLE_THREAD_WAIT:
+    case OTF2_REGION_ROLE_ALLOCATE:
+    case OTF2_REGION_ROLE_DEALLOCATE:
+      return false;
+    default:
+      return region.paradigm != OTF2_PARADIGM_MPI &&
+             region.paradigm != OTF2_PARADIGM_MEASUREMENT_SYSTEM;
+  }
 }
 
 }  // namespace refrain::analysis

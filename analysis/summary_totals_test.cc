@@ -1,10 +1,10 @@
 // What the summary of a process says in the archive's terms.
-#include "analysis/summary_totals.h"
-
 #include <catch2/catch.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "analysis/run_totals.h"
 
 namespace refrain::analysis::summary_totals_test {
 namespace {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "code_profile/loop_profile.h"
@@ -29,5 +30,18 @@ struct Candidate {
 
 // With this part of all at least; by total, then outer ones first.
 std::vector<Candidate> candidates(const LoopProfile& profile, double share);
+
+// Which functions belong to parallel regions of OpenMP, by their names.
+//
+// Pure. Runtimes: libomp (LLVM, Intel), libgomp.
+
+// Begins a region, a worksharing loop or a task, or is_outlined(): "main.omp_outlined", "main._omp_fn.0".
+bool is_parallel(std::string_view function);
+
+// Code of a region or task that the compiler has made a function of.
+bool is_outlined(std::string_view function);
+
+// A library that runs or traces programs, whose loops are not the program's: OpenMP's, MPI's, C's, the loader.
+bool is_runtime_library(std::string_view module_path);
 
 }  // namespace refrain::code_profile

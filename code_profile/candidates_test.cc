@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "code_profile/loop_text.h"
-#include "code_profile/parallel_regions.h"
 
 namespace refrain::code_profile::candidates_test {
 namespace {

@@ -2,7 +2,7 @@
 // is in whom or calls whom.
 //
 // Place in the flow: made of raw_profile.h, or of samples (code_profile/samples/sampled_profile.h), printed by loop_text.h,
-// drawn by tools/graph/loop_drawing.h. candidates.h chooses loops of it.
+// drawn by tools/graph/control_flow_drawing.h. candidates.h chooses loops of it.
 // Processes are merged by module and place in its file, so that addresses need not be the same.
 // Thread-safety: plain values; add_process() from one thread.
 // Units: counts are of instructions that ran (a repeated string instruction counts once a repetition); in

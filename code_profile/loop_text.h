@@ -4,6 +4,7 @@
 // Place in the flow: after loop_profile.h. Thread-safety: pure.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -21,3 +22,27 @@ nlohmann::ordered_json profile_value(const LoopProfile& profile, double share = 
 std::string profile_json(const LoopProfile& profile, double share = 0.01);
 
 }  // namespace refrain::code_profile
+
+namespace refrain::code_profile::text_parts {
+
+// Numbers and names as profiles print them; private to code_profile.
+//
+// Thread-safety: pure.
+
+double part_of(std::uint64_t what, std::uint64_t all);
+// "312", "52.1k", "1.20G".
+std::string short_count(std::uint64_t value);
+// "3 processes", "1 process".
+std::string counted(std::uint64_t count, const char* one, const char* several);
+// "7.51 ms".
+std::string duration(double seconds);
+// Of so many samples.
+double seconds(const LoopProfile& profile, std::uint64_t samples);
+
+// The flat profile of samples, without candidates; `hidden`: how many loops and functions it leaves out.
+std::string sample_tables(const LoopProfile& profile, double share, std::size_t& hidden);
+
+// What lies in the loops that the detector found, by iteration; nothing where there are none.
+std::string detected_text(const LoopProfile& profile, double share);
+
+}  // namespace refrain::code_profile::text_parts

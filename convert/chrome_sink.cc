@@ -1,8 +1,8 @@
-#include "convert/chrome_sink.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+
+#include "convert/formats.h"
 
 namespace refrain::convert {
 namespace {

@@ -41,4 +41,18 @@ std::string default_output(const std::string& archive, Format format);
 
 base::Result<ConvertResult> convert_archive(const ConvertOptions& options);
 
+// Writes the other formats that the setting `format` names, after the archive.
+//
+// The other formats are made from the archive itself, so that they cannot differ from it. Errors: as warnings; the
+// archive stays in any case.
+
+struct FormatsResult {
+  std::vector<std::string> files;     // made
+  std::vector<std::string> warnings;  // a line each
+};
+
+// `format`: the setting, names separated by commas. Without "otf2" among them the archive
+// is removed once all others exist.
+FormatsResult write_formats(const std::string& archive, const std::string& format) noexcept;
+
 }  // namespace refrain::convert

@@ -1,6 +1,6 @@
-#include "convert/csv_sink.h"
-
 #include <fmt/format.h>
+
+#include "convert/formats.h"
 
 namespace refrain::convert {
 namespace {

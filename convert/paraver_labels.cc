@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "convert/paraver_numbers.h"
+#include "convert/paraver_regions.h"
 
 namespace refrain::convert {
 namespace {

@@ -1,6 +1,6 @@
 // The .pcf and the .row of a Paraver trace: the names of numbers and objects.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after paraver_sink.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after formats.h.
 // Thread-safety: none. Errors: those of the file.
 // Cost: linear in the definitions.
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "convert/paraver_regions.h"
 #include "convert/text_file.h"
-#include "reader/trace_definitions.h"
+#include "reader/trace.h"
 
 namespace refrain::convert {
 

@@ -1,5 +1,3 @@
-#include "convert/paraver_sink.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -9,6 +7,8 @@
 #include <filesystem>
 #include <iterator>
 #include <utility>
+
+#include "convert/formats.h"
 
 namespace refrain::convert {
 namespace {

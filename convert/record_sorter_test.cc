@@ -1,8 +1,7 @@
-#include "convert/record_sorter.h"
-
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "convert/paraver_records.h"
 #include "test/support/files.h"
 
 namespace refrain::convert::record_sorter_test {

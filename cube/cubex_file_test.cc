@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "cube/anchor_text.h"
 #include "cube/testing.h"
 #include "test/support/files.h"
 

@@ -10,7 +10,9 @@
 // Source: the files and what CubeLib 4.8 reads (dimensions/metric, service/cubelayout).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,5 +26,31 @@ struct ReadExperiment {
 };
 
 base::Result<ReadExperiment> read_cubex(const std::string& file);
+
+// The values of one metric in a file of Cube: N.index and N.data.
+//
+// Thread-safety: pure. Nothing in them is trusted.
+
+enum class Number : std::uint8_t {
+  kDouble,
+  kSigned64,
+  kUnsigned64,
+  kSigned32,
+  kUnsigned32,
+  kSigned16,
+  kUnsigned16,
+  kSigned8,
+  kUnsigned8
+};
+
+struct MetricRow {
+  std::uint32_t row = 0;
+  std::vector<double> values;  // by location
+};
+
+// `rows`, `locations`: how many there can be.
+base::Result<> read_metric(std::string_view index, std::string_view data, Number number,
+                           std::uint32_t rows, std::uint32_t locations,
+                           std::vector<MetricRow>& out);
 
 }  // namespace refrain::cube

@@ -1,6 +1,6 @@
 // An experiment in Cube's sense: values of metrics for call paths and locations.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5; made by summary_experiment.h, written by cubex_file.h.
+// Place in the flow: ARCHITECTURE.md, stage 5; made by write_cube.h, written by cubex_file.h.
 // Shapes: everything is known by its index, which is also its number in the file. A parent stands before
 // its children. A location belongs to a process, that to a node of the machine.
 // Units: as the metric says. Thread-safety: plain values.
@@ -85,5 +85,12 @@ struct Experiment {
 // What stands for no value: it does not change what it is combined with. Values are not negative: 0
 // is that of a maximum, too (CubeLib's own, the least double, looks like an error to cube_sanity).
 std::uint64_t neutral(Metric::Type type) noexcept;
+
+// Score-P's words for roles and paradigms of regions, as its profiles have them.
+//
+// Thread-safety: pure. Source: Score-P 8.4, SCOREP_PublicTypes.h, and how it maps them to OTF2's.
+
+const char* role_word(std::uint32_t role) noexcept;          // OTF2_RegionRole
+const char* paradigm_word(std::uint32_t paradigm) noexcept;  // OTF2_Paradigm
 
 }  // namespace refrain::cube

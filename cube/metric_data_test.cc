@@ -1,10 +1,10 @@
-#include "cube/metric_data.h"
-
 #include <zlib.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+
+#include "cube/cubex_reader.h"
 
 namespace refrain::cube::metric_data_test {
 namespace {

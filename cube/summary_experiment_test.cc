@@ -1,5 +1,3 @@
-#include "cube/summary_experiment.h"
-
 #include <otf2/otf2.h>
 
 #include <bit>

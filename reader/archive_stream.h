@@ -6,7 +6,7 @@
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.
 // Numbers and sizes in the definitions are not trusted.
-// Units: of events, as trace_event.h says.
+// Units: of events, as trace.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
 // Cost: run() takes memory for a batch and libotf2's buffers for each location, whatever their
 // number of events; markers are kept in memory. An open file for each location: the soft limit
@@ -20,10 +20,19 @@
 #include <vector>
 
 #include "base/result.h"
-#include "reader/trace_definitions.h"
-#include "reader/trace_sink.h"
+#include "reader/trace.h"
 
 namespace refrain::reader {
+
+// Checks the anchor file of an archive (traces.otf2) before libotf2 reads it: libotf2 (3.0.2) trusts
+// the number of properties in the file and, if that is damaged, takes gigabytes and minutes to find
+// that they are missing.
+//
+// Layout of the file: as libotf2 3 writes it; others are not checked. Thread-safety: any thread. Cost: reads the
+// file, some kilobytes.
+
+// A failure does not name the file.
+base::Result<> check_anchor_file(const std::string& anchor_file);
 
 // Events read, and how many to expect.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;

@@ -2,7 +2,7 @@
 // destination, communicator, tag), as MPI delivers: in the order in which sends and
 // receives were posted, whatever the order in which receives complete.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, used by the sinks that draw messages and by event_window.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, used by the sinks that draw messages and by trace_access.h.
 // Shapes: events in the order of their times; the receive may come before the send
 // (clocks). Units: nanoseconds.
 // Times: a send is posted, and done when its call returns or the message arrives, whichever
@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "reader/trace_definitions.h"
+#include "reader/trace.h"
 
 namespace refrain::reader {
 

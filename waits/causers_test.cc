@@ -1,5 +1,3 @@
-#include "waits/causers.h"
-
 #include <catch2/catch.hpp>
 
 #include "waits/findings.h"

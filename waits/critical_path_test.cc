@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "waits/drawn_program.h"
 #include "waits/made_up_trace.h"
 
 namespace refrain::waits::critical_path_test {

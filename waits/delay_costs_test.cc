@@ -3,7 +3,6 @@
 #include <random>
 #include <string>
 
-#include "waits/drawn_program.h"
 #include "waits/made_up_trace.h"
 
 namespace refrain::waits::delay_costs_test {

@@ -55,4 +55,22 @@ std::string place_text(const WaitAnalysis& analysis, PathId path);
 // "rank 1", "ranks 0-3,5", "process 2"
 std::string ranks_text(const WaitAnalysis& analysis, const Finding& finding);
 
+// Who made others wait: of a finding, the processes and call paths whose delay caused it directly.
+//
+// Thread-safety: pure. Units: seconds of waiting time that each caused.
+
+struct Causer {
+  ProcessId process{};
+  PathId path{};  // on which it was longer than those that waited
+  double seconds = 0;
+};
+
+// Of waits that this metric, or the one that it is a special case of, has at the call path: most time first. What the late
+// ones had waited themselves is not among them.
+std::vector<Causer> causers_of(const WaitAnalysis& analysis, std::uint32_t metric,
+                               PathId path);
+
+// "rank 3 in main > work, work.c:42"
+std::string causer_text(const WaitAnalysis& analysis, const Causer& causer);
+
 }  // namespace refrain::waits

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "waits/drawn_program.h"
 #include "waits/findings.h"
+#include "waits/made_up_trace.h"
 
 namespace refrain::waits::invariants_test {
 namespace {

@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -18,8 +20,9 @@
 #include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/records.h"
-#include "waits/replay/problems.h"
+#include "waits/paths/sweep.h"
 #include "waits/replay/replay.h"
+#include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
 
@@ -66,7 +69,7 @@ struct WaitAnalysis {
   };
   using Row = std::vector<Ticks>;  // by location; empty: nothing
   // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`. Of those
-  // without a message (locations.h) the squares are left out.
+  // without a message (metric.h) the squares are left out.
   struct Calls {
     std::uint64_t visits = 0;
     Ticks own = 0;
@@ -139,5 +142,48 @@ std::string folder_of(const std::string& archive);
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
 WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
                          const MetricTree& tree);
+
+// The call paths of an analysis by their parent, their region and their place, to find those of a summary in it.
+//
+// Thread-safety: const after it was made.
+
+class PathFinder {
+ public:
+  explicit PathFinder(const WaitAnalysis& written) {
+    for (PathId i{1}; i < written.paths.size(); ++i) {
+      const WaitAnalysis::Path& path = written.paths[i];
+      if (path.region < written.regions.size())
+        known_.try_emplace({path.parent, key(written.regions[path.region]), path.site}, i);
+    }
+  }
+  // kNone: there is none.
+  PathId find(PathId parent, const std::string& region, const std::string& site) const {
+    const auto found = known_.find({parent, region, site});
+    return found == known_.end() ? PathId{kNone} : found->second;
+  }
+  template <typename Region>
+  static std::string key(const Region& region) {
+    return region.name + '\n' + region.file + ':' + std::to_string(region.line);
+  }
+
+ private:
+  std::map<std::tuple<PathId, std::string, std::string>, PathId> known_;
+};
+
+// Metrics of the critical path (its profile, its imbalance, what activities on it and off it cost) and delay costs.
+//
+// Thread-safety: pure. They are trees of their own beside that of `time`: other views of the same time. Units: ticks,
+// rounded. Source: names and definitions of Scalasca 2.6; Boehme, "Characterizing load and communication imbalance in
+// parallel applications" (2014), chapter 5.
+
+// Which of the analysis' paths and locations are those of the replay.
+struct PathNumbers {
+  const std::vector<std::vector<PathId>>& paths;  // by process
+  const std::vector<LocationId>& locations;       // by location of the analysis
+};
+
+// After all values of `time` are there.
+void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
+                      const PathNumbers& numbers);
 
 }  // namespace refrain::waits

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/version.h"
-#include "cube/region_words.h"
-#include "waits/path_finder.h"
+#include "cube/experiment.h"
+#include "waits/wait_analysis.h"
 
 namespace refrain::waits {
 namespace {

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_windows.h"
+#include "waits/made_up_trace.h"
 
 namespace refrain::waits::windows_test {
 namespace {

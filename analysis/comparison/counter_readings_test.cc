@@ -1,11 +1,10 @@
 // Counters in a reduced trace, against the whole trace of the same run.
-#include "analysis/comparison/counter_readings.h"
-
 #include <bit>
 #include <catch2/catch.hpp>
 
 #include "analysis/comparison/comparison.h"
 #include "analysis/comparison/made_up_run.h"
+#include "analysis/comparison/profile_sink.h"
 
 namespace refrain::analysis::counter_readings_test {
 namespace {

@@ -7,11 +7,15 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/comparison/comparison.h"
 #include "analysis/comparison/profile_sink.h"
 #include "analysis/comparison/skipping_sink.h"
+#include "summary/run_summary.h"
 
 namespace refrain::analysis {
 
@@ -159,7 +163,7 @@ class MadeUpRun {
 
   TraceDefinitions definitions;
   std::vector<TraceEvent> events;
-  std::vector<summary::RunSummary> summaries;  // of the archive; see made_up_summary.h
+  std::vector<summary::RunSummary> summaries;  // of the archive; see MadeUpSummary
 
  private:
   void put(std::uint32_t location, EventKind kind, std::uint32_t ref) {
@@ -225,6 +229,139 @@ inline MadeUpRun nest(std::uint32_t processes, int outer, int inner) {
     run.leave(2 * process, kMain);
   }
   return run;
+}
+
+}  // namespace refrain::analysis
+
+// The summaries that a tracer would have kept of a made-up run: from its events, by a stack for
+// each thread. Shares no code with the profiles.
+
+namespace refrain::analysis {
+
+class MadeUpSummary {
+ public:
+  MadeUpSummary(const MadeUpRun& run, std::uint32_t process) : run_(run) {
+    summary_.process = process;
+    for (std::uint32_t i = 0; i < run.definitions.regions.size(); ++i) {
+      const reader::RegionInfo& info = run.definitions.regions[i];
+      summary_.regions.push_back({.reference = MadeUpRun::kFirstReference + i,
+                                  .name = info.name,
+                                  .file = info.file,
+                                  .line = info.line,
+                                  .role = info.role,
+                                  .paradigm = info.paradigm});
+    }
+    for (const std::uint32_t location : run.definitions.processes[process].locations)
+      add(location);
+    for (auto& location : summary_.locations) location.sums.resize(summary_.nodes.size());
+  }
+  summary::RunSummary take() { return std::move(summary_); }
+
+ private:
+  using Summary = summary::RunSummary;
+  struct Open {
+    std::uint32_t node;
+    std::uint64_t begin;
+  };
+
+  void add(std::uint32_t number) {
+    Summary::Location location;
+    location.reference = run_.definitions.locations[number].ref;
+    location.number = run_.definitions.locations[number].thread;
+    std::vector<Open> open;
+    for (const TraceEvent& event : run_.events) {
+      if (event.location != number) continue;
+      const bool loop = event.kind <= EventKind::kLeave &&
+                        event.ref < run_.definitions.regions.size() &&
+                        run_.definitions.regions[event.ref].is_loop;
+      if (event.kind == EventKind::kEnter && !loop) {
+        const std::uint32_t node =
+            node_of(open.empty() ? Summary::kNone : open.back().node, event.ref);
+        location.sums.resize(summary_.nodes.size());
+        ++location.sums[node].visits;
+        open.push_back({node, event.ns});
+      } else if (event.kind == EventKind::kLeave && !loop) {
+        location.sums[open.back().node].time += event.ns - open.back().begin;
+        open.pop_back();
+      } else if (event.kind == EventKind::kMpiSend) {
+        location.sums[open.back().node].messages_sent += 1;
+        location.sums[open.back().node].bytes_sent += event.bytes;
+      } else if (event.kind == EventKind::kParameterUnsignedInt) {
+        location.sums[open.back().node].visits += event.value - 1;
+      }
+    }
+    summary_.locations.push_back(std::move(location));
+  }
+
+  std::uint32_t node_of(std::uint32_t parent, std::uint32_t region) {
+    const auto next = static_cast<std::uint32_t>(summary_.nodes.size());
+    const auto [at, is_new] = nodes_.try_emplace({parent, region}, next);
+    if (is_new) summary_.nodes.push_back({.parent = parent, .region = region});
+    return at->second;
+  }
+
+  const MadeUpRun& run_;
+  Summary summary_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> nodes_;
+};
+
+// Of all processes.
+inline std::vector<summary::RunSummary> summaries_of(const MadeUpRun& run) {
+  std::vector<summary::RunSummary> summaries;
+  for (std::uint32_t i = 0; i < run.definitions.processes.size(); ++i)
+    summaries.push_back(MadeUpSummary(run, i).take());
+  return summaries;
+}
+
+}  // namespace refrain::analysis
+
+// Comparisons of profiles, for tests.
+
+namespace refrain::analysis {
+
+inline const RegionProfile& region(const TraceProfile& profile, const std::string& name) {
+  for (const RegionProfile& region : profile.regions)
+    if (region.name == name) return region;
+  FAIL("no region " << name);
+  throw 0;
+}
+
+inline void check_same(const TraceProfile& whole, const TraceProfile& reduced) {
+  REQUIRE(reduced.regions.size() == whole.regions.size());
+  for (const RegionProfile& wanted : whole.regions) {
+    CAPTURE(wanted.name);
+    const RegionProfile& found = region(reduced, wanted.name);
+    CHECK(found.calls == Approx(wanted.calls).epsilon(1e-9));
+    CHECK(found.inclusive_ns == Approx(wanted.inclusive_ns).epsilon(1e-9));
+    CHECK(found.exclusive_ns == Approx(wanted.exclusive_ns).epsilon(1e-9));
+  }
+  REQUIRE(reduced.loops.size() == whole.loops.size());
+  for (std::size_t i = 0; i < whole.loops.size(); ++i) {
+    CHECK(reduced.loops[i].name == whole.loops[i].name);
+    CHECK(reduced.loops[i].iterations == Approx(whole.loops[i].iterations));
+    CHECK(reduced.loops[i].total_ns == Approx(whole.loops[i].total_ns));
+    CHECK(reduced.loops[i].sends == Approx(whole.loops[i].sends));
+  }
+  CHECK(reduced.messages.sends == Approx(whole.messages.sends));
+  CHECK(reduced.messages.bytes_sent == Approx(whole.messages.bytes_sent));
+  for (const auto& [found, wanted] :
+       {std::pair{reduced.threads_efficiency, whole.threads_efficiency},
+        std::pair{reduced.mpi_efficiency, whole.mpi_efficiency}}) {
+    CHECK(found.parallel == Approx(wanted.parallel).epsilon(1e-9));
+    CHECK(found.load_balance == Approx(wanted.load_balance).epsilon(1e-9));
+    CHECK(found.communication == Approx(wanted.communication).epsilon(1e-9));
+  }
+}
+
+// What MadeUpRun's iterations consist of: equal calls, and similar times.
+inline void check_alike(const TraceProfile& reduced, const TraceProfile& whole,
+                        double epsilon) {
+  for (const char* name : {"work", "barrier", "MPI_Send"}) {
+    CAPTURE(name);
+    CHECK(region(reduced, name).calls == Approx(region(whole, name).calls));
+    CHECK(region(reduced, name).exclusive_ns ==
+          Approx(region(whole, name).exclusive_ns).epsilon(epsilon));
+  }
 }
 
 }  // namespace refrain::analysis

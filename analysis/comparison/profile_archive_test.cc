@@ -1,7 +1,7 @@
 // Profiles of archives on disk: of other tools, and without loops.
 #include <catch2/catch.hpp>
 
-#include "analysis/comparison/trace_profile.h"
+#include "analysis/comparison/comparison.h"
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/comparison/made_up_run.h"
-#include "analysis/comparison/profile_checks.h"
 
 namespace refrain::analysis::profile_gaps_test {
 

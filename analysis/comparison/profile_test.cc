@@ -6,7 +6,6 @@
 
 #include "analysis/comparison/comparison.h"
 #include "analysis/comparison/made_up_run.h"
-#include "analysis/comparison/profile_checks.h"
 
 namespace refrain::analysis::profile_test {
 

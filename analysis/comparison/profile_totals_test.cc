@@ -4,8 +4,6 @@
 
 #include "analysis/comparison/comparison.h"
 #include "analysis/comparison/made_up_run.h"
-#include "analysis/comparison/made_up_summary.h"
-#include "analysis/comparison/profile_checks.h"
 
 namespace refrain::analysis::profile_totals_test {
 namespace {

@@ -1,8 +1,8 @@
 // Which messages of a whole trace are left out, were only some of its events written.
-#include "analysis/comparison/written_messages.h"
-
 #include <catch2/catch.hpp>
 #include <random>
+
+#include "analysis/comparison/skipping_sink.h"
 
 namespace refrain::analysis::written_messages_test {
 namespace {

@@ -1,11 +1,10 @@
 // What is chosen to be drawn of a control flow graph made by hand.
-#include "analysis/flow/flow_view.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
+#include "analysis/flow/control_flow.h"
 #include "analysis/flow/made_up_flow.h"
 
 namespace refrain::analysis::flow_view_test {

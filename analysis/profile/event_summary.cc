@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/profile/message_events.h"
-#include "analysis/profile/region_time_class.h"
-#include "analysis/region_use.h"
+#include "analysis/profile/message_calls.h"
+#include "analysis/profile/run_profile.h"
+#include "analysis/run_totals.h"
 #include "base/result.h"
 
 namespace refrain::analysis {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile/message_tables.h"
-#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"

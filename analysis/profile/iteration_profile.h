@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/run_profile.h"
 #include "summary/run_summary.h"
 
 namespace refrain::analysis {

@@ -1,5 +1,3 @@
-#include "analysis/profile/message_events.h"
-
 #include <otf2/otf2.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "analysis/profile/message_calls.h"
 
 namespace refrain::analysis::message_events_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "analysis/profile/message_tables.h"
-
 #include <otf2/otf2.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "analysis/profile/message_calls.h"
 
 namespace refrain::analysis::message_tables_test {
 namespace {

@@ -1,10 +1,10 @@
-#include "analysis/profile/region_time_class.h"
-
 #include <otf2/otf2.h>
 
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
+
+#include "analysis/profile/run_profile.h"
 
 namespace refrain::analysis::region_time_class_test {
 namespace {

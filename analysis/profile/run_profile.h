@@ -1,7 +1,7 @@
 // The profile of a run: the call trees of all processes (summary/run_summary.h) as one.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, after summary/run_summary.h, or event_summary.h for
-// archives without a summary; before profile_totals.h.
+// archives without a summary.
 // Nodes are one if their regions (name, file, line), those around them and their call sites are
 // equal. A fork is no node: what lies in it belongs to its parent, and its time less that of the
 // parallel region inside is `management` of the parallel region. So is the time of the other
@@ -14,15 +14,37 @@
 // Cost: linear in nodes x locations.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "analysis/profile/region_time_class.h"
 #include "summary/run_summary.h"
+#include "summary/time_class.h"
 
 namespace refrain::analysis {
+
+// What the time of a region is: work, one of OpenMP's overheads, or one of MPI's kinds of calls.
+//
+// Thread-safety: pure functions. Source: summary/time_class.h. Deviations: docs/profile.md.
+
+using summary::kTimeClasses;
+using summary::TimeClass;
+
+// As in JSON and CSV: "mpi_point_to_point"; and in words: "MPI, point-to-point".
+const char* class_name(TimeClass cls) noexcept;
+const char* class_title(TimeClass cls) noexcept;
+bool is_mpi(TimeClass cls) noexcept;
+
+// By role and paradigm of OTF2, and the name of an MPI procedure or OpenMP routine. A barrier that
+// ends a `single` is not told apart from others here.
+TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
+                   std::string_view name) noexcept;
+
+// Whether it is a parallel region of OpenMP.
+bool is_parallel_region(std::uint32_t role, std::uint32_t paradigm) noexcept;
 
 struct RunProfile {
   static constexpr std::uint32_t kNone = summary::RunSummary::kNone;
@@ -118,5 +140,93 @@ struct RunProfile {
 };
 
 RunProfile merge_summaries(const std::vector<summary::RunSummary>& summaries);
+
+// The names of a profile's regions and call paths, as `refrain profile` and `refrain graph` print them.
+//
+// Thread-safety: pure. Texts are the program's bytes.
+
+// "for @cg.c:48".
+std::string region_text(const RunProfile::Region& region);
+
+// Of the path's innermost region; of MPI with the place of the call.
+std::string path_name(const RunProfile& profile, std::uint32_t path);
+
+// "parallel @cg.c:48 > for @cg.c:48".
+std::string path_text(const RunProfile& profile, std::uint32_t path);
+
+// What a profile comes to: time by class, parallel regions, MPI procedures, efficiencies.
+//
+// Definitions: docs/profile.md. Thread-safety: pure. Units: nanoseconds, summed over locations where nothing else is
+// said; shares from 0 to 1.
+
+using ClassTimes = std::array<double, kTimeClasses>;  // by TimeClass
+
+// Of a call path, over all locations.
+struct PathTotal {
+  std::uint64_t visits = 0;
+  double time_ns = 0;
+  double own_ns = 0;
+  double management_ns = 0;
+  double minimum_ns = 0;
+  double maximum_ns = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+};
+
+// What lies in a parallel region and in no other one within it.
+struct ParallelRegion {
+  std::uint32_t region = 0;     // index in RunProfile::regions
+  std::uint64_t forks = 0;      // 0: not known, as of archives without a summary
+  std::uint64_t visits = 0;     // of all threads
+  double fork_ns = 0;           // from fork to join, of the threads that open it
+  ClassTimes times{};           // of all threads
+  std::vector<double> busy_ns;  // useful time by location
+  double total_ns() const;
+};
+
+struct MpiProcedure {
+  std::string name;
+  TimeClass cls = TimeClass::kMpiManagement;
+  std::uint64_t calls = 0;
+  double time_ns = 0;
+  double minimum_ns = 0;
+  double maximum_ns = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t messages = 0;  // sent or received
+  // Of a message; of a call, where there are no messages.
+  double average_bytes() const;
+};
+
+// POP's. Each is a product of those under it.
+struct RunEfficiencies {
+  double parallel = 0;       // mean useful time / run time
+  double load_balance = 0;   // mean / maximum useful time of locations
+  double communication = 0;  // maximum useful time / run time
+  bool has_mpi = false;
+  double mpi = 0;  // the same of processes, where all outside of MPI is useful
+  double mpi_load_balance = 0;
+  double mpi_communication = 0;
+  double openmp = 0;  // parallel / mpi
+};
+
+struct ProfileTotals {
+  double run_ns = 0;         // of the process that ran longest
+  double time_ns = 0;        // of all locations
+  ClassTimes times{};        // add up to time_ns
+  double outside_ns = 0;     // in no region
+  double management_ns = 0;  // see RunProfile
+  double elsewhere_ns = 0;
+  std::uint64_t regions_elsewhere = 0;
+  std::vector<ClassTimes> by_location;
+  std::vector<PathTotal> paths;                  // as RunProfile::paths
+  std::vector<ParallelRegion> parallel_regions;  // by their time
+  std::vector<MpiProcedure> mpi;                 // by their time
+  RunEfficiencies efficiencies;
+};
+
+ProfileTotals total(const RunProfile& profile);
 
 }  // namespace refrain::analysis

@@ -7,8 +7,6 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "analysis/profile/profile_totals.h"
-
 namespace refrain::analysis::run_profile_test {
 namespace {
 

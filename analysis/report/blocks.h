@@ -1,7 +1,7 @@
 // The data of a report: named blocks of JSON or of numbers, each compressed by itself, so that the page
 // reads what the view in front needs, and nothing else.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: collectors of this folder fill it, report_file.h writes it.
+// Place in the flow: ARCHITECTURE.md, stage 7: collectors of this folder fill it, write_report() writes it.
 // Format: docs/report-format.md. Thread-safety: none. Ownership: keeps compressed texts, not the data.
 // Units: bytes. Errors: none; what is no UTF-8 in JSON becomes U+FFFD.
 // Cost: zlib at its default level: some 30 MB a second.
@@ -12,7 +12,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::report {
 
@@ -70,5 +73,23 @@ class Blocks {
 std::string base64(std::span<const unsigned char> bytes);
 // JSON that may stand in a script element, whatever its texts are: `<` is written as an escape.
 std::string script_text(const nlohmann::ordered_json& value);
+
+// The page of a report, without its data: HTML with its styles and scripts.
+//
+// Made by the build from analysis/report/page. Thread-safety: constant.
+
+std::string_view page_text();
+
+// Writes a report: the page with its data, as one file.
+//
+// Thread-safety: any thread, of different files. Errors: one line. The file has its name only when it is complete;
+// until then it is beside it, under another name, and is removed if something goes wrong.
+
+// Where the data goes in the page.
+inline constexpr std::string_view kDataLine = "<!-- refrain:data -->";
+
+// `page`: HTML that has kDataLine once. `replace`: an existing file; else that is an error.
+base::Result<> write_report(const std::string& path, std::string_view page,
+                            const Blocks& blocks, bool replace);
 
 }  // namespace refrain::report

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report_file.h"
 #include "test/support/files.h"
 #include "test/support/report_reader.h"
 

@@ -17,7 +17,7 @@ def main() -> None:
     with open(sys.argv[1], "rb") as file:
         data = file.read()
     step = 4096
-    print('#include "analysis/report/page_text.h"\n\nnamespace refrain::report {\nnamespace {\n')
+    print('#include <string_view>\n\nnamespace refrain::report {\nnamespace {\n')
     print("constexpr char kPage[] =")
     for at in range(0, max(1, len(data)), step):
         print("    " + literal(data[at : at + step]))

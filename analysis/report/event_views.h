@@ -5,23 +5,63 @@
 // hands all events on to. Thread-safety: none. Ownership: `profile` and `next` are the caller's, and must live as long.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/profile/run_profile.h"
-#include "analysis/report/collective_sink.h"
 #include "analysis/report/message_sink.h"
 #include "analysis/report/nest_sink.h"
-#include "analysis/report/timeline_rows.h"
 #include "analysis/report/timeline_sink.h"
-#include "analysis/report/wait_intervals.h"
 #include "base/result.h"
-#include "reader/trace_sink.h"
+#include "reader/trace.h"
 #include "waits/metrics/pattern.h"
 
 namespace refrain::report {
+
+// When threads waited, and for what: the longest waits.
+//
+// Thread-safety: none. Units: ticks of the archive's clock since its begin. Memory: at most 2 * kMost waits.
+
+class WaitIntervals final : public waits::WaitObserver {
+ public:
+  static constexpr std::size_t kMost = 200'000;
+
+  struct Wait {
+    std::uint32_t row = 0;
+    std::uint32_t metric = 0;
+    waits::Ticks begin = 0;
+    waits::Ticks ticks = 0;
+    double length() const { return static_cast<double>(ticks); }
+  };
+
+  explicit WaitIntervals(const TimelineRows& rows) : rows_(rows), kept_(kMost) {}
+
+  void waited(const waits::Call& call, std::uint32_t metric, waits::Ticks begin,
+              waits::Ticks wait) override {
+    if (call.location < rows_.locations() && rows_.shown(call.location))
+      kept_.add({rows_.row_of(call.location), metric, begin, wait});
+  }
+
+  // No more will come.
+  void finish() {
+    waits_ = kept_.take();
+    std::ranges::sort(waits_, [](const Wait& a, const Wait& b) {
+      return a.row != b.row ? a.row < b.row : a.begin < b.begin;
+    });
+  }
+  std::uint64_t seen() const { return kept_.seen(); }
+  // After finish(): by row and begin.
+  const std::vector<Wait>& waits() const { return waits_; }
+
+ private:
+  const TimelineRows& rows_;
+  Longest<Wait> kept_;
+  std::vector<Wait> waits_;
+};
 
 class EventViews final : public reader::TraceSink, public waits::WaitObserver {
  public:
@@ -92,5 +132,14 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
   double ns_per_tick_ = 1;
   std::uint32_t marks_rank_ = reader::kNone;
 };
+
+// In which iterations waits are: in all of them, or in a few.
+//
+// Thread-safety: pure. Cost: waits x log of iterations.
+
+// ", in every iteration", ", in nearly every iteration", ", mostly in iterations 17 and 42"; empty: neither, or there are
+// fewer than five iterations in the archive. A wait is in an iteration if its end is.
+std::string when_waited(const std::vector<WaitIntervals::Wait>& waits, std::uint32_t metric,
+                        double ns_per_tick, const IterationSeries& iterations);
 
 }  // namespace refrain::report

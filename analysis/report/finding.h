@@ -1,6 +1,6 @@
 // A finding of a report: a sentence with numbers and a place, what it costs, and where to see it.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: wait_findings.h, profile_findings.h and run_findings.h make them,
+// Place in the flow: ARCHITECTURE.md, stage 7: made here and by wait_blocks.h,
 // ranked() puts them in order. Thread-safety: plain values. Units: seconds of all threads.
 #pragma once
 
@@ -9,6 +9,10 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "analysis/archive_info.h"
+#include "analysis/profile/run_profile.h"
+#include "analysis/report/event_views.h"
 
 namespace refrain::report {
 
@@ -40,5 +44,22 @@ std::string count_text(double count, const std::string& one, const std::string& 
 std::string digits_text(double count);
 // "cg.c:48" of a path and a line; empty: not known.
 std::string place_text(const std::string& file, std::uint32_t line);
+
+// Findings of a report from the profile of the whole run: imbalance of parallel regions and who has more work, other
+// overheads of OpenMP, threads without work, time in MPI that is no waiting.
+//
+// Thread-safety: pure. Units: seconds of all threads.
+
+std::vector<Finding> profile_findings(const analysis::RunProfile& profile,
+                                      const analysis::ProfileTotals& totals);
+
+// Findings of a report from what was detected and recorded: iterations that took longer than others, loops that get
+// slower, changes of the pattern, what is not in the archive, and what was lost.
+//
+// Thread-safety: pure. Units: seconds of all threads: a longer iteration costs its time on each of them.
+
+// `threads`: of the run. `views`: nullptr without events. `marks_of`: as event_blocks.h has it.
+std::vector<Finding> run_findings(const analysis::ArchiveInfo& info, std::uint32_t marks_of,
+                                  const EventViews* views, std::size_t threads);
 
 }  // namespace refrain::report

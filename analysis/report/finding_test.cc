@@ -5,8 +5,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/report/profile_findings.h"
-
 namespace refrain::report::finding_test {
 namespace {
 

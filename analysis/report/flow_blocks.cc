@@ -1,16 +1,21 @@
 #include "analysis/report/flow_blocks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "analysis/flow/control_flow.h"
-#include "analysis/profile/path_names.h"
+#include "analysis/flow/graphviz.h"
+#include "analysis/profile/run_profile.h"
 #include "analysis/report/finding.h"
-#include "analysis/report/graph_layout.h"
 
 namespace refrain::report {
 namespace {
@@ -260,6 +265,219 @@ void add_event_flow(Blocks& blocks, const std::string& key, const summary::Merge
   std::vector<Level> levels;
   levels.push_back(event_level(flow, time_ns, limits));
   finish(blocks, key + "graph/events", levels);
+}
+
+}  // namespace refrain::report
+
+namespace refrain::report {
+namespace {
+
+using Points = std::vector<std::pair<double, double>>;
+
+constexpr double kInch = 72;  // points
+
+void put(std::string& out, const GraphLayout& graph) {
+  out +=
+      "digraph {\n graph [ranksep=0.35, nodesep=0.3];\n node [shape=box, fixedsize=true, "
+      "label=\"\"];\n edge [fontsize=10, fontname=Helvetica];\n";
+  auto at = std::back_inserter(out);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    fmt::format_to(at, " n{} [width={:.3f}, height={:.3f}];\n", i,
+                   graph.nodes[i].width / kInch, graph.nodes[i].height / kInch);
+  for (const GraphEdge& edge : graph.edges)
+    fmt::format_to(at, " n{} -> n{} [label=\"{}\"];\n", edge.from, edge.to, edge.label);
+  out += "}\n";
+}
+
+// "1,2", "e,1,2 3,4 5,6 7,8".
+Points points_of(const std::string& text, double height, Points& arrow) {
+  Points points;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool end = word.starts_with("e,"), start = word.starts_with("s,");
+    double x = 0, y = 0;
+    char comma = 0;
+    std::istringstream numbers(end || start ? word.substr(2) : word);
+    if (!(numbers >> x >> comma >> y)) continue;
+    if (end)
+      arrow = {{x, height - y}};
+    else if (!start)
+      points.emplace_back(x, height - y);
+  }
+  return points;
+}
+
+std::string text_in(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>()
+                                                     : std::string();
+}
+
+void take(const nlohmann::json& from, GraphLayout& graph) {
+  Points none;
+  std::istringstream box(text_in(from, "bb"));
+  double left = 0, low = 0;
+  char comma = 0;
+  box >> left >> comma >> low >> comma >> graph.width >> comma >> graph.height;
+  std::map<std::uint64_t, std::uint32_t> numbers;  // of nodes, by Graphviz's own
+  if (const auto objects = from.find("objects"); objects != from.end())
+    for (const nlohmann::json& object : *objects) {
+      const std::string name = text_in(object, "name");
+      if (!name.starts_with("n")) continue;
+      const auto number =
+          static_cast<std::uint32_t>(std::strtoul(name.c_str() + 1, nullptr, 10));
+      numbers[object.value("_gvid", std::uint64_t{0})] = number;
+      const Points at = points_of(text_in(object, "pos"), graph.height, none);
+      if (at.empty() || number >= graph.nodes.size()) continue;
+      graph.nodes[number].x = at.front().first;
+      graph.nodes[number].y = at.front().second;
+    }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, GraphEdge*> ends;
+  for (GraphEdge& edge : graph.edges) ends[{edge.from, edge.to}] = &edge;
+  if (const auto edges = from.find("edges"); edges != from.end())
+    for (const nlohmann::json& each : *edges) {
+      const auto found = ends.find({numbers[each.value("tail", std::uint64_t{0})],
+                                    numbers[each.value("head", std::uint64_t{0})]});
+      if (found == ends.end()) continue;
+      GraphEdge& edge = *found->second;
+      edge.points = points_of(text_in(each, "pos"), graph.height, edge.arrow);
+      if (!edge.label.empty())
+        edge.label_at = points_of(text_in(each, "lp"), graph.height, none);
+    }
+}
+
+}  // namespace
+
+base::Result<> lay_out(std::vector<GraphLayout>& graphs) {
+  if (graphs.empty()) return {};
+  std::string dot;
+  for (const GraphLayout& graph : graphs) put(dot, graph);
+  const auto result = analysis::laid_out(dot, "json0");
+  if (result.error() == analysis::kNoGraphviz)
+    return base::Failure{"Graphs are drawn with Graphviz, and " + result.error()};
+  if (!result) return result.failure();
+  std::istringstream text(*result);
+  try {
+    for (GraphLayout& graph : graphs) {
+      nlohmann::json from;
+      text >> from;
+      take(from, graph);
+    }
+  } catch (const nlohmann::json::exception&) {
+    return base::Failure{"Graphviz ('dot') writes something that is no JSON"};
+  }
+  return {};
+}
+
+}  // namespace refrain::report
+
+namespace refrain::report {
+namespace {
+
+using analysis::RunEfficiencies;
+using analysis::RunProfile;
+using json = nlohmann::ordered_json;
+
+json node(const char* key, const char* name, double value, const char* meaning) {
+  return {{"name", name},
+          {"key", key},
+          {"value", value},
+          {"meaning", meaning},
+          {"children", json::array()}};
+}
+
+}  // namespace
+
+std::uint32_t rank_of(const RunProfile::Process& process) {
+  return process.rank == RunProfile::kNone ? process.number : process.rank;
+}
+
+void add_path_values(Blocks& blocks, const std::string& key, const RunProfile& profile) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < profile.paths.size(); ++i)
+    for (const RunProfile::Sums& sums : profile.paths[i].sums) {
+      const auto ns = [&](auto ticks) {
+        return profile.nanoseconds(sums.location, static_cast<double>(ticks));
+      };
+      values.insert(
+          values.end(),
+          {static_cast<double>(i), static_cast<double>(sums.location),
+           static_cast<double>(sums.visits), ns(sums.own), ns(sums.time),
+           static_cast<double>(sums.bytes_sent), static_cast<double>(sums.bytes_received)});
+    }
+  blocks.add(key + "profile/values", values, {values.size() / 7, 7});
+}
+
+void add_calls(Blocks& blocks, const std::string& key, const RunProfile& profile) {
+  std::size_t ranks = 0;
+  for (const RunProfile::Process& process : profile.processes)
+    ranks = std::max<std::size_t>(ranks, std::size_t{rank_of(process)} + 1);
+  // A damaged summary may have any rank.
+  constexpr std::size_t kMostRanks = std::size_t{1} << 20;
+  if (ranks == 0 || ranks > kMostRanks) return;
+  struct Procedure {
+    double time = 0;
+    std::vector<double> times, counts;
+  };
+  std::map<std::string, Procedure> procedures;
+  for (const RunProfile::Path& path : profile.paths) {
+    if (path.region == RunProfile::kNone || !analysis::is_mpi(path.cls)) continue;
+    Procedure& of = procedures[profile.regions[path.region].name];
+    of.times.resize(ranks);
+    of.counts.resize(ranks);
+    for (const RunProfile::Sums& sums : path.sums) {
+      const std::uint32_t rank = rank_of(profile.process_of(sums.location));
+      const double ns = profile.nanoseconds(sums.location, static_cast<double>(sums.time));
+      of.time += ns;
+      of.times[rank] += ns;
+      of.counts[rank] += static_cast<double>(sums.visits);
+    }
+  }
+  if (procedures.empty()) return;
+  std::vector<std::pair<std::string, Procedure>> sorted(procedures.begin(),
+                                                        procedures.end());
+  std::ranges::stable_sort(
+      sorted, [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  json names = json::array();
+  std::vector<double> times, counts;
+  for (const auto& [name, of] : sorted) {
+    names.push_back(name);
+    times.insert(times.end(), of.times.begin(), of.times.end());
+    counts.insert(counts.end(), of.counts.begin(), of.counts.end());
+  }
+  blocks.add(key + "calls", json{{"procedures", names}, {"ranks", ranks}});
+  blocks.add(key + "calls/time", times, {sorted.size(), ranks});
+  blocks.add(key + "calls/counts", counts, {sorted.size(), ranks});
+}
+
+json efficiency_value(const RunEfficiencies& e) {
+  json all = node("parallel", "parallel efficiency", e.parallel,
+                  "The part of the time of all threads that is useful computation.");
+  json threads = node(
+      "load_balance", "load balance", e.load_balance,
+      "How evenly useful computation is spread: its mean over threads by its maximum.");
+  json communication =
+      node("communication", "communication efficiency", e.communication,
+           "The part of the run in which the busiest thread computes: the rest is lost in "
+           "communication, synchronization and waiting.");
+  if (!e.has_mpi) {
+    all["children"] = {threads, communication};
+    return all;
+  }
+  json mpi = node("mpi", "MPI efficiency", e.mpi,
+                  "The part of the time of all processes that is spent outside of MPI.");
+  mpi["children"] = {
+      node("mpi_load_balance", "MPI load balance", e.mpi_load_balance,
+           "How evenly the time outside of MPI is spread over processes: its mean by its "
+           "maximum."),
+      node("mpi_communication", "MPI communication efficiency", e.mpi_communication,
+           "The part of the run in which the busiest process is outside of MPI.")};
+  all["children"] = {
+      mpi,
+      node("openmp", "thread efficiency", e.openmp,
+           "Of the time outside of MPI, the part in which threads compute: the rest is "
+           "lost in OpenMP, or because threads have no work.")};
+  return all;
 }
 
 }  // namespace refrain::report

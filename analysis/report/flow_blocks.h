@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "analysis/profile/profile_totals.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
+#include "base/result.h"
 #include "summary/merged_flow.h"
 
 namespace refrain::report {
@@ -27,5 +31,44 @@ void add_control_flow(Blocks& blocks, const std::string& key,
 // graph/events.
 void add_event_flow(Blocks& blocks, const std::string& key, const summary::MergedFlow& flow,
                     double time_ns, const GraphLimits& limits = {});
+
+// Where nodes and edges of graphs lie, by Graphviz: sizes and labels in, coordinates out.
+//
+// Thread-safety: any thread. Units: points; y downwards. Errors: one line. Cost: one process for all graphs.
+
+struct GraphNode {
+  double width = 0, height = 0;
+  double x = 0, y = 0;  // of its centre
+};
+struct GraphEdge {
+  std::uint32_t from = 0, to = 0;  // indices of nodes
+  std::string label{};             // ASCII
+  // A start, and three points for each cubic Bezier curve.
+  std::vector<std::pair<double, double>> points{};
+  std::vector<std::pair<double, double>> arrow{};     // its tip; none: not known
+  std::vector<std::pair<double, double>> label_at{};  // its centre; none: no label
+};
+struct GraphLayout {
+  double width = 0, height = 0;
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEdge> edges;
+};
+
+// Fills in coordinates. Between two nodes there is one edge in each direction at most.
+base::Result<> lay_out(std::vector<GraphLayout>& graphs);
+
+// Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank, efficiencies.
+//
+// Format: docs/report-format.md. Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
+
+// profile/values.
+void add_path_values(Blocks& blocks, const std::string& key,
+                     const analysis::RunProfile& profile);
+// calls, calls/time, calls/counts: only where MPI is called.
+void add_calls(Blocks& blocks, const std::string& key, const analysis::RunProfile& profile);
+// The number of a process in texts and tables: its rank, or else its own.
+std::uint32_t rank_of(const analysis::RunProfile::Process& process);
+// efficiency: a tree, each the product of those below it.
+nlohmann::ordered_json efficiency_value(const analysis::RunEfficiencies& efficiencies);
 
 }  // namespace refrain::report

@@ -1,7 +1,7 @@
 // Coordinates by Graphviz.
-#include "analysis/report/graph_layout.h"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/report/flow_blocks.h"
 
 namespace refrain::report::graph_layout_test {
 namespace {

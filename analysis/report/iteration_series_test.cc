@@ -1,7 +1,7 @@
 // Iterations in memory of fixed size.
-#include "analysis/report/iteration_series.h"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/report/nest_sink.h"
 
 namespace refrain::report::iteration_series_test {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/profile/run_profile.h"
-#include "reader/trace_sink.h"
+#include "reader/trace.h"
 
 namespace refrain::report {
 

@@ -1,7 +1,6 @@
 // Messages, collective operations: their ends are put together.
 #include <catch2/catch.hpp>
 
-#include "analysis/report/collective_sink.h"
 #include "analysis/report/made_up_events.h"
 #include "analysis/report/message_sink.h"
 

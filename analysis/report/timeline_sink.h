@@ -2,24 +2,105 @@
 // run which class took most of each bin of time.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h);
-// timeline_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
+// event_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
 // Memory: does not grow with the archive: at most 2 * SpanLimits::most spans. Where there are more, all of the begin
 // are kept, and of the rest the longest.
 // Cost: O(1) an event, and a step for each bin that it passes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "analysis/profile/region_time_class.h"
-#include "analysis/report/timeline_rows.h"
+#include "analysis/profile/run_profile.h"
 #include "base/result.h"
-#include "reader/trace_sink.h"
+#include "reader/trace.h"
 
 namespace refrain::report {
+
+// The longest of any number of intervals, in memory of fixed size.
+//
+// Thread-safety: none. Cost: O(1) an interval, amortised; memory for twice as many as are kept.
+
+// Item has length().
+template <typename Item>
+class Longest {
+ public:
+  explicit Longest(std::size_t most) : most_(most) {}
+
+  void add(const Item& item) {
+    ++seen_;
+    if (items_.size() >= 2 * most_) reduce();
+    if (least_ <= item.length()) items_.push_back(item);
+  }
+  std::uint64_t seen() const { return seen_; }
+  // In no order.
+  std::vector<Item> take() {
+    if (items_.size() > most_) reduce();
+    return std::move(items_);
+  }
+
+ private:
+  void reduce() {
+    const auto end = items_.begin() + static_cast<std::ptrdiff_t>(most_);
+    std::ranges::nth_element(
+        items_, end, [](const Item& a, const Item& b) { return a.length() > b.length(); });
+    items_.erase(end, items_.end());
+    for (const Item& item : items_)
+      least_ = &item == items_.data() ? item.length() : std::min(least_, item.length());
+  }
+
+  std::size_t most_;
+  std::uint64_t seen_ = 0;
+  double least_ = 0;
+  std::vector<Item> items_;
+};
+
+// The rows of the time line: a location each, or, where there are too many, several that follow each other, of which
+// one is shown.
+//
+// Thread-safety: const after the constructor.
+
+class TimelineRows {
+ public:
+  static constexpr std::size_t kMost = 512;
+  struct Row {
+    std::uint32_t first = 0, last = 0, shown = 0;  // locations of the report
+  };
+
+  // `reported`: of each location of the archive its number in the report, or reader::kNone.
+  TimelineRows(const std::vector<std::uint32_t>& reported, std::size_t locations,
+               std::size_t most = kMost)
+      : row_of_(reported.size(), reader::kNone), shown_(reported.size(), false) {
+    const std::size_t together = locations == 0 ? 1 : (locations + most - 1) / most;
+    for (std::size_t i = 0; i < locations; i += together) {
+      const auto first = static_cast<std::uint32_t>(i);
+      rows_.push_back({first,
+                       static_cast<std::uint32_t>(std::min(locations, i + together) - 1),
+                       first});
+    }
+    for (std::size_t i = 0; i < reported.size(); ++i) {
+      if (reported[i] >= locations) continue;
+      row_of_[i] = static_cast<std::uint32_t>(reported[i] / together);
+      shown_[i] = rows_[row_of_[i]].shown == reported[i];
+    }
+  }
+
+  const std::vector<Row>& rows() const { return rows_; }
+  // By location of the archive; kNone: it has none.
+  std::uint32_t row_of(std::uint32_t location) const { return row_of_[location]; }
+  bool shown(std::uint32_t location) const { return shown_[location]; }
+  std::size_t locations() const { return row_of_.size(); }  // of the archive
+
+ private:
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> row_of_;
+  std::vector<bool> shown_;
+};
 
 struct SpanLimits {
   std::size_t most = 1'000'000;

@@ -1,5 +1,8 @@
 #include "analysis/report/wait_blocks.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -91,6 +94,159 @@ nlohmann::json wait_paths_value(const WaitAnalysis& analysis, const WaitPlaces& 
                    {"line", place.line},
                    {"profile", or_null(places.paths[i])}});
   }
+  return out;
+}
+
+}  // namespace refrain::report
+
+namespace refrain::report {
+namespace {
+
+using waits::WaitAnalysis;
+using json = nlohmann::ordered_json;
+
+constexpr double kLeastWaitShare = 0.002;
+
+std::string rank_text(const WaitAnalysis& analysis, std::uint32_t process) {
+  const std::uint32_t rank = analysis.processes[process].rank;
+  return rank == waits::kNone ? fmt::format("process {}", process)
+                              : fmt::format("rank {}", rank);
+}
+
+// "MPI_Allreduce at cg.c:74".
+std::string where_text(const WaitAnalysis& analysis, std::uint32_t path) {
+  const std::uint32_t region = analysis.paths[path].region;
+  std::string text = region < analysis.regions.size()
+                         ? analysis.regions[region].name
+                         : waits::path_text(analysis, PathId{});
+  if (text.starts_with("!$omp ")) text.erase(0, 6);
+  const waits::Place place = waits::place_of(analysis, PathId(path));
+  const std::string at = place_text(place.file, place.line);
+  return at.empty() || text.ends_with("@" + at) ? text : text + " at " + at;
+}
+
+bool is_below(const WaitAnalysis& analysis, std::uint32_t metric, const char* name) {
+  for (; metric != waits::kNone; metric = analysis.tree.parents[metric])
+    if (analysis.tree.metrics[metric].name == name) return true;
+  return false;
+}
+
+// Whole run by what was seen; 1 where all was.
+double estimated(const WaitAnalysis& analysis, std::uint32_t metric) {
+  if (metric >= analysis.estimates.size()) return 1;
+  const WaitAnalysis::Estimate& estimate = analysis.estimates[metric];
+  return estimate.seen > 0 ? std::max(1.0, estimate.whole / estimate.seen) : 1;
+}
+
+std::string because(const WaitAnalysis& analysis, const waits::Finding& finding) {
+  const auto causers = waits::causers_of(analysis, finding.metric, finding.path);
+  if (causers.empty() || causers.front().seconds < 0.1 * finding.seconds) return {};
+  const waits::Causer& most = causers.front();
+  std::string text = ", because " + rank_text(analysis, most.process) + " ";
+  const std::string longer = longer_text(analysis, most.process, most.path);
+  text += longer.empty() ? "comes later, from " + where_text(analysis, most.path) : longer;
+  double others = 0;
+  for (std::size_t i = 1; i < causers.size(); ++i) others += causers[i].seconds;
+  if (others > most.seconds)
+    text += fmt::format(" (the cause of {} of it; others have their part)",
+                        percent_text(most.seconds / (most.seconds + others)));
+  return text;
+}
+
+// Time in calls that communicate, of which no pattern says that it was waiting.
+void add_transfers(const WaitAnalysis& analysis, const WaitPlaces& places, double all,
+                   std::vector<Finding>& out) {
+  for (const std::uint32_t metric :
+       {waits::kMpiPoint2Point, waits::kMpiCollective, waits::kMpiRmaCommunication})
+    for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
+      double ticks = 0, calls = 0;
+      for (const waits::Ticks each : analysis.values[metric][path])
+        ticks += static_cast<double>(each);
+      for (const WaitAnalysis::Calls& each : analysis.calls[path])
+        calls += static_cast<double>(each.visits);
+      const double seen = analysis.seconds(ticks);
+      if (seen < kLeastWaitShare * all) continue;
+      const double factor = estimated(analysis, metric);
+      const double seconds = std::min(all, seen * factor);
+      Finding finding;
+      finding.kind = Finding::Kind::kOverhead;
+      finding.what = "MPI communication";
+      finding.seconds = seconds;
+      finding.text = fmt::format(
+          "{}{} of the time ({}) is spent in {} itself, not waiting for others: {} of the "
+          "archive take {} each.",
+          factor > 1.001 ? "About " : "", percent_text(seconds / all),
+          time_text(seconds * 1e9), where_text(analysis, path),
+          count_text(calls, "call", "calls"), time_text(seen / std::max(1.0, calls) * 1e9));
+      finding.hint =
+          "Fewer and larger messages, or communication while the program computes.";
+      finding.evidence = {{"view", "mpi"},
+                          {"metric", analysis.tree.metrics[metric].name},
+                          {"wait_path", path}};
+      if (places.paths[path] != analysis::RunProfile::kNone)
+        finding.evidence["path"] = places.paths[path];
+      out.push_back(std::move(finding));
+    }
+}
+
+}  // namespace
+
+std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
+                        std::uint32_t path) {
+  std::map<std::uint32_t, double> own;  // by process, of those that are there
+  for (std::size_t i = 0; i < analysis.locations.size(); ++i) {
+    const WaitAnalysis::Calls& calls = analysis.calls[path][i];
+    if (calls.own != 0)
+      own[analysis.locations[i].process] += static_cast<double>(calls.own);
+  }
+  if (own.size() < 2 || !own.contains(process)) return {};
+  double others = 0;
+  for (const auto& [each, ticks] : own)
+    if (each != process) others += ticks;
+  others /= static_cast<double>(own.size() - 1);
+  const double longer = others > 0 ? own[process] / others - 1 : 0;
+  if (longer < 0.02) return {};
+  const std::string where = where_text(analysis, path);
+  return longer < 1 ? fmt::format("takes {} longer in {}", percent_text(longer), where)
+                    : fmt::format("takes {:.1f} times as long in {}", longer + 1, where);
+}
+
+std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlaces& places,
+                                   const When& when) {
+  std::vector<Finding> out;
+  const double all = analysis.seconds(analysis.total(waits::kTime));
+  for (const waits::Finding& each : waits::findings_of(analysis, kLeastWaitShare)) {
+    if (is_below(analysis, each.metric, "omp_ibarrier") ||
+        is_below(analysis, each.metric, "omp_management") ||
+        is_below(analysis, each.metric, "omp_idle_threads"))
+      continue;
+    const waits::MetricInfo& metric = analysis.tree.metrics[each.metric];
+    const double seconds = std::min(all, each.whole_seconds + each.whole_idle_seconds);
+    Finding finding;
+    finding.kind = Finding::Kind::kWait;
+    finding.what = metric.title;
+    finding.seconds = seconds;
+    finding.hint = metric.cause;
+    // When is known by metric: of the place that has most of it.
+    const double of_metric = analysis.seconds(analysis.total(each.metric));
+    const bool most = when && each.seconds >= 0.6 * of_metric;
+    finding.text = fmt::format(
+        "{}{} of the time ({}) is lost in {}: {} wait{}{}{}.",
+        waits::of_whole_run(analysis) ? "About " : "", percent_text(seconds / all),
+        time_text(seconds * 1e9), where_text(analysis, each.path),
+        waits::ranks_text(analysis, each), each.ranks.size() == 1 ? "s" : "",
+        because(analysis, each), most ? when(each.metric) : std::string());
+    if (each.idle_seconds != 0)
+      finding.text += fmt::format(" In it, {} are of threads that have no work meanwhile.",
+                                  time_text(each.whole_idle_seconds * 1e9));
+    finding.evidence = {{"view", "waits"},
+                        {"metric", metric.name},
+                        {"wait_path", std::uint32_t{each.path}}};
+    const std::uint32_t path = places.paths[each.path];
+    if (path != analysis::RunProfile::kNone) finding.evidence["path"] = path;
+    out.push_back(std::move(finding));
+  }
+  add_transfers(analysis, places, all, out);
   return out;
 }
 

@@ -1,10 +1,9 @@
 // Sentences of waits: where, who, because of whom.
-#include "analysis/report/wait_findings.h"
-
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "analysis/report/wait_intervals.h"
+#include "analysis/report/event_views.h"
+#include "analysis/report/wait_blocks.h"
 #include "waits/made_up_trace.h"
 
 namespace refrain::report::wait_findings_test {

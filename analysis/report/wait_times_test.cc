@@ -1,7 +1,7 @@
 // In which iterations waits are.
-#include "analysis/report/wait_times.h"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/report/event_views.h"
 
 namespace refrain::report::wait_times_test {
 namespace {

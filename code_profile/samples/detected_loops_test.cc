@@ -1,5 +1,3 @@
-#include "code_profile/samples/detected_loops.h"
-
 #include <catch2/catch.hpp>
 
 #include "code_profile/samples/sampled_profile.h"

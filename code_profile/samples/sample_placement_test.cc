@@ -1,5 +1,3 @@
-#include "code_profile/samples/sample_placement.h"
-
 #include <catch2/catch.hpp>
 #include <map>
 #include <sstream>

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "waits/modules/module_pattern.h"
+#include "waits/modules/pattern_modules.h"
 
 namespace refrain::python {
 

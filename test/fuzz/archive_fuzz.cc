@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/archive_info.h"
-#include "analysis/comparison/trace_profile.h"
+#include "analysis/comparison/comparison.h"
 #include "analysis/profile/event_summary.h"
 #include "convert/convert.h"
 #include "reader/trace_access.h"

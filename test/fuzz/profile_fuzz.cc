@@ -4,15 +4,13 @@
 #include <string>
 
 #include "analysis/flow/control_flow.h"
-#include "analysis/flow/flow_view.h"
 #include "analysis/profile/iteration_profile.h"
-#include "analysis/profile/message_tables.h"
-#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "summary/run_summary.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/graph/control_flow_drawing.h"
-#include "tools/graph/graph_formats.h"
+#include "tools/graph/drawing.h"
 #include "tools/output/message_output.h"
 #include "tools/output/profile_data.h"
 #include "tools/output/profile_iterations.h"

@@ -7,8 +7,8 @@
 
 #include "code_profile/loop_text.h"
 #include "code_profile/samples/sample_file.h"
-#include "code_profile/samples/sample_placement.h"
 #include "code_profile/samples/sampled_profile.h"
+#include "code_profile/samples/write_samples.h"
 #include "spool/sample_reader.h"
 #include "test/fuzz/fuzz.h"
 

@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
-#include "analysis/comparison/trace_profile.h"
+#include "analysis/comparison/comparison.h"
 #include "analysis/profile/event_summary.h"
-#include "analysis/profile/message_tables.h"
-#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "convert/convert.h"
-#include "reader/anchor_file.h"
+#include "reader/archive_stream.h"
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"

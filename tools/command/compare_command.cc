@@ -10,10 +10,9 @@
 #include <string>
 
 #include "analysis/comparison/comparison.h"
-#include "analysis/comparison/trace_profile.h"
 #include "base/quantity_text.h"
-#include "tools/command/progress_bar.h"
 #include "tools/command/subcommand.h"
+#include "tools/command/terminal.h"
 #include "tools/output/comparison_data.h"
 
 namespace refrain::tools {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "convert/convert.h"
-#include "tools/command/progress_bar.h"
 #include "tools/command/subcommand.h"
+#include "tools/command/terminal.h"
 
 namespace refrain::tools {
 namespace {

@@ -8,14 +8,12 @@
 #include <string>
 
 #include "analysis/flow/control_flow.h"
-#include "analysis/flow/flow_view.h"
 #include "base/new_file.h"
 #include "summary/merged_flow.h"
-#include "tools/command/progress_bar.h"
 #include "tools/command/subcommand.h"
+#include "tools/command/terminal.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/drawing.h"
-#include "tools/graph/drawing_output.h"
 #include "tools/graph/event_flow_drawing.h"
 #include "tools/output/profile_source.h"
 

@@ -17,9 +17,8 @@
 #include "code_profile/raw_profile.h"
 #include "code_profile/samples/sample_file.h"
 #include "tools/command/subcommand.h"
-#include "tools/graph/drawing_output.h"
-#include "tools/graph/loop_drawing.h"
-#include "tools/graph/number_list.h"
+#include "tools/graph/control_flow_drawing.h"
+#include "tools/graph/drawing.h"
 #include "tools/output/sampled_loops.h"
 #include "tools/programs/valgrind_run.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/new_file.h"
 #include "cube/write_cube.h"
-#include "tools/command/progress_bar.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/message_output.h"

@@ -13,7 +13,7 @@
 
 #include "analysis/run_totals.h"
 #include "base/version.h"
-#include "convert/formats_at_end.h"
+#include "convert/convert.h"
 #include "spool/spool_folder.h"
 #include "spool/spool_place.h"
 #include "tools/command/subcommand.h"

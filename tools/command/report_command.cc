@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "analysis/report/blocks.h"
-#include "analysis/report/page_text.h"
-#include "analysis/report/report_file.h"
 #include "base/new_file.h"
 #include "base/version.h"
-#include "tools/command/progress_bar.h"
 #include "tools/command/subcommand.h"
+#include "tools/command/terminal.h"
 #include "tools/report/report_comparison.h"
 #include "tools/report/report_run.h"
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 
-#include "analysis/profile/path_names.h"
+#include "analysis/profile/run_profile.h"
 #include "base/quantity_text.h"
+#include "tools/graph/drawing.h"
 #include "tools/output/info_screen.h"
 
 namespace refrain::tools {
@@ -233,6 +236,160 @@ class ControlFlowDrawer {
 Drawing control_flow_drawing(const RunProfile& profile, const ControlFlow& flow,
                              const FlowView& view, const std::vector<bool>& locations) {
   return ControlFlowDrawer(profile, flow, view, locations).draw();
+}
+
+}  // namespace refrain::tools
+
+namespace refrain::tools {
+namespace {
+
+using analysis::RunProfile;
+
+std::uint32_t number_of(const RunProfile::Process& process) {
+  return process.rank == RunProfile::kNone ? process.number : process.rank;
+}
+
+}  // namespace
+
+LocationNames::LocationNames(const RunProfile& profile, const std::vector<bool>& locations)
+    : profile_(profile) {
+  std::set<std::uint32_t> processes;
+  for (std::uint32_t i = 0; i < profile.locations.size(); ++i) {
+    if (!locations[i]) continue;
+    chosen_.push_back(i);
+    processes.insert(profile.locations[i].process);
+  }
+  threads_ = profile.processes.size() <= 1;
+  processes_ = !threads_ && processes.size() == chosen_.size();
+  const bool ranks = std::any_of(processes.begin(), processes.end(), [&](std::uint32_t at) {
+    return profile.processes[at].rank != RunProfile::kNone;
+  });
+  unit_ = ranks ? "ranks" : "processes";
+  if (threads_) unit_ = "threads";
+  if (!threads_ && !processes_) unit_ += ".threads";
+}
+
+std::string LocationNames::list(const std::vector<std::uint32_t>& locations) const {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> threads;  // by number of the process
+  for (const std::uint32_t at : locations)
+    threads[number_of(profile_.process_of(at))].push_back(profile_.locations[at].thread);
+  std::map<std::string, std::vector<std::uint32_t>> processes;  // by list of threads
+  for (auto& [process, numbers] : threads) {
+    std::sort(numbers.begin(), numbers.end());
+    processes[processes_ ? std::string() : number_list(numbers)].push_back(process);
+  }
+  std::string out;
+  for (const auto& [numbers, of] : processes) {
+    if (!out.empty()) out += ", ";
+    out += threads_ ? numbers : number_list(of) + (processes_ ? "" : "." + numbers);
+  }
+  return out;
+}
+
+std::string LocationNames::all() const { return list(chosen_); }
+
+base::Result<std::vector<bool>> locations_of(const RunProfile& profile,
+                                             const std::string& ranks) {
+  std::vector<bool> chosen(profile.locations.size(), ranks.empty());
+  if (ranks.empty()) return chosen;
+  const auto ranges = parse_number_list(ranks);
+  if (!ranges)
+    return base::Failure{"'" + ranks + "' is not a list of ranks, such as 0-3,7"};
+  std::map<std::uint32_t, std::vector<std::uint32_t>> locations;  // by number
+  for (std::uint32_t i = 0; i < chosen.size(); ++i)
+    locations[number_of(profile.process_of(i))].push_back(i);
+  for (const NumberRange& range : *ranges) {
+    std::uint64_t found = 0;
+    for (auto at = locations.lower_bound(range.first);
+         at != locations.end() && at->first <= range.last; ++at, ++found)
+      for (const std::uint32_t i : at->second) chosen[i] = true;
+    if (found == std::uint64_t{range.last} - range.first + 1) continue;
+    std::vector<std::uint32_t> known;
+    known.reserve(locations.size());
+    for (const auto& [number, indices] : locations) known.push_back(number);
+    return base::Failure{"not all ranks of '" + ranks + "' are in this run, which has " +
+                         number_list(known)};
+  }
+  return chosen;
+}
+
+}  // namespace refrain::tools
+
+namespace refrain::tools {
+namespace {
+
+double part_of(const code_profile::Counts& counts,
+               const code_profile::LoopProfile& profile) {
+  const std::uint64_t all = profile.total[code_profile::kInstructions];
+  return all == 0 ? 0
+                  : static_cast<double>(counts[code_profile::kInstructions]) /
+                        static_cast<double>(all);
+}
+
+Drawing::Node drawn(const code_profile::LoopProfile& profile, std::uint32_t at) {
+  const code_profile::Node& node = profile.nodes[at];
+  const double total = part_of(node.total, profile), self = part_of(node.self, profile);
+  Drawing::Node out;
+  out.id = fmt::format("n{}", at);
+  out.shape = node.is_loop ? Drawing::Shape::kOval : Drawing::Shape::kBox;
+  out.lines = {clean_text(code_profile::name_of(node)),
+               fmt::format("{:.1f} % total, {:.1f} % self", 100 * total, 100 * self)};
+  const bool sampled = profile.unit == code_profile::Unit::kSamples;
+  if (node.is_loop && !sampled)
+    out.lines.push_back(
+        fmt::format("{} entries, {} iterations", node.entries, node.iterations));
+  out.weight = total;
+  out.values = {{"kind", std::string(node.is_loop ? "loop" : "function")},
+                {"function", clean_text(node.function)},
+                {"file", clean_text(node.file)},
+                {"line", std::uint64_t{node.line}}};
+  if (sampled) {
+    out.values.emplace_back("total_samples", node.total[0]);
+    out.values.emplace_back("self_samples", node.self[0]);
+    return out;
+  }
+  out.values.emplace_back(node.is_loop ? "entries" : "calls", node.entries);
+  out.values.emplace_back("total_instructions", node.total[code_profile::kInstructions]);
+  out.values.emplace_back("self_instructions", node.self[code_profile::kInstructions]);
+  if (node.is_loop) out.values.emplace_back("iterations", node.iterations);
+  return out;
+}
+
+}  // namespace
+
+Drawing loop_drawing(const code_profile::LoopProfile& profile, double share) {
+  Drawing out;
+  out.kind = "loops";
+  const bool sampled = profile.unit == code_profile::Unit::kSamples;
+  out.legend = {sampled ? "Loops are oval, functions boxes; parts of all samples"
+                        : "Loops are oval, functions boxes; parts of all instructions"};
+  std::vector<std::uint32_t> place(profile.nodes.size(), Drawing::kNone);
+  for (std::uint32_t i = 0; i < profile.nodes.size(); ++i) {
+    if (part_of(profile.nodes[i].total, profile) < share) continue;
+    place[i] = static_cast<std::uint32_t>(out.nodes.size());
+    out.nodes.push_back(drawn(profile, i));
+  }
+  if (out.nodes.size() < profile.nodes.size())
+    out.notes.push_back(
+        fmt::format("{} loops and functions with less than {:g} % are left out",
+                    profile.nodes.size() - out.nodes.size(), 100 * share));
+  for (const code_profile::Edge& edge : profile.edges) {
+    const std::uint32_t from = place[edge.from], to = place[edge.to];
+    if (from == Drawing::kNone || to == Drawing::kNone) continue;
+    Drawing::Edge& drawn = out.edges.emplace_back();
+    drawn.from = from;
+    drawn.to = to;
+    drawn.weight = part_of(edge.total, profile);
+    if (sampled) {
+      drawn.lines = {fmt::format("{:.1f} %", 100 * drawn.weight)};
+      drawn.values = {{"total_samples", edge.total[0]}};
+      continue;
+    }
+    drawn.lines = {fmt::format("{}x", edge.count)};
+    drawn.values = {{"count", edge.count},
+                    {"total_instructions", edge.total[code_profile::kInstructions]}};
+  }
+  return out;
 }
 
 }  // namespace refrain::tools

@@ -1,6 +1,6 @@
 // The control flow graph of a run as a drawing: texts, colours by time, edges by count.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/flow_view.h; before graph_formats.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/control_flow.h; before drawing.h.
 // Thread-safety: pure. What the values are called: docs/graph.md.
 #pragma once
 
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "analysis/flow/control_flow.h"
-#include "analysis/flow/flow_view.h"
 #include "analysis/profile/run_profile.h"
 #include "base/result.h"
+#include "code_profile/loop_profile.h"
 #include "tools/graph/drawing.h"
 
 namespace refrain::tools {
@@ -46,5 +46,12 @@ Drawing control_flow_drawing(const analysis::RunProfile& profile,
                              const analysis::ControlFlow& flow,
                              const analysis::FlowView& view,
                              const std::vector<bool>& locations);
+
+// The loop call graph: loops oval, functions boxes, as in the paper's Fig. 6 (Moseley et al.).
+//
+// Thread-safety: pure.
+
+// Only what has this part of all instructions, or samples, at least.
+Drawing loop_drawing(const code_profile::LoopProfile& profile, double share);
 
 }  // namespace refrain::tools

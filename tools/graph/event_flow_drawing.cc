@@ -16,7 +16,6 @@
 #include "base/result.h"
 #include "summary/merged_flow.h"
 #include "tools/graph/drawing.h"
-#include "tools/graph/number_list.h"
 
 namespace refrain::tools {
 namespace {

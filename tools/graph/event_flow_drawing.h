@@ -1,6 +1,6 @@
 // The event flow graph of a job as a drawing: texts, colours by time, edges with their weights.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after summary/merged_flow.h; before graph_formats.h.
+// Place in the flow: ARCHITECTURE.md, stage 7, after summary/merged_flow.h; before drawing.h.
 // Source: Fuerlinger/Skinner, section 3 and Fig. 3: an edge's label is "9x (0,2)", how often, and on which
 // ranks; section 4 and Fig. 6: what a caller has inside. Thread-safety: pure. What the values are called:
 // docs/graph.md.

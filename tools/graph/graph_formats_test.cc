@@ -1,6 +1,4 @@
 // Drawings in each format, as other programs read them.
-#include "tools/graph/graph_formats.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -11,7 +9,7 @@
 
 #include "analysis/flow/graphviz.h"
 #include "test/support/files.h"
-#include "tools/graph/number_list.h"
+#include "tools/graph/drawing.h"
 #include "tools/graph/testing.h"
 
 namespace refrain::tools::graph_formats_test {

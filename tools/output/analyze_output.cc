@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantity_text.h"
-#include "waits/causers.h"
 #include "waits/findings.h"
 
 namespace refrain::tools {

@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/profile/profile_totals.h"
-#include "analysis/profile/region_time_class.h"
+#include "analysis/profile/run_profile.h"
 
 namespace refrain::tools {
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "analysis/comparison/comparison.h"
-#include "analysis/comparison/trace_profile.h"
 
 namespace refrain::tools {
 

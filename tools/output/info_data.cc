@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "reader/trace_definitions.h"
+#include "reader/trace.h"
 
 namespace refrain::tools {
 namespace {

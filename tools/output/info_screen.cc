@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
-#include "analysis/rank_phases.h"
 #include "base/quantity_text.h"
-#include "reader/trace_definitions.h"
+#include "reader/trace.h"
 #include "writer/summary.h"
 
 namespace refrain::tools {

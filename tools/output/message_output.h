@@ -1,7 +1,7 @@
 // MPI by message size and partner, as lines that fit a terminal, as JSON and as CSV; docs/profile.md says
 // what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/message_tables.h.
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/message_calls.h.
 // Pure. Thread-safety: none needed. Units: in the names; widths in columns.
 #pragma once
 

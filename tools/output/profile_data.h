@@ -1,6 +1,6 @@
 // A run's profile as JSON and as CSV, for scripts; docs/profile.md says what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/profile_totals.h.
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/run_profile.h.
 // Pure. Thread-safety: none needed. Units: in the names.
 #pragma once
 

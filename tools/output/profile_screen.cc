@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "analysis/profile/path_names.h"
+#include "analysis/profile/run_profile.h"
 #include "base/quantity_text.h"
 #include "tools/output/info_screen.h"
 #include "tools/output/message_output.h"

@@ -1,6 +1,6 @@
 // What `refrain profile` says of a run, as lines that fit a terminal.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/profile_totals.h.
+// Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/run_profile.h.
 // Each table is sorted by time and has its largest rows; `all`: every row.
 // Pure. Thread-safety: none needed. Units: widths in columns.
 #pragma once

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile/message_tables.h"
-#include "analysis/profile/profile_totals.h"
+#include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "base/result.h"
 #include "reader/archive_stream.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "code_profile/samples/detected_loops.h"
 #include "code_profile/samples/sampled_profile.h"
 
 namespace refrain::tools {

@@ -8,7 +8,7 @@
 
 #include "analysis/archive_info.h"
 #include "code_profile/loop_profile.h"
-#include "code_profile/samples/placed_samples.h"
+#include "code_profile/samples/sample_file.h"
 
 namespace refrain::tools {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "watch/live_state.h"
+#include "watch/live_run.h"
 
 namespace refrain::tools {
 

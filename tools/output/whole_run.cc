@@ -2,7 +2,6 @@
 
 #include <exception>
 
-#include "analysis/comparison/skip_plan.h"
 #include "analysis/comparison/skipping_sink.h"
 #include "base/archive_files.h"
 #include "summary/run_summary.h"

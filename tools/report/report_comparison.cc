@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "analysis/comparison/comparison.h"
-#include "analysis/comparison/trace_profile.h"
 #include "analysis/report/finding.h"
 #include "tools/output/comparison_data.h"
 

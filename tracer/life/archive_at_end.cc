@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/version.h"
-#include "convert/formats_at_end.h"
+#include "convert/convert.h"
 #include "exchange/tree.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/no_size_signal.h"

@@ -1,7 +1,7 @@
 // The class of a region's own time, by the record that opens it.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3: asked by CallTree for each new node. It is that of the
-// region in the archive (analysis/profile/region_time_class.h); record_time_class_test compares both.
+// region in the archive (analysis/profile/run_profile.h); record_time_class_test compares both.
 // The implicit barrier after a `single` is limited parallelism: what came before it the first time
 // decides. The wait in a barrier has the barrier's class.
 // Thread-safety: class_of_region() from any thread; set_mpi_classes() before the first call of MPI.

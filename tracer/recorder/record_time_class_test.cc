@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "analysis/profile/region_time_class.h"
+#include "analysis/profile/run_profile.h"
 #include "regions/call_keys.h"
 #include "regions/region_class.h"
 #include "summary/time_class.h"

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "reader/trace_definitions.h"
-#include "reader/trace_event.h"
+#include "reader/trace.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::waits {

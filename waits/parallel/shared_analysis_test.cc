@@ -5,8 +5,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "waits/drawn_program.h"
-#include "waits/made_up_windows.h"
+#include "waits/made_up_trace.h"
 #include "waits/parallel/made_up_shares.h"
 
 namespace refrain::waits::shared_analysis_test {

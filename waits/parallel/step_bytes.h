@@ -7,13 +7,15 @@
 // Memory: a batch. Cost: a copy of some ten bytes for each step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <tuple>
+#include <vector>
 
 #include "exchange/bytes.h"
-#include "waits/replay/joint_steps.h"
+#include "waits/replay/joint_replay.h"
 #include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
@@ -111,5 +113,25 @@ class StepBatch {
   bool damaged_ = false;
   paths::Segment segment_;
 };
+
+// What readers and rank 0 say to each other in a shared analysis.
+//
+// Thread-safety: pure. A reader: kHello; then, if the answer is kGo, batches of steps, each answered, and at the end
+// kResult. Or kError, as the last. Shape: the kind, then numbers and texts (exchange/bytes.h); of kSteps a prefix and
+// the steps.
+
+enum class Say : std::uint8_t { kHello = 1, kSteps, kResult, kError, kGo, kStop };
+
+// Batches that a reader may have sent without an answer.
+inline constexpr std::size_t kAhead = 4;
+
+// What a replay has found of its processes, as bytes, and added to the state of all.
+//
+// Call paths are known by then, for they come as steps. Thread-safety: pure. Errors: false, if the bytes are damaged.
+
+// Of these processes.
+void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
+               const std::vector<ProcessId>& processes);
+bool add_state(exchange::ByteReader& in, ReplayState& state, std::size_t metrics);
 
 }  // namespace refrain::waits

@@ -1,8 +1,7 @@
-#include "waits/paths/history.h"
-
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "waits/paths/delays.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths::history_test {

@@ -1,9 +1,9 @@
-#include "waits/paths/record_file.h"
-
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "waits/paths/records.h"
 
 namespace refrain::waits::paths::record_file_test {
 namespace {

@@ -1,18 +1,46 @@
 // Notes, while a location is replayed, where its time goes between its synchronisation points.
 //
-// Place in the flow: replay.h calls it; what comes of it goes to Notes (notes.h). Thread-safety: none.
+// Place in the flow: replay.h calls it; what comes of it goes to Notes, which WaitLog keeps. Thread-safety: none.
 // A synchronisation point is the enter of a call that may wait, or for which others may.
 // Units: ticks since the archive's begin. Shapes: call paths are those of the location's process.
 // Memory: what is open, by location. Cost: a few stores for each region.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "waits/paths/notes.h"
+#include "waits/metrics/pattern.h"
+#include "waits/paths/delays.h"
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths {
+
+// What the replay of a location notes for the critical path and delay costs. WaitLog keeps it.
+//
+// Thread-safety: none. Units: ticks since the archive's begin. Shapes: call paths are those of the location's
+// process.
+
+class Notes {
+ public:
+  virtual ~Notes() = default;
+
+  // The location has come to a synchronisation point, or to its end.
+  virtual void segment(const Segment& segment) = 0;
+  // A thread begins in a team, whose fork is the master's latest synchronisation point; the master does.
+  virtual void forked(LocationId location, PathId path, Ticks time, Ticks management,
+                      LocationId master, Ticks first) = 0;
+  virtual void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
+                             Ticks first) = 0;
+  // The master is at a fork, or has left a team. Between the outermost ones `threads` others are idle.
+  virtual void fork(LocationId location, Ticks time, std::uint64_t threads) = 0;
+  virtual void join(LocationId location, Ticks time) = 0;
+  // `call` waited `ticks` for the causer, whose synchronisation point was at `until`.
+  virtual void waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
+                      Ticks until) = 0;
+  // A barrier of the location's team, entered then.
+  virtual void team(LocationId location, Ticks enter) = 0;
+};
 
 class Recorder {
  public:
@@ -82,6 +110,55 @@ class Recorder {
   Notes* notes_ = nullptr;
   std::vector<Open> open_;
   Segment segment_;
+};
+
+// Keeps what locations note, explains each wait by what had made the other one late, and writes both to a file for the
+// backward pass.
+//
+// Thread-safety: none. A location's calls are entered in the order of their times, so that segments lie in the file
+// in the order of their ends. Memory: histories (delays.h); records go to a file (records.h). Errors:
+// file().error(). Cost: a record for each synchronisation point and each wait.
+
+class WaitLog final : public Notes {
+ public:
+  // `folder`: where a temporary file may be made. The states live as long as notes come.
+  WaitLog(std::string folder, const std::vector<LocationState>& locations,
+          const std::vector<ProcessState>& processes)
+      : file_(std::move(folder)), locations_(locations.size()) {
+    delays_.begin(locations, processes);
+  }
+
+  void segment(const Segment& segment) override;
+  void forked(LocationId location, PathId path, Ticks time, Ticks management,
+              LocationId master, Ticks first) override;
+  void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
+                     Ticks first) override;
+  void fork(LocationId location, Ticks time, std::uint64_t threads) override;
+  void join(LocationId location, Ticks time) override { delays_.joined(location, time); }
+  void waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
+              Ticks until) override;
+  void team(LocationId location, Ticks enter) override { delays_.team(location, enter); }
+
+  // The call entered at the location's latest synchronisation point is over.
+  void left(const Call& call) {
+    delays_.left(call.location, call.enter, call.path, call.leave);
+  }
+  // After waits of an operation that synchronises all of a group, of each member.
+  void group(std::uint32_t group, const Call& call, Ticks earliest_leave) {
+    delays_.group(group, call.location, call.enter, earliest_leave);
+  }
+
+  RecordFile& file() { return file_; }
+
+ private:
+  void write_wait();
+
+  RecordFile file_;
+  std::size_t locations_;
+  Delays delays_;
+  bool clocks_disagree_ = false;
+  Wait wait_;
+  std::string room_;
 };
 
 }  // namespace refrain::waits::paths

@@ -11,6 +11,136 @@
 namespace refrain::waits::paths {
 namespace {
 
+void add(std::vector<Ticks>& row, PathId path, Ticks ticks) {
+  if (path >= row.size()) row.resize(std::size_t{path} + 1);
+  row[path] += ticks;
+}
+
+}  // namespace
+
+// Its part before `time_`. The path comes to the midst of a segment only where an effect lies before its cause.
+void CriticalPath::follow(const Segment& segment) {
+  followed_.clear();
+  if (time_ <= segment.begin) return;
+  const Ticks whole = segment.end - segment.begin;
+  const Ticks part = std::min(time_, segment.end) - segment.begin;
+  Ticks all = 0, taken = 0;
+  for (const PathTime& each : segment.times) {
+    all += each.ticks;
+    followed_.push_back({each.path, share_of(each.ticks, part, whole)});
+    taken += followed_.back().ticks;
+  }
+  const Ticks wanted = share_of(all, part, whole);
+  if (taken < wanted)
+    std::ranges::max_element(followed_, {}, &PathTime::ticks)->ticks += wanted - taken;
+  for (const PathTime& each : followed_) add(times_[current_], each.path, each.ticks);
+}
+
+void CriticalPath::segment(const Segment& segment) {
+  if (segment.location >= latest_.size()) return;
+  Segment& latest = latest_[segment.location];
+  latest.begin = segment.begin;
+  latest.end = segment.end;
+  latest.times = segment.times;
+  if (segment.location == current_) follow(latest);
+}
+
+bool CriticalPath::wait(const Wait& wait) {
+  if (wait.location != current_ || wait.causer >= latest_.size() || until_ < wait.until)
+    return false;
+  if (time_ < wait.until) {
+    // Nothing of the location is on the path.
+    for (const PathTime& each : followed_) times_[current_][each.path] -= each.ticks;
+    current_ = wait.causer;
+    until_ = wait.point;
+    follow(latest_[current_]);
+    return true;
+  }
+  Ticks waited = 0;
+  if (wait.kind != WaitKind::kFork) {
+    const Ticks wanted = wait.until - wait.enter;
+    const auto drop = [&](PathTime& from) {
+      const Ticks dropped = std::min(wanted - waited, from.ticks);
+      from.ticks -= dropped;
+      times_[current_][from.path] -= dropped;
+      waited += dropped;
+    };
+    const auto own = std::ranges::find(followed_, wait.path, &PathTime::path);
+    if (own != followed_.end()) drop(*own);
+    if (waited == 0) return false;
+    // What ran inside of the call, of which the segment is then: Replay::pop().
+    for (PathTime& each : followed_) drop(each);
+  }
+  current_ = wait.causer;
+  time_ = wait.enter + waited;
+  until_ = wait.point > wait.until ? wait.point : time_;
+  follow(latest_[current_]);
+  return true;
+}
+
+}  // namespace refrain::waits::paths
+
+namespace refrain::waits::paths {
+
+// What later waits of others have charged to this one.
+DelayCosts::ByKind DelayCosts::charged_to(const Wait& wait) {
+  ByKind sum{};
+  if (wait.location >= charged_.size()) return sum;
+  std::vector<Charged>& open = charged_[wait.location];
+  std::erase_if(open, [&](const Charged& each) { return each.since >= wait.enter; });
+  for (const Charged& each : open) {
+    if (each.before <= wait.enter) continue;
+    for (std::size_t kind = 0; kind < kDelayKinds; ++kind)
+      sum[kind] += each.rates[kind] * static_cast<double>(wait.ticks);
+  }
+  return sum;
+}
+
+void DelayCosts::wait(const Wait& wait, bool bounded) {
+  if (wait.causer >= costs_.size()) return;
+  ByKind rates = charged_to(wait);
+  double whole = static_cast<double>(wait.waited);
+  for (const PathTime& each : wait.excess) whole += static_cast<double>(each.ticks);
+  if (whole <= 0) return;
+  for (double& each : rates) each /= whole;
+  const bool message =
+      wait.kind == WaitKind::kLateSender || wait.kind == WaitKind::kLateReceiver;
+  double rate = static_cast<double>(wait.ticks) / whole;
+  if (message && !wait.clocks_disagree) rate = std::min(rate, 1.0);
+  const auto kind = static_cast<std::size_t>(wait.kind);
+  const bool named = kind < kDelayKinds;
+  std::vector<Cost>& row = costs_[wait.causer];
+  for (const PathTime& each : wait.excess) {
+    if (each.path >= row.size()) row.resize(std::size_t{each.path} + 1);
+    Cost& cost = row[each.path];
+    const auto ticks = static_cast<double>(each.ticks);
+    if (named) {
+      cost.short_term[kind] += rate * ticks;
+      causes_.add(wait, each.path, rate * ticks);
+    }
+    for (std::size_t other = 0; other < kDelayKinds; ++other)
+      cost.long_term[other] += rates[other] * ticks;
+  }
+  if (wait.waited == 0) return;
+  if (named) rates[kind] += rate;
+  std::vector<Charged>& open = charged_[wait.causer];
+  const Ticks before = bounded ? wait.point : ~Ticks{0};
+  const auto same = std::ranges::find_if(open, [&](const Charged& each) {
+    return each.since == wait.since && each.before == before;
+  });
+  Charged& charged =
+      same != open.end()
+          ? *same
+          : open.emplace_back(Charged{.since = wait.since, .before = before, .rates = {}});
+  for (std::size_t other = 0; other < kDelayKinds; ++other)
+    charged.rates[other] += rates[other];
+}
+
+}  // namespace refrain::waits::paths
+
+namespace refrain::waits::paths {
+namespace {
+
 class Sweep {
  public:
   Sweep(std::size_t locations, LocationId location, Ticks end)

@@ -1,6 +1,6 @@
 // Reads the forward pass's records backwards, puts waits where they belong in time, and hands all to who computes.
 //
-// Place in the flow: after the replay (recorder.h); path_metrics.h makes metrics of the result. Thread-safety: none.
+// Place in the flow: after the replay (recorder.h); wait_analysis.h makes metrics of the result. Thread-safety: none.
 // Segments lie in the file in the order of their times. A wait may lie behind it, for it is known only when its call is
 // left and its message matched: it is kept until its time comes. Memory: that, and a block of the file.
 // Where clocks disagree, so that an effect comes before its cause, a wait's time does not say when those have been handed
@@ -9,14 +9,136 @@
 // Units: ticks.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "base/result.h"
-#include "waits/paths/critical_path.h"
-#include "waits/paths/delay_costs.h"
-#include "waits/paths/record_file.h"
+#include "waits/paths/records.h"
 
 namespace refrain::waits::paths {
+
+// The critical path: from what ended last back to the begin, always on the location for which the others waited.
+//
+// Thread-safety: none. A location is followed back to where it waited, from there on the one that came later, at that
+// time. So the lengths of its parts add up to the time from begin to end, and no part of it is a wait. Where an
+// effect comes before its cause, the path goes on at the cause, but what the other clocks say was after the effect is
+// not counted: the time went by already. Units: ticks. Memory: one segment for each location, and the result. Source:
+// Boehme et al., "Scalable critical-path based performance analysis of parallel applications", IPDPS 2012.
+
+using ByPath = std::vector<std::vector<Ticks>>;  // by location and path
+
+class CriticalPath {
+ public:
+  // Begins at `end` on this location.
+  CriticalPath(std::size_t locations, LocationId location, Ticks end)
+      : current_(location),
+        time_(end),
+        until_(end),
+        latest_(locations),
+        times_(locations) {}
+
+  void segment(const Segment& segment);
+  // Whether the path goes on at the causer.
+  bool wait(const Wait& wait);
+  // Where it is: its parts before that time of the location's clock are still to come.
+  LocationId location() const { return current_; }
+  Ticks position() const { return until_; }
+  ByPath take() { return std::move(times_); }
+
+ private:
+  void follow(const Segment& segment);
+
+  LocationId current_;
+  Ticks time_;                   // the path is known from here on
+  Ticks until_;                  // later, where it has come from an effect before its cause
+  std::vector<Segment> latest_;  // of each location: the one read last
+  std::vector<PathTime> followed_;  // what was added of it for the current location
+  ByPath times_;
+};
+
+// Delay costs: who made others wait, directly and through waits of others.
+//
+// Thread-safety: none. A wait is charged to what the causer did longer than the one that waits since both were
+// synchronised last, and to what the causer waited itself meanwhile, in proportion. What is charged to a wait is
+// charged further to what caused that: long-term costs, of the kind of the wait that is their last effect. Waits are
+// handed over before those that caused them. Units: ticks, as fractions. Memory: the result, and for each location
+// the intervals for which it is charged. Source: Boehme et al., TOPC 3(2), 2016, section 3; names and kinds of
+// Scalasca 2.6.
+
+// Waiting time by who waited and who caused it: the direct part of delay costs, without what passes through others' waits.
+//
+// Thread-safety: none.
+// Units: ticks, as fractions. Memory: kMost entries; what would be one more is left out.
+struct Cause {
+  WaitKind kind{};
+  LocationId location{};  // that waited
+  PathId path{};
+  LocationId causer{};  // location
+  PathId causer_path{};
+  double ticks = 0;
+};
+
+class Causes {
+ public:
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+
+  void add(const Wait& wait, PathId causer_path, double ticks) {
+    if (wait.location == kNone) return;
+    const Key key = {wait.kind, wait.location, wait.path, wait.causer, causer_path};
+    if (const auto known = sums_.find(key); known != sums_.end())
+      known->second += ticks;
+    else if (sums_.size() < kMost)
+      sums_.emplace(key, ticks);
+  }
+
+  std::vector<Cause> list() const {
+    std::vector<Cause> out;
+    for (const auto& [key, ticks] : sums_)
+      out.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key),
+                     std::get<4>(key), ticks});
+    return out;
+  }
+
+ private:
+  using Key = std::tuple<WaitKind, LocationId, PathId, LocationId, PathId>;
+  std::map<Key, double> sums_;
+};
+
+class DelayCosts {
+ public:
+  using ByKind = std::array<double, kDelayKinds>;
+  struct Cost {
+    ByKind short_term{};
+    ByKind long_term{};
+  };
+  using Table = std::vector<std::vector<Cost>>;  // by location and path
+
+  explicit DelayCosts(std::size_t locations) : charged_(locations), costs_(locations) {}
+
+  // `bounded`: later waits of its causer may still be to come. They are not charged.
+  void wait(const Wait& wait, bool bounded);
+  Table take() { return std::move(costs_); }
+  const Causes& causes() const { return causes_; }
+
+ private:
+  // Waits of a location since then, before another time, are charged in proportion to what they last.
+  struct Charged {
+    Ticks since = 0;
+    Ticks before = 0;
+    ByKind rates{};
+  };
+
+  ByKind charged_to(const Wait& wait);
+
+  std::vector<std::vector<Charged>> charged_;
+  Table costs_;
+  Causes causes_;
+};
 
 struct PathResult {
   ByPath critical;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "waits/paths/record_file.h"
+#include "waits/paths/records.h"
 
 namespace refrain::waits::paths::sweep_test {
 namespace {

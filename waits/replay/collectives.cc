@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reader/trace_definitions.h"
+#include "reader/trace.h"
 
 namespace refrain::waits {
 namespace {

@@ -15,12 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "reader/trace_definitions.h"
-#include "reader/trace_event.h"
+#include "reader/trace.h"
 #include "waits/metrics/pattern.h"
-#include "waits/paths/wait_log.h"
+#include "waits/paths/recorder.h"
 #include "waits/replay/flat_map.h"
-#include "waits/replay/problems.h"
+#include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
 

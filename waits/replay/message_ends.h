@@ -17,13 +17,34 @@
 #include <unordered_map>
 #include <vector>
 
+#include "reader/trace.h"
 #include "waits/metrics/pattern.h"
-#include "waits/paths/wait_log.h"
+#include "waits/paths/recorder.h"
 #include "waits/replay/flat_map.h"
-#include "waits/replay/grid_steps.h"
-#include "waits/replay/problems.h"
+#include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
+
+// Which way messages go on a Cartesian communicator.
+//
+// Thread-safety: none. Source: MPI: ranks lie row by row. Cost: a table of the members for each Cartesian
+// communicator that has messages.
+
+class GridSteps {
+ public:
+  explicit GridSteps(const reader::TraceDefinitions& definitions)
+      : definitions_(definitions) {}
+
+  // Of two or three dimensions that are not periodic, from one neighbour to the other; else no step.
+  GridStep step(std::uint32_t comm, ProcessId sender, ProcessId receiver);
+
+ private:
+  const std::vector<std::uint32_t>& ranks_of(std::uint32_t comm);
+
+  const reader::TraceDefinitions& definitions_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
+      ranks_;  // by communicator and process
+};
 
 struct SendLetter {
   std::uint32_t comm = 0, tag = 0;

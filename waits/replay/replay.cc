@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "reader/trace_definitions.h"
-#include "waits/metrics/locations.h"
+#include "reader/trace.h"
+#include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
 
 namespace refrain::waits {

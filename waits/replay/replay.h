@@ -17,15 +17,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "reader/trace_sink.h"
-#include "waits/metrics/locations.h"
+#include "reader/trace.h"
 #include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
 #include "waits/replay/joint_replay.h"
-#include "waits/replay/joint_steps.h"
 #include "waits/replay/replay_state.h"
-#include "waits/replay/tasks.h"
 #include "waits/replay/teams.h"
 
 namespace refrain::waits {

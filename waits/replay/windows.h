@@ -19,12 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "reader/trace_definitions.h"
-#include "reader/trace_event.h"
+#include "reader/trace.h"
 #include "waits/metrics/pattern.h"
 #include "waits/replay/collectives.h"
-#include "waits/replay/problems.h"
-#include "waits/replay/region_kinds.h"
+#include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
 
