@@ -389,10 +389,6 @@ base::Result<ArchiveInfo> read_archive_info(const std::string& path) {
   }
 }
 
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
-
 using reader::EventKind;
 using reader::TraceDefinitions;
 using reader::TraceEvent;

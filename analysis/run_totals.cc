@@ -99,14 +99,14 @@ RunTotals totals_of(const std::vector<std::optional<ProcessTotals>>& all,
 
 base::Result<RunTotals> read_run_totals(const std::string& folder,
                                         const reader::TraceDefinitions& definitions) {
-  try {
-    const auto summaries = summary::read_summaries(folder);
-    if (!summaries) throw std::runtime_error(summaries.error());
-    return totals_of(process_totals(*summaries, definitions), definitions);
-  } catch (const std::exception& problem) {
-    const std::string why = problem.what();
+  const auto said = [&](const std::string& why) {
     return base::Failure{why.starts_with(folder) ? why : folder + ": " + why};
-  }
+  };
+  const auto summaries = summary::read_summaries(folder);
+  if (!summaries) return said(summaries.error());
+  const auto totals = process_totals(*summaries, definitions);
+  if (!totals) return said(totals.error());
+  return totals_of(*totals, definitions);
 }
 
 base::Result<RunTotals> read_run_totals(const std::string& path) {
@@ -363,7 +363,7 @@ std::vector<std::uint32_t> locations_of(const RunSummary& summary,
 
 }  // namespace
 
-std::vector<std::optional<ProcessTotals>> process_totals(
+base::Result<std::vector<std::optional<ProcessTotals>>> process_totals(
     const std::vector<RunSummary>& summaries, const TraceDefinitions& definitions) {
   std::vector<std::optional<ProcessTotals>> totals(definitions.processes.size());
   reader::RefTable references;
@@ -385,16 +385,12 @@ std::vector<std::optional<ProcessTotals>> process_totals(
       });
       if (covered) totals[process] = Totals(summary, definitions).take(locations);
     } catch (const std::exception& problem) {
-      throw std::runtime_error("summary of process " + std::to_string(summary.process) +
-                               " " + problem.what());
+      return base::Failure{"summary of process " + std::to_string(summary.process) + " " +
+                           problem.what()};
     }
   }
   return totals;
 }
-
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
 
 bool is_thread(const reader::LocationInfo& location) {
   return location.type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&

@@ -52,5 +52,6 @@ using LocationId = base::Id<struct LocationTag>;  // a thread
 using ProcessId = base::Id<struct ProcessTag>;
 using RegionId = base::Id<struct RegionTag>;
 using PathId = base::Id<struct PathTag>;  // a call path
+using LoopId = base::Id<struct LoopTag>;  // a detected loop
 
 }  // namespace refrain

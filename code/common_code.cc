@@ -248,8 +248,8 @@ namespace {
 constexpr std::int8_t kRax = 0;
 constexpr std::int8_t kRcx = 1;
 constexpr std::int8_t kRdx = 2;
-constexpr std::int8_t kRsp = 4;
-constexpr std::int8_t kRbp = 5;
+constexpr std::int8_t kStack = 4;
+constexpr std::int8_t kFrame = 5;
 
 constexpr std::uint16_t bit_of(std::int8_t number) {
   return static_cast<std::uint16_t>(1u << number);
@@ -267,7 +267,8 @@ class Operands {
     const bool fixed = mode == 0 && low == 5;  // from the next instruction, or from nothing
     if (!fixed) base_ = static_cast<std::int8_t>(low + (rex & 1u) * 8);
     if (has_index)
-      if (const unsigned number = (code[at + 1] >> 3 & 7u) + (rex & 2u) * 4; number != kRsp)
+      if (const unsigned number = (code[at + 1] >> 3 & 7u) + (rex & 2u) * 4;
+          number != kStack)
         index_ = static_cast<std::int8_t>(number);
     if (mode == 1) {
       offset_ = static_cast<std::int8_t>(code[bytes_ - 1]);
@@ -447,7 +448,7 @@ Effect one_byte(std::span<const std::uint8_t> code, std::size_t at, Prefixes pre
   if (byte < 0x50) return {};
   if (byte < 0x60) {
     const bool pushes = byte < 0x58;
-    Effect out = of_registers(at, low, bit_of(kRsp) | (pushes ? 0u : bit_of(low)));
+    Effect out = of_registers(at, low, bit_of(kStack) | (pushes ? 0u : bit_of(low)));
     out.kind = pushes ? Kind::kPush : Kind::kPop;
     return out;
   }
@@ -517,7 +518,7 @@ Effect one_byte(std::span<const std::uint8_t> code, std::size_t at, Prefixes pre
                  ? Effect{}
                  : of.into_word(part, true, false, part ? 1 : prefixes.constant());
     case 0xc9: {
-      Effect out = of_registers(at, Operation::kNone, bit_of(kRsp) | bit_of(kRbp));
+      Effect out = of_registers(at, Operation::kNone, bit_of(kStack) | bit_of(kFrame));
       out.kind = Kind::kLeave;
       return out;
     }

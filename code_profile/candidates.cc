@@ -253,10 +253,6 @@ std::vector<Candidate> candidates(const LoopProfile& profile, double share) {
   return Chooser(profile).choose(share);
 }
 
-}  // namespace refrain::code_profile
-
-namespace refrain::code_profile {
-
 bool is_parallel(std::string_view function) {
   static constexpr std::array<std::string_view, 11> kBegins = {
       "__kmpc_fork_",    "__kmp_fork_call", "__kmp_GOMP_fork", "__kmpc_omp_task",

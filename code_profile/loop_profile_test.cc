@@ -44,7 +44,7 @@ LoopProfile profile(const std::vector<std::string>& files) {
   ProfileBuilder builder;
   for (const std::string& text : files) {
     std::istringstream in(text);
-    builder.add_process(read_raw_profile(in, "file"));
+    builder.add_process(*read_raw_profile(in, "file"));
   }
   return builder.finish();
 }

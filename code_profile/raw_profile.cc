@@ -34,6 +34,7 @@ class Reader {
   }
 
  private:
+  // To read_raw_profile().
   [[noreturn]] void fail(const std::string& what) const {
     throw std::runtime_error(name_ + ":" + std::to_string(line_) + ": " + what);
   }
@@ -277,13 +278,17 @@ class Reader {
 
 }  // namespace
 
-RawProfile read_raw_profile(std::istream& in, const std::string& name) {
-  return Reader(in, name).read();
+base::Result<RawProfile> read_raw_profile(std::istream& in, const std::string& name) {
+  try {
+    return Reader(in, name).read();
+  } catch (const std::exception& problem) {
+    return base::Failure{problem.what()};
+  }
 }
 
-RawProfile read_raw_profile(const std::string& path) {
+base::Result<RawProfile> read_raw_profile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error(path + ": cannot be read");
+  if (!in) return base::Failure{path + ": cannot be read"};
   return read_raw_profile(in, path);
 }
 

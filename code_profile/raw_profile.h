@@ -1,7 +1,7 @@
 // One process's file of loops, as the tool for valgrind wrote it (code_profile/counter/README.md has the format).
 //
 // Place in the flow: between code_profile/counter and loop_profile.h. Thread-safety: plain values.
-// Errors: std::runtime_error with one line: file, line, what is wrong. All numbers that refer to something are
+// Errors: one line: file, line, what is wrong. All numbers that refer to something are
 // checked, so that who reads the result need not.
 // Cost: linear in the file.
 #pragma once
@@ -12,6 +12,8 @@
 #include <istream>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace refrain::code_profile {
 
@@ -87,7 +89,7 @@ struct RawProfile {
   std::vector<RawLoop> loops;  // by number; not all exist
 };
 
-RawProfile read_raw_profile(const std::string& path);
-RawProfile read_raw_profile(std::istream& in, const std::string& name);
+base::Result<RawProfile> read_raw_profile(const std::string& path);
+base::Result<RawProfile> read_raw_profile(std::istream& in, const std::string& name);
 
 }  // namespace refrain::code_profile

@@ -24,16 +24,14 @@ const char* const kFile =
 
 RawProfile read(const std::string& text) {
   std::istringstream in(text);
-  return read_raw_profile(in, "file");
+  auto profile = read_raw_profile(in, "file");
+  REQUIRE(profile);
+  return *std::move(profile);
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const std::exception& problem) {
-    return problem.what();
-  }
-  return {};
+  std::istringstream in(text);
+  return read_raw_profile(in, "file").error();
 }
 
 std::string with(const std::string& old, const std::string& now) {

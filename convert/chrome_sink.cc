@@ -98,7 +98,7 @@ void ChromeSink::open(char phase, const Location& location, std::uint64_t ns) {
   time(ns);
 }
 
-void ChromeSink::id(std::uint32_t location, std::size_t level) {
+void ChromeSink::id(LocationId location, std::size_t level) {
   file_.text(",\"id\":\"");
   file_.number(location);
   file_.put('.');
@@ -174,7 +174,7 @@ void ChromeSink::leave(const reader::TraceEvent& event, Location& location) {
   }
 }
 
-void ChromeSink::end_iteration(std::uint32_t index, Location& location, std::uint64_t ns) {
+void ChromeSink::end_iteration(LocationId index, Location& location, std::uint64_t ns) {
   if (location.iterations.empty()) return;
   const Iteration iteration = location.iterations.back();
   location.iterations.pop_back();
@@ -274,7 +274,7 @@ void ChromeSink::marker(const reader::MarkerInfo& marker) {
 
 base::Result<> ChromeSink::finish(std::uint64_t end_ns) {
   messages_->flush();
-  for (std::uint32_t i = 0; i < locations_.size(); ++i) {
+  for (LocationId i; i < locations_.size(); ++i) {
     Location& location = locations_[i];
     for (; !location.frames.empty(); location.frames.pop_back()) {
       open('E', location, end_ns);

@@ -66,11 +66,11 @@ base::Result<ConvertResult> convert(const ConvertOptions& options) {
 
 }  // namespace
 
-bool parse_format(const std::string& name, Format& format) {
-  if (name == "csv") return format = Format::kCsv, true;
-  if (name == "chrome") return format = Format::kChrome, true;
-  if (name == "paraver") return format = Format::kParaver, true;
-  return false;
+base::Result<Format> parse_format(const std::string& name) {
+  if (name == "csv") return Format::kCsv;
+  if (name == "chrome") return Format::kChrome;
+  if (name == "paraver") return Format::kParaver;
+  return base::Failure{"'" + name + "' is no format: csv, chrome or paraver"};
 }
 
 std::string default_output(const std::string& archive, Format format) {
@@ -99,9 +99,11 @@ void write(const std::string& archive, const std::string& format, FormatsResult&
   bool complete = true;
   std::istringstream names(format);
   for (std::string name; std::getline(names, name, ',');) {
-    ConvertOptions options;
     if (name == "otf2") keep = true;
-    if (name == "otf2" || !parse_format(name, options.format)) continue;
+    const auto other = parse_format(name);
+    if (!other) continue;  // "otf2"
+    ConvertOptions options;
+    options.format = *other;
     options.archive = archive;
     options.overwrite = true;
     const auto made = convert_archive(options);

@@ -33,8 +33,8 @@ struct ConvertResult {
   std::uint64_t events = 0;
 };
 
-// "csv", "chrome", "paraver"; false: none of them.
-bool parse_format(const std::string& name, Format& format);
+// "csv", "chrome", "paraver".
+base::Result<Format> parse_format(const std::string& name);
 
 // traces.csv, traces.json or traces.prv next to the archive's traces.otf2.
 std::string default_output(const std::string& archive, Format format);

@@ -110,13 +110,13 @@ class ChromeSink final : public reader::TraceSink {
   void time(std::uint64_t ns);
   void enter(const reader::TraceEvent& event, Location& location);
   void leave(const reader::TraceEvent& event, Location& location);
-  void end_iteration(std::uint32_t index, Location& location, std::uint64_t ns);
+  void end_iteration(LocationId index, Location& location, std::uint64_t ns);
   void on_off(const reader::TraceEvent& event, Location& location, bool on);
   void message(const reader::MatchedMessage& message);
   void parameter(const reader::TraceEvent& event, Location& location);
   void metric(const reader::TraceEvent& event, const Location& location);
   void marker(const reader::MarkerInfo& marker);
-  void id(std::uint32_t location, std::size_t level);
+  void id(LocationId location, std::size_t level);
 
   std::string path_;
   TextFile file_;
@@ -198,14 +198,14 @@ class ParaverSink final : public reader::TraceSink {
   void enter_iteration(const reader::TraceEvent& event, Location& location);
   void leave_iteration(std::uint64_t ns, Location& location);
   void device_bytes(const reader::TraceEvent& event, const Location& location);
-  void close_level(std::uint32_t location, std::size_t level, std::uint64_t ns);
+  void close_level(LocationId location, std::size_t level, std::uint64_t ns);
   void iteration_number(const reader::TraceEvent& event, const Location& location);
   void other(const reader::TraceEvent& event, Location& location);
   void task(const reader::TraceEvent& event);
   void collective(const reader::TraceEvent& event, const Location& location);
   void metric(const reader::TraceEvent& event, Location& location);
   void on_off(const reader::TraceEvent& event, Location& location);
-  void update_state(std::uint32_t index, Location& location, std::uint64_t ns);
+  void update_state(LocationId index, Location& location, std::uint64_t ns);
   void communication(const reader::MatchedMessage& message);
   std::string header(std::uint64_t end_ns) const;
 

@@ -66,14 +66,14 @@ constexpr std::uint64_t kLookEvery = 1 << 16;  // records: for errors and progre
 ParaverRecords::ParaverRecords(const std::string& folder)
     : states_(folder), events_(folder), late_events_(folder), communications_(folder) {}
 
-void ParaverRecords::state(std::uint32_t location, std::uint64_t begin, std::uint64_t end,
+void ParaverRecords::state(LocationId location, std::uint64_t begin, std::uint64_t end,
                            std::uint8_t state) {
   if (begin >= end) return;
   last_ns_ = std::max(last_ns_, end);
   states_.add({begin, end, location, state});
 }
 
-void ParaverRecords::event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
+void ParaverRecords::event(LocationId location, std::uint64_t ns, std::uint32_t type,
                            std::uint64_t value) {
   last_ns_ = std::max(last_ns_, ns);
   if (ns < last_event_ns_) return late_event(location, ns, type, value);
@@ -81,8 +81,8 @@ void ParaverRecords::event(std::uint32_t location, std::uint64_t ns, std::uint32
   events_.add({ns, value, location, type});
 }
 
-void ParaverRecords::late_event(std::uint32_t location, std::uint64_t ns,
-                                std::uint32_t type, std::uint64_t value) {
+void ParaverRecords::late_event(LocationId location, std::uint64_t ns, std::uint32_t type,
+                                std::uint64_t value) {
   last_ns_ = std::max(last_ns_, ns);
   late_events_.add({ns, value, location, type});
 }

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/ids.h"
 #include "convert/text_file.h"
 
 namespace refrain::convert {
@@ -170,12 +171,12 @@ class ParaverRecords {
   explicit ParaverRecords(const std::string& folder);
 
   // Empty intervals are dropped.
-  void state(std::uint32_t location, std::uint64_t begin, std::uint64_t end,
+  void state(LocationId location, std::uint64_t begin, std::uint64_t end,
              std::uint8_t state);
-  void event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
+  void event(LocationId location, std::uint64_t ns, std::uint32_t type,
              std::uint64_t value);
   // An event that is earlier than others reported before it.
-  void late_event(std::uint32_t location, std::uint64_t ns, std::uint32_t type,
+  void late_event(LocationId location, std::uint64_t ns, std::uint32_t type,
                   std::uint64_t value);
   struct Communication {
     std::uint64_t logical_send, physical_send, logical_receive, physical_receive, bytes;

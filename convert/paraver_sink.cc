@@ -160,7 +160,7 @@ void ParaverSink::leave_iteration(std::uint64_t ns, Location& location) {
   level.ended_ns = ns;
 }
 
-void ParaverSink::close_level(std::uint32_t location, std::size_t at, std::uint64_t ns) {
+void ParaverSink::close_level(LocationId location, std::size_t at, std::uint64_t ns) {
   Level& level = locations_[location].levels[at];
   if (!level.open) return;
   level.open = false;
@@ -305,7 +305,7 @@ void ParaverSink::on_off(const reader::TraceEvent& event, Location& location) {
   records_.event(event.location, event.ns, kTypeDetail, on ? kDetail : kNoDetail);
 }
 
-void ParaverSink::update_state(std::uint32_t index, Location& location, std::uint64_t ns) {
+void ParaverSink::update_state(LocationId index, Location& location, std::uint64_t ns) {
   std::uint8_t state = location.base;
   if (location.off)
     state = kTracingDisabled;
@@ -357,7 +357,7 @@ base::Result<> ParaverSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   end_ns = std::max(end_ns, records_.last_ns());
   std::vector<std::string> objects;
-  for (std::uint32_t i = 0; i < locations_.size(); ++i) {
+  for (LocationId i; i < locations_.size(); ++i) {
     Location& location = locations_[i];
     const reader::LocationInfo& info = definitions_->locations[i];
     records_.state(i, location.since, end_ns, location.state);

@@ -253,8 +253,8 @@ class Combiner {
                      : Table(parts_.experiment.paths.size()));
     }
     Experiment& out = parts_.experiment;
-    for (std::uint32_t path = 0; path < out.paths.size(); ++path)
-      for (std::uint32_t location = 0; location < out.locations.size(); ++location) {
+    for (PathId path; path < out.paths.size(); ++path)
+      for (LocationId location; location < out.locations.size(); ++location) {
         const double value = combined(tables, has, path, location);
         if (value == 0) continue;
         if (out.metrics[metric].is_count())
@@ -265,7 +265,7 @@ class Combiner {
   }
 
   double combined(const std::vector<Table>& tables, const std::vector<bool>& has,
-                  std::uint32_t path, std::uint32_t location) const {
+                  PathId path, LocationId location) const {
     const auto at = [&](std::size_t operand) {
       const std::vector<double>& row = tables[operand][path];
       return row.empty() ? 0 : row[location];

@@ -100,8 +100,8 @@ Experiment drawn(std::uint32_t seed, bool inclusive_time) {
       out.locations.push_back({"thread", thread, process});
   }
   for (std::uint32_t metric = 0; metric < out.metrics.size(); ++metric)
-    for (std::uint32_t path = 0; path < out.paths.size(); ++path)
-      for (std::uint32_t at = 0; at < out.locations.size(); ++at) {
+    for (PathId path; path < out.paths.size(); ++path)
+      for (LocationId at; at < out.locations.size(); ++at) {
         if (random() % 3 == 0) continue;
         if (out.metrics[metric].is_count())
           out.add(metric, path, at, std::uint64_t{1 + random() % 9});
@@ -206,8 +206,8 @@ TEST_CASE("Algebra: regions whose line has changed are the same in their order")
                 .role = ""}};
   a.paths = {{kNone, 0}, {0, 1}, {0, 2}};
   a.values.clear();
-  a.add(0, 1, 0, std::uint64_t{5});
-  a.add(0, 2, 0, std::uint64_t{7});
+  a.add(0, PathId(1), LocationId(0), std::uint64_t{5});
+  a.add(0, PathId(2), LocationId(0), std::uint64_t{7});
   Experiment b = a;
   b.regions[1].line = 12;
   b.regions[2].line = 22;

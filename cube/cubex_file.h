@@ -33,13 +33,9 @@ base::Result<> write_cubex(const Experiment& experiment, const std::string& file
 // For each row of an exclusive or inclusive metric its call path.
 std::vector<std::uint32_t> rows_of(const Experiment& experiment, bool inclusive);
 
-}  // namespace refrain::cube
-
 // The text of anchor.xml: what an experiment is about, without the values.
 //
 // Thread-safety: pure. Cost: linear, no recursion: call paths may be deep.
-
-namespace refrain::cube {
 
 std::string anchor_text(const Experiment& experiment);
 

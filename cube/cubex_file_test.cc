@@ -53,8 +53,8 @@ TEST_CASE("Cubex file: values - each comes back at its metric, call path and loc
   TemporaryFolder folder;
   Experiment experiment = two_trees();
   std::filesystem::create_directories(folder.path());
-  for (std::uint32_t path = 0; path < experiment.paths.size(); ++path)
-    for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
+  for (PathId path; path < experiment.paths.size(); ++path)
+    for (LocationId location; location < experiment.locations.size(); ++location) {
       experiment.add(0, path, location, std::uint64_t{100 * path + location + 1});
       if (path != 4) experiment.add(1, path, location, 0.5 + 100.0 * path + location);
     }
@@ -115,8 +115,8 @@ TEST_CASE("Cubex file: minimum and maximum - no value is neutral, of two the rig
   std::filesystem::create_directories(folder.path());
   Experiment experiment = two_trees();
   for (const double value : {3.0, 2.0, 4.0}) {
-    experiment.add(2, 1, 1, value);
-    experiment.add(3, 1, 1, value);
+    experiment.add(2, PathId(1), LocationId(1), value);
+    experiment.add(3, PathId(1), LocationId(1), value);
   }
   const std::string file = folder / "profile.cubex";
   REQUIRE(write_cubex(experiment, file).ok());
@@ -147,7 +147,7 @@ TEST_CASE("Cubex file: sizes - no member is a multiple of 512 bytes") {
   TemporaryFolder folder;
   std::filesystem::create_directories(folder.path());
   Experiment experiment = two_trees();
-  experiment.add(0, 0, 0, std::uint64_t{1});
+  experiment.add(0, PathId(0), LocationId(0), std::uint64_t{1});
   while (anchor_text(experiment).size() % 512 != 0) experiment.machine += 'm';
   const std::string file = folder / "profile.cubex";
   REQUIRE(write_cubex(experiment, file).ok());
@@ -165,8 +165,8 @@ TEST_CASE("Cubex file: deep call tree - written and read") {
   for (std::uint32_t i = 0; i < 400; ++i)
     experiment.paths.push_back(
         {static_cast<std::uint32_t>(experiment.paths.size() - 1), 0});
-  const auto deepest = static_cast<std::uint32_t>(experiment.paths.size() - 1);
-  experiment.add(1, deepest, 3, 1.25);
+  const PathId deepest(experiment.paths.size() - 1);
+  experiment.add(1, deepest, LocationId(3), 1.25);
   const std::string file = folder / "profile.cubex";
   REQUIRE(write_cubex(experiment, file).ok());
   const json read = test::cubex_json(file);

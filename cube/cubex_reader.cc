@@ -246,12 +246,12 @@ class Reader {
                              "': " + done.error()};
       for (const MetricRow& row : rows)
         for (std::size_t i = 0; i < order.size(); ++i)
-          set(metric, paths[row.row], order[i], row.values[i]);
+          set(metric, PathId(paths[row.row]), LocationId(order[i]), row.values[i]);
     }
     return {};
   }
 
-  void set(std::uint32_t metric, std::uint32_t path, std::uint32_t location, double value) {
+  void set(std::uint32_t metric, PathId path, LocationId location, double value) {
     // Cube's own for "none".
     const bool none = std::isnan(value) || std::abs(value) > 1e300;
     if (none || value == 0) return;

@@ -13,8 +13,7 @@ std::uint64_t neutral(Metric::Type type) noexcept {
   return std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
 }
 
-std::uint64_t& Experiment::at(std::uint32_t metric, std::uint32_t path,
-                              std::uint32_t location) {
+std::uint64_t& Experiment::at(std::uint32_t metric, PathId path, LocationId location) {
   values.resize(metrics.size());
   Values& rows = values[metric];
   rows.resize(paths.size());
@@ -23,13 +22,12 @@ std::uint64_t& Experiment::at(std::uint32_t metric, std::uint32_t path,
   return row[location];
 }
 
-void Experiment::add(std::uint32_t metric, std::uint32_t path, std::uint32_t location,
+void Experiment::add(std::uint32_t metric, PathId path, LocationId location,
                      std::uint64_t count) {
   if (count != 0) at(metric, path, location) += count;
 }
 
-void Experiment::add(std::uint32_t metric, std::uint32_t path, std::uint32_t location,
-                     double value) {
+void Experiment::add(std::uint32_t metric, PathId path, LocationId location, double value) {
   std::uint64_t& bits = at(metric, path, location);
   const auto known = std::bit_cast<double>(bits);
   double now = known + value;
@@ -37,10 +35,6 @@ void Experiment::add(std::uint32_t metric, std::uint32_t path, std::uint32_t loc
   if (metrics[metric].type == Metric::Type::kMaximum) now = std::max(known, value);
   bits = std::bit_cast<std::uint64_t>(now);
 }
-
-}  // namespace refrain::cube
-
-namespace refrain::cube {
 
 const char* role_word(std::uint32_t role) noexcept {
   switch (role) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
+
 namespace refrain::cube {
 
 inline constexpr std::uint32_t kNone = 0xffffffff;
@@ -73,13 +75,12 @@ struct Experiment {
   std::vector<Values> values;       // by metric
 
   // All metrics, call paths and locations are known before.
-  void add(std::uint32_t metric, std::uint32_t path, std::uint32_t location,
-           std::uint64_t count);
+  void add(std::uint32_t metric, PathId path, LocationId location, std::uint64_t count);
   // Adds, or takes the minimum or the maximum.
-  void add(std::uint32_t metric, std::uint32_t path, std::uint32_t location, double value);
+  void add(std::uint32_t metric, PathId path, LocationId location, double value);
 
  private:
-  std::uint64_t& at(std::uint32_t metric, std::uint32_t path, std::uint32_t location);
+  std::uint64_t& at(std::uint32_t metric, PathId path, LocationId location);
 };
 
 // What stands for no value: it does not change what it is combined with. Values are not negative: 0

@@ -48,10 +48,10 @@ using summary::RunSummary;
 
 // The call paths of one process.
 struct ProcessPaths {
-  std::uint32_t program = 0;
-  std::vector<std::uint32_t> of_node;  // of a fork: that of what lies around it
+  PathId program;
+  std::vector<PathId> of_node;  // of a fork: that of what lies around it
   // Below a node, for what found no place there; kNone: everything did. Last: outside of all regions.
-  std::vector<std::uint32_t> other;
+  std::vector<PathId> other;
 };
 
 class CallPaths {
@@ -61,15 +61,15 @@ class CallPaths {
   ProcessPaths add(const summary::RunSummary& process);
 
  private:
-  std::uint32_t path(std::uint32_t parent, std::uint32_t region);
-  std::uint32_t region(const Region& region);
-  std::uint32_t other_region();
+  PathId path(PathId parent, RegionId region);
+  RegionId region(const Region& region);
+  RegionId other_region();
 
   Experiment& experiment_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> paths_;
+  std::map<std::pair<PathId, RegionId>, PathId> paths_;
   std::map<std::tuple<std::string, std::string, std::string, std::uint32_t, std::string,
                       std::string>,
-           std::uint32_t>
+           RegionId>
       regions_;
 };
 
@@ -82,15 +82,15 @@ std::string last_part(const std::string& path) {
 class Places {
  public:
   template <typename Path>
-  Places(const RunSummary& process, std::uint32_t program, Path path)
-      : process_(process), program_(program), of_(process.nodes.size(), kNone) {
+  Places(const RunSummary& process, PathId program, Path path)
+      : process_(process), program_(program), of_(process.nodes.size(), PathId(kNone)) {
     for (std::uint32_t i = 0; i < process.nodes.size(); ++i)
       if (process.nodes[i].kind == RunSummary::Kind::kFork)
         forks_[process.nodes[i].region].push_back(i);
     for (std::uint32_t i = 0; i < process.nodes.size(); ++i) resolve(i, path);
   }
 
-  std::vector<std::uint32_t> take() { return std::move(of_); }
+  std::vector<PathId> take() { return std::move(of_); }
 
  private:
   // Recursion only from a worker's part to the forks of its region, each once.
@@ -102,7 +102,7 @@ class Places {
     for (; !chain.empty(); chain.pop_back()) {
       const RunSummary::Node& here = process_.nodes[chain.back()];
       const bool fork = here.kind == RunSummary::Kind::kFork;
-      std::uint32_t parent = program_;
+      PathId parent = program_;
       if (here.parent != kNone)
         parent = of_[here.parent];
       else if (!fork)
@@ -112,12 +112,12 @@ class Places {
   }
 
   template <typename Path>
-  std::uint32_t opened_at(std::uint32_t node, Path path) {
+  PathId opened_at(std::uint32_t node, Path path) {
     const auto forks = forks_.find(process_.nodes[node].region);
     if (process_.nodes[node].kind != RunSummary::Kind::kRegion || forks == forks_.end())
       return program_;
     if (!open_.insert(node).second) return program_;
-    std::set<std::uint32_t> places;
+    std::set<PathId> places;
     for (const std::uint32_t fork : forks->second) {
       if (open_.contains(top_of(fork))) continue;
       resolve(fork, path);
@@ -133,8 +133,8 @@ class Places {
   }
 
   const RunSummary& process_;
-  const std::uint32_t program_;
-  std::vector<std::uint32_t> of_;
+  const PathId program_;
+  std::vector<PathId> of_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> forks_;  // by region
   std::set<std::uint32_t> open_;                               // being resolved
 };
@@ -148,8 +148,8 @@ Region region_of(const RunSummary::Region& from) {
           .role = role_word(from.role)};
 }
 
-std::uint32_t CallPaths::region(const Region& region) {
-  const auto next = static_cast<std::uint32_t>(experiment_.regions.size());
+RegionId CallPaths::region(const Region& region) {
+  const RegionId next(experiment_.regions.size());
   const auto [at, is_new] =
       regions_.try_emplace(std::tuple{region.name, region.canonical, region.file,
                                       region.line, region.paradigm, region.role},
@@ -158,7 +158,7 @@ std::uint32_t CallPaths::region(const Region& region) {
   return at->second;
 }
 
-std::uint32_t CallPaths::other_region() {
+RegionId CallPaths::other_region() {
   return region({.name = "other",
                  .canonical = "other",
                  .file = "",
@@ -167,8 +167,8 @@ std::uint32_t CallPaths::other_region() {
                  .role = "artificial"});
 }
 
-std::uint32_t CallPaths::path(std::uint32_t parent, std::uint32_t region) {
-  const auto next = static_cast<std::uint32_t>(experiment_.paths.size());
+PathId CallPaths::path(PathId parent, RegionId region) {
+  const PathId next(experiment_.paths.size());
   const auto [at, is_new] = paths_.try_emplace(std::pair{parent, region}, next);
   if (is_new) experiment_.paths.push_back({parent, region});
   return at->second;
@@ -176,22 +176,22 @@ std::uint32_t CallPaths::path(std::uint32_t parent, std::uint32_t region) {
 
 ProcessPaths CallPaths::add(const RunSummary& process) {
   ProcessPaths paths;
-  paths.program = path(kNone, region({.name = last_part(process.program),
-                                      .canonical = process.program,
-                                      .file = "",
-                                      .line = 0,
-                                      .paradigm = "measurement",
-                                      .role = "artificial"}));
+  paths.program = path(PathId(kNone), region({.name = last_part(process.program),
+                                              .canonical = process.program,
+                                              .file = "",
+                                              .line = 0,
+                                              .paradigm = "measurement",
+                                              .role = "artificial"}));
   paths.of_node =
       Places(process, paths.program,
-             [this, &process](std::uint32_t parent, const RunSummary::Node& node) {
+             [this, &process](PathId parent, const RunSummary::Node& node) {
                const bool known = node.kind == RunSummary::Kind::kRegion &&
                                   node.region < process.regions.size();
                return path(parent, known ? region(region_of(process.regions[node.region]))
                                          : other_region());
              })
           .take();
-  paths.other.assign(process.nodes.size() + 1, kNone);
+  paths.other.assign(process.nodes.size() + 1, PathId(kNone));
   for (const RunSummary::Location& location : process.locations) {
     for (std::size_t i = 0; i < location.sums.size() && i < process.nodes.size(); ++i)
       if (location.sums[i].regions_elsewhere != 0)
@@ -252,10 +252,10 @@ class Builder {
       paths_.push_back(call_paths.add(process));
       add_system(process);
     }
-    std::uint32_t first = 0;
+    std::size_t first = 0;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-      add_values(processes_[i], paths_[i], first);
-      first += static_cast<std::uint32_t>(processes_[i].locations.size());
+      add_values(processes_[i], paths_[i], LocationId(first));
+      first += processes_[i].locations.size();
     }
     return std::move(out_);
   }
@@ -292,7 +292,7 @@ class Builder {
   }
 
   void add_values(const RunSummary& process, const ProcessPaths& paths,
-                  std::uint32_t location) {
+                  LocationId location) {
     const std::uint64_t ticks =
         process.end > process.begin ? process.end - process.begin : 0;
     const double run_time = static_cast<double>(ticks) / process.ticks_per_second;
@@ -320,8 +320,8 @@ class Builder {
   }
 
   void add_node(const RunSummary& process, const ProcessPaths& paths, std::size_t node,
-                const RunSummary::Sums& sums, std::uint32_t location) {
-    const std::uint32_t path = paths.of_node[node];
+                const RunSummary::Sums& sums, LocationId location) {
+    const PathId path = paths.of_node[node];
     const double second = process.ticks_per_second;
     add_elsewhere(sums, paths.other[node], location, second);
     if (out_.metrics.size() > kBytesSent) {
@@ -340,21 +340,20 @@ class Builder {
   }
 
   // What a worker thread did counts for the call paths that lead there, too; it has not visited them.
-  void add_above(std::uint32_t path, const ProcessPaths& paths, std::uint32_t location,
-                 double time) {
-    for (path = out_.paths[path].parent; path != paths.program && path != kNone;
-         path = out_.paths[path].parent)
+  void add_above(PathId path, const ProcessPaths& paths, LocationId location, double time) {
+    for (path = PathId(out_.paths[path].parent); path != paths.program && path != kNone;
+         path = PathId(out_.paths[path].parent))
       add_time(path, location, time);
   }
 
-  void add_elsewhere(const RunSummary::Sums& sums, std::uint32_t path,
-                     std::uint32_t location, double second) {
+  void add_elsewhere(const RunSummary::Sums& sums, PathId path, LocationId location,
+                     double second) {
     if (path == kNone) return;
     out_.add(kVisits, path, location, sums.regions_elsewhere);
     add_time(path, location, static_cast<double>(sums.time_elsewhere) / second);
   }
 
-  void add_time(std::uint32_t path, std::uint32_t location, double time) {
+  void add_time(PathId path, LocationId location, double time) {
     if (time > 0) out_.add(kTime, path, location, time);
   }
 

@@ -46,10 +46,6 @@ inline std::uint64_t widened(OTF2_Type type, const OTF2_AttributeValue& value) {
   }
 }
 
-}  // namespace refrain::reader
-
-namespace refrain::reader {
-
 // The global definitions of an OTF2 archive as they are written, by reference.
 //
 // Errors: OTF2's code; contradictory definitions are kept as they are.

@@ -409,10 +409,6 @@ Teams::Barrier Teams::leave_barrier(EventId id, std::uint64_t ticks) {
   return std::move(own.in);
 }
 
-}  // namespace refrain::reader
-
-namespace refrain::reader {
-
 base::Result<> TraceAccess::open(const std::string& archive) {
   auto opened = stream_.open(archive);
   error_ = opened.error();

@@ -201,10 +201,9 @@ RankSet ranks_of(const json& from) {
       section.dimensions[i / 2] = {index_of(values[i]), index_of(values[i + 1])};
     sections.push_back(section);
   }
-  RankSet ranks;
-  if (sections.empty() || !RankSet::make(sections, ranks))
-    fail("'ranks' is not a set of ranks");
-  return ranks;
+  const auto ranks = RankSet::make(sections);
+  if (sections.empty() || !ranks) fail("'ranks' is not a set of ranks");
+  return *ranks;
 }
 
 Cluster cluster_of(const json& from, std::size_t nodes) {
@@ -398,7 +397,9 @@ void take(exchange::ByteReader& in, RankSet& ranks) {
     }
     sections.push_back(section);
   }
-  if (sections.empty() || !RankSet::make(sections, ranks)) in.fail();
+  auto made = RankSet::make(sections);
+  if (sections.empty() || !made) return in.fail();
+  ranks = *std::move(made);
 }
 
 void put(exchange::ByteWriter& out, const MergedFlow& flow) {

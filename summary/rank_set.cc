@@ -102,14 +102,16 @@ RankSet RankSet::of(std::vector<std::uint32_t> ranks) {
   return set;
 }
 
-bool RankSet::make(std::span<const Section> sections, RankSet& out) {
+base::Result<RankSet> RankSet::make(std::span<const Section> sections) {
   std::uint64_t end = 0;
   for (const Section& section : sections) {
-    if (!possible(section) || section.first < end) return false;
+    if (!possible(section) || section.first < end)
+      return base::Failure{"is not a set of ranks"};
     end = last_of(section) + 1;
   }
-  out.sections_.assign(sections.begin(), sections.end());
-  return true;
+  RankSet set;
+  set.sections_.assign(sections.begin(), sections.end());
+  return set;
 }
 
 std::uint64_t RankSet::size() const noexcept {

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+
 namespace refrain::summary {
 
 class RankSet {
@@ -42,8 +44,8 @@ class RankSet {
   RankSet() = default;
   static RankSet of(std::uint32_t rank);
   static RankSet of(std::vector<std::uint32_t> ranks);  // in any order
-  // Of sections as a file has them. False: they are not in order, or lie in each other.
-  static bool make(std::span<const Section> sections, RankSet& out);
+  // Of sections as a file has them. Fails where they are not in order, or lie in each other.
+  static base::Result<RankSet> make(std::span<const Section> sections);
 
   bool empty() const noexcept { return sections_.empty(); }
   std::uint64_t size() const noexcept;

@@ -213,10 +213,6 @@ inline Ticks of_location(const WaitAnalysis& analysis, const std::string& metric
   return sum;
 }
 
-}  // namespace refrain::waits
-
-namespace refrain::waits {
-
 // A made-up trace with one-sided communication: window 0 of all ranks, a group for each rank alone (from kGroupOf0 on).
 
 class MadeUpWindows : public MadeUpTrace {
@@ -299,11 +295,7 @@ class MadeUpWindows : public MadeUpTrace {
   std::uint32_t first_group_ = 0;
 };
 
-}  // namespace refrain::waits
-
 // Programs that are drawn by chance, of fixed seeds: artificial traces for tests of what holds of every analysis.
-
-namespace refrain::waits {
 
 // Ranks that work, send, synchronize and fork, each with a clock of its own. `as`: the rank that plays each part.
 class DrawnProgram {

@@ -47,7 +47,7 @@ class ExperimentBuilder {
     for (std::uint32_t metric = 0; metric < from_.tree.metrics.size(); ++metric)
       for (PathId path{}; path < from_.paths.size(); ++path) {
         const WaitAnalysis::Row row = from_.inclusive(metric, path);
-        for (std::uint32_t i = 0; i < row.size(); ++i)
+        for (LocationId i; i < row.size(); ++i)
           if (row[i] != 0)
             out_.add(metric, path, i, from_.seconds(static_cast<double>(row[i])));
       }
@@ -61,8 +61,8 @@ class ExperimentBuilder {
       out_.paths.push_back({path.parent, region(region_of(path))});
   }
 
-  std::uint32_t region(const cube::Region& region) {
-    const auto next = static_cast<std::uint32_t>(out_.regions.size());
+  RegionId region(const cube::Region& region) {
+    const RegionId next(out_.regions.size());
     const auto [at, is_new] = regions_.try_emplace(
         std::tuple{region.canonical, region.file, region.line, region.role}, next);
     if (is_new) out_.regions.push_back(region);
@@ -72,35 +72,35 @@ class ExperimentBuilder {
   // --- Visits: call paths of a summary, and what found no place there -----------------------
 
   struct SummaryPaths {
-    std::vector<std::uint32_t> of_node;
-    std::vector<std::uint32_t> other;  // below a node; last: outside of all regions
+    std::vector<PathId> of_node;
+    std::vector<PathId> other;  // below a node; last: outside of all regions
   };
 
   SummaryPaths paths_of(const RunSummary& summary) {
     SummaryPaths paths;
     for (const RunSummary::Node& node : summary.nodes) {
-      const std::uint32_t parent =
-          node.parent == RunSummary::kNone ? 0 : paths.of_node[node.parent];
+      const PathId parent =
+          node.parent == RunSummary::kNone ? PathId() : paths.of_node[node.parent];
       paths.of_node.push_back(
           node.kind == RunSummary::Kind::kFork ? parent : path_of(summary, node, parent));
     }
-    paths.other.assign(summary.nodes.size() + 1, kNone);
+    paths.other.assign(summary.nodes.size() + 1, PathId(kNone));
     for (const RunSummary::Location& at : summary.locations) {
       for (std::size_t i = 0; i < at.sums.size() && i < summary.nodes.size(); ++i)
         if (at.sums[i].regions_elsewhere != 0)
           paths.other[i] = added(paths.of_node[i], other_region());
-      if (at.outside.regions_elsewhere != 0) paths.other.back() = added(0, other_region());
+      if (at.outside.regions_elsewhere != 0)
+        paths.other.back() = added(PathId(), other_region());
     }
     return paths;
   }
 
-  std::uint32_t path_of(const RunSummary& summary, const RunSummary::Node& node,
-                        std::uint32_t parent) {
+  PathId path_of(const RunSummary& summary, const RunSummary::Node& node, PathId parent) {
     if (node.region >= summary.regions.size()) return added(parent, other_region());
     const RunSummary::Region& region = summary.regions[node.region];
     const std::string site =
         node.site < summary.sites.size() ? summary.sites[node.site] : std::string();
-    const std::uint32_t known = finder_.find(PathId(parent), PathFinder::key(region), site);
+    const PathId known = finder_.find(parent, PathFinder::key(region), site);
     if (known != kNone) return known;
     return added(parent, at_site({.name = region.name,
                                   .canonical = region.name,
@@ -112,9 +112,9 @@ class ExperimentBuilder {
   }
 
   // A call path that is not in the analysis.
-  std::uint32_t added(std::uint32_t parent, const cube::Region& of) {
-    const std::uint32_t number = region(of);
-    const auto next = static_cast<std::uint32_t>(out_.paths.size());
+  PathId added(PathId parent, const cube::Region& of) {
+    const RegionId number = region(of);
+    const PathId next(out_.paths.size());
     const auto [at, is_new] = added_.try_emplace(std::pair{parent, number}, next);
     if (is_new) out_.paths.push_back({parent, number});
     return at->second;
@@ -137,12 +137,12 @@ class ExperimentBuilder {
       for (const RunSummary::Location& at : summary.locations)
         add_visits(summary, at, paths_of_[i]);
     }
-    for (std::uint32_t i = 0; i < from_.locations.size(); ++i) {
+    for (LocationId i; i < from_.locations.size(); ++i) {
       const WaitAnalysis::Location& location = from_.locations[i];
       if (location.process < summed.size() && summed[location.process]) continue;
       // The program is visited by the first thread of a process.
       if (location.number == 0 && !from_.paths.empty())
-        out_.add(visits_, 0, i, std::uint64_t{1});
+        out_.add(visits_, PathId(), i, std::uint64_t{1});
       for (PathId path{1}; path < from_.calls.size(); ++path)
         if (i < from_.calls[path].size() && from_.calls[path][i].visits != 0)
           out_.add(visits_, path, i, from_.calls[path][i].visits);
@@ -156,11 +156,11 @@ class ExperimentBuilder {
           return each.process == summary.process && each.number == at.number;
         });
     if (found == from_.locations.end()) return;
-    const auto location = static_cast<std::uint32_t>(found - from_.locations.begin());
-    const auto add = [&](std::uint32_t path, std::uint64_t visits) {
+    const LocationId location(found - from_.locations.begin());
+    const auto add = [&](PathId path, std::uint64_t visits) {
       if (visits != 0) out_.add(visits_, path, location, visits);
     };
-    if (at.primary) add(0, 1);
+    if (at.primary) add(PathId(), 1);
     add(paths.other.back(), at.outside.regions_elsewhere);
     for (std::size_t i = 0; i < at.sums.size() && i < summary.nodes.size(); ++i) {
       if (summary.nodes[i].kind != RunSummary::Kind::kFork)
@@ -222,9 +222,9 @@ class ExperimentBuilder {
   cube::Experiment out_;
   std::uint32_t visits_ = 0;
   std::vector<SummaryPaths> paths_of_;  // of each summary
-  std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, std::uint32_t>
+  std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, RegionId>
       regions_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> added_;
+  std::map<std::pair<PathId, RegionId>, PathId> added_;
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ class ProfileReader {
       if (!read) return read.failure();
       summaries = *std::move(read);
     }
-    ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries));
+    ProfileSink sink(is_refrain_ ? samples.take() : TraceMarks(), std::move(summaries),
+                     path_);
     if (const auto done = skipped_pass(plan, sink); !done) return done.failure();
     return sink.take();
   }
@@ -91,11 +92,7 @@ base::Result<TraceProfile> read_trace_profile(const std::string& path,
   }
 }
 
-}  // namespace refrain::analysis
-
 // The sums over all processes: the end of ProfileSink.
-
-namespace refrain::analysis {
 
 using reader::RegionInfo;
 
@@ -242,7 +239,7 @@ std::vector<double> ProfileSink::counter_totals() {
       totals[i] += thread.counters.before()[i] + thread.counters.totals()[i];
     if (thread.number == kNone || !thread.gap) continue;
     Process& process = processes_[thread.process];
-    for (std::size_t loop = 0; loop < loops_.size(); ++loop) {
+    for (LoopId loop; loop < loops_.size(); ++loop) {
       const double before = thread.skipped.empty() ? 0 : thread.skipped[loop];
       const double unknown = process.skipped_by_loop[loop] - before;
       if (unknown <= 0) continue;
@@ -294,7 +291,7 @@ void ProfileSink::add_regions(const Sums& sums) {
 void ProfileSink::add_loops(const Sums& sums) {
   std::map<std::string, LoopProfile> loops;
   std::map<std::string, double> with_marks;
-  for (const std::uint32_t i : loops_) {
+  for (const RegionId i : loops_) {
     const Sums::Region& sum = sums.regions[i];
     if (sum.calls == 0 && sum.inclusive_ns == 0) continue;
     const std::string name = place_of_loop(definitions_->regions[i].name);
@@ -351,7 +348,7 @@ void ProfileSink::add_messages_of_loops() {
       const RegionInfo& info = definitions_->regions[i];
       if (!info.is_loop || place_of_loop(info.name) != loop.name) continue;
       for (Process& process : processes_) {
-        const NestBooks::Sample sample = process.books->sample(i);
+        const NestBooks::Sample sample = process.books->sample(RegionId(i));
         if (sample.iterations == 0) continue;
         // Loops of one place, and processes, are weighted by their iterations.
         const double all = process.books->total().regions[i].calls;

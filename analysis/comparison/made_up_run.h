@@ -231,12 +231,8 @@ inline MadeUpRun nest(std::uint32_t processes, int outer, int inner) {
   return run;
 }
 
-}  // namespace refrain::analysis
-
 // The summaries that a tracer would have kept of a made-up run: from its events, by a stack for
 // each thread. Shares no code with the profiles.
-
-namespace refrain::analysis {
 
 class MadeUpSummary {
  public:
@@ -313,11 +309,7 @@ inline std::vector<summary::RunSummary> summaries_of(const MadeUpRun& run) {
   return summaries;
 }
 
-}  // namespace refrain::analysis
-
 // Comparisons of profiles, for tests.
-
-namespace refrain::analysis {
 
 inline const RegionProfile& region(const TraceProfile& profile, const std::string& name) {
   for (const RegionProfile& region : profile.regions)

@@ -42,7 +42,7 @@ void Sums::raise_counts(const Sums& like, double times) {
   raise(collectives, like.collectives);
 }
 
-Place& Place::inside(std::uint32_t loop, SampleKind kind, std::uint32_t variant) {
+Place& Place::inside(RegionId loop, SampleKind kind, std::uint32_t variant) {
   last_loop_ = loop;
   auto& place = inside_[{loop, kind, variant}];
   if (!place) place = std::make_unique<Place>(shape_, loop, kind);
@@ -131,7 +131,7 @@ void NestBooks::estimate(Place& place, const Place::Variant& variant,
   sums.add(sample.times, 0, skipped.ns / sample.ns);
 }
 
-NestBooks::Sample NestBooks::sample(std::uint32_t loop) {
+NestBooks::Sample NestBooks::sample(RegionId loop) {
   Sample result = no_sample();
   fill(root_, {loop, Wanted::kAny, true}, result);
   return result;
@@ -176,10 +176,6 @@ void NestBooks::add_times(Place& place, Sample& sample) {
   sample.times.add(whole(place), 0, 1);
   sample.ns += place.ns_;
 }
-
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
 
 using reader::EventKind;
 using reader::TraceDefinitions;
@@ -278,7 +274,7 @@ base::Result<> SampleSink::finish(std::uint64_t) {
     marks.location = process.location;
     for (const Written& iteration : process.written) {
       marks.written.push_back(
-          {kind_of(process, iteration), iteration.region, iteration.depth});
+          {kind_of(process, iteration), RegionId(iteration.region), iteration.depth});
       const Range& skipped = process.skipped[iteration.region];
       if (skipped.least <= skipped.greatest &&
           marks.written.back().kind != SampleKind::kPartial)

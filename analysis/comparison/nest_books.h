@@ -70,10 +70,10 @@ enum class SampleKind : std::uint8_t {
 };
 
 // A loop in a place of the nest: its iterations of one kind. The root is what lies outside
-// all loops.
+// all loops. A loop is named by its region here.
 class Place {
  public:
-  explicit Place(const Shape& shape, std::uint32_t loop = ~std::uint32_t{0},
+  explicit Place(const Shape& shape, RegionId loop = RegionId(~std::uint32_t{0}),
                  SampleKind kind = SampleKind::kOther)
       : shape_(shape), own_(shape), loop_(loop), kind_(kind) {}
 
@@ -84,14 +84,14 @@ class Place {
 
   Sums& own() noexcept { return own_; }
   // `variant`: its class, by IterationClasses.
-  Place& inside(std::uint32_t loop, SampleKind kind, std::uint32_t variant = 0);
+  Place& inside(RegionId loop, SampleKind kind, std::uint32_t variant = 0);
   // An iteration of this place is over.
   void end_iteration(double ns, bool complete) noexcept {
     iterations_ += complete;
     ns_ += ns;
   }
   // Complete iterations of `loop`, of one class, that were skipped here.
-  void suspend(std::uint32_t loop, std::uint32_t variant, double count, double ns) {
+  void suspend(RegionId loop, std::uint32_t variant, double count, double ns) {
     Skipped& skipped = skipped_[{loop, variant}];
     skipped.count += count;
     skipped.ns += ns;
@@ -104,19 +104,19 @@ class Place {
 
  private:
   friend class NestBooks;
-  using Key = std::tuple<std::uint32_t, SampleKind, std::uint32_t>;
-  using Variant = std::pair<std::uint32_t, std::uint32_t>;  // of a loop
+  using Key = std::tuple<RegionId, SampleKind, std::uint32_t>;
+  using Variant = std::pair<RegionId, std::uint32_t>;  // of a loop
 
   Shape shape_;
   Sums own_;
-  std::uint32_t loop_;
+  RegionId loop_;
   SampleKind kind_;
   double iterations_ = 0;
   double ns_ = 0;
   double gap_ns_ = 0;
   std::map<Key, std::unique_ptr<Place>> inside_;
   std::map<Variant, Skipped> skipped_;
-  std::uint32_t last_loop_ = ~std::uint32_t{0};  // that was entered here
+  RegionId last_loop_{~std::uint32_t{0}};  // that was entered here
 };
 
 class NestBooks {
@@ -134,7 +134,7 @@ class NestBooks {
     Sums times;  // of `ns`
     double ns = 0;
   };
-  Sample sample(std::uint32_t loop);
+  Sample sample(RegionId loop);
   // Valid after total(): of the thread that has the marks, how long nothing was written,
   // and how much of this cannot be estimated from any iteration.
   double gap_ns() const noexcept { return gap_ns_; }
@@ -151,7 +151,7 @@ class NestBooks {
   Sample no_sample() const { return {Sums(shape_), 0, Sums(shape_), 0}; }
   // Which samples are wanted: of a loop, in a place or anywhere below it.
   struct Wanted {
-    std::uint32_t loop = 0;
+    RegionId loop;
     std::uint32_t variant = kAny;
     bool anywhere = false;
     static constexpr std::uint32_t kAny = ~std::uint32_t{0};
@@ -242,7 +242,7 @@ class VisitCounter {
 
 struct WrittenIteration {
   SampleKind kind = SampleKind::kOther;
-  std::uint32_t loop = 0;
+  RegionId loop;
   std::size_t depth = 0;      // written iterations around it
   std::uint32_t variant = 0;  // of nest_books.cc
 };

@@ -75,10 +75,6 @@ void CounterReadings::read(const CounterTable& table, const reader::TraceEvent& 
   ns_ = event.ns;
 }
 
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
-
 using reader::EventKind;
 using reader::RegionInfo;
 using reader::TraceDefinitions;
@@ -91,16 +87,18 @@ base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
     kinds_.push_back({is_useful(region), region.paradigm == OTF2_PARADIGM_MPI});
   counters_.emplace(definitions);
   counter_count_ = counters_->names().size();
-  loop_numbers_.assign(definitions.regions.size(), kNone);
+  loop_numbers_.assign(definitions.regions.size(), LoopId(kNone));
   for (std::uint32_t i = 0; i < definitions.regions.size(); ++i) {
     if (!definitions.regions[i].is_loop) continue;
-    loop_numbers_[i] = static_cast<std::uint32_t>(loops_.size());
-    loops_.push_back(i);
+    loop_numbers_[i] = LoopId(loops_.size());
+    loops_.push_back(RegionId(i));
   }
   threads_.resize(definitions.locations.size());
   processes_.resize(definitions.processes.size());
   samples_.resize(processes_.size());
-  totals_ = process_totals(summaries_, definitions);
+  auto totals = process_totals(summaries_, definitions);
+  if (!totals) return base::Failure{path_ + ": " + totals.error()};
+  totals_ = *std::move(totals);
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     find_threads(i);
     Process& process = processes_[i];
@@ -329,7 +327,7 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
   const bool counted = threads_[event.location].counters.take(event.ns);
   const std::uint64_t position =
       process.visits.begin(process.open.size(), event.ref, skipped).iterations - 1;
-  process.open.push_back({event.ref, skipped, marks_->complete(event), event.ns,
+  process.open.push_back({RegionId(event.ref), skipped, marks_->complete(event), event.ns,
                           counted ? counters.totals() : std::vector<double>(), position});
   if (skipped && process.skipped++ == 0) return keep_behind(number, event.ns);
   if (skipped) return;
@@ -339,7 +337,7 @@ void ProfileSink::begin_iteration(const TraceEvent& event) {
   const WrittenIteration sample =
       process.skipped == 0 && at < samples.size() ? samples[at] : WrittenIteration{};
   process.places.push_back(
-      &process.places.back()->inside(event.ref, sample.kind, sample.variant));
+      &process.places.back()->inside(RegionId(event.ref), sample.kind, sample.variant));
   for (const std::uint32_t location : processes_[number].locations)
     threads_[location].place = nullptr;
 }

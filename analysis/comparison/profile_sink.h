@@ -90,9 +90,12 @@ std::map<std::string, LoopTotals> loop_totals(const reader::TraceDefinitions& de
 
 class ProfileSink final : public reader::TraceSink {
  public:
-  // `summaries`: of the archive; what they know is not estimated.
-  explicit ProfileSink(TraceMarks samples, std::vector<summary::RunSummary> summaries = {})
-      : samples_(std::move(samples)), summaries_(std::move(summaries)) {}
+  // `summaries`: of the archive `path`; what they know is not estimated.
+  explicit ProfileSink(TraceMarks samples, std::vector<summary::RunSummary> summaries = {},
+                       std::string path = {})
+      : path_(std::move(path)),
+        samples_(std::move(samples)),
+        summaries_(std::move(summaries)) {}
 
   base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
@@ -137,7 +140,7 @@ class ProfileSink final : public reader::TraceSink {
     Place* place = nullptr;
   };
   struct OpenIteration {
-    std::uint32_t loop;
+    RegionId loop;
     bool skipped;
     bool complete;
     std::uint64_t begin_ns;
@@ -197,6 +200,7 @@ class ProfileSink final : public reader::TraceSink {
   double written(std::uint32_t region) const;  // over all processes, as in Process
   double marked(std::uint32_t region) const;
 
+  std::string path_;
   TraceMarks samples_;
   std::vector<summary::RunSummary> summaries_;
   std::vector<std::optional<ProcessTotals>> totals_;  // by process
@@ -205,8 +209,8 @@ class ProfileSink final : public reader::TraceSink {
   std::optional<CounterTable> counters_;
   std::size_t counter_count_ = 0;
   std::vector<RegionKind> kinds_;
-  std::vector<std::uint32_t> loop_numbers_;  // by region
-  std::vector<std::uint32_t> loops_;         // their regions
+  std::vector<LoopId> loop_numbers_;  // by region
+  std::vector<RegionId> loops_;       // of the loops
   std::vector<Thread> threads_;
   std::vector<Process> processes_;
   double written_ns_ = 0;

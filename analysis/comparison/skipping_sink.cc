@@ -162,10 +162,6 @@ SkipPlan written_by_all(SkipPlan plan) {
   return plan;
 }
 
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
-
 using reader::EventKind;
 using reader::TraceEvent;
 
@@ -276,10 +272,6 @@ void WrittenMessages::match(Channel& channel) {
   processes_[send.process].kept[send.number] = true;
   processes_[receive.process].kept[receive.number] = true;
 }
-
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
 
 using reader::EventKind;
 using reader::TraceDefinitions;

@@ -203,12 +203,12 @@ std::vector<std::uint32_t> named(const RunProfile& profile, const Flow& flow,
   for (std::uint32_t path = 0; path < flow.nodes.size(); ++path) {
     if (!flow.nodes[path].visited) continue;
     const std::uint32_t region = profile.paths[path].region;
-    const std::string name = path_name(profile, path);
+    const std::string name = path_name(profile, PathId(path));
     if (text == name ||
         (region != FlowView::kNone && (text == profile.regions[region].name ||
                                        text == region_text(profile.regions[region]))))
       whole.push_back(path);
-    else if (is_path && text == path_text(profile, path))
+    else if (is_path && text == path_text(profile, PathId(path)))
       return {path};
     else if (name.find(text) != std::string::npos)
       part.push_back(path);

@@ -76,10 +76,6 @@ void unite(std::vector<MessageCalls>& calls);
 // graph, for it was not wanted or there was no memory.
 ProcessMessages messages_of(const summary::RunSummary& summary);
 
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
-
 // The calls of MPI by partner and size, from an archive's events: what is made of a
 // summary, for archives without one, of any tool.
 //

@@ -204,7 +204,7 @@ class Merger {
   // --- The numbers ------------------------------------------------------------------
 
   // Those of the location that is being added.
-  RunProfile::Sums& sums_of(std::uint32_t path, std::uint32_t location) {
+  RunProfile::Sums& sums_of(PathId path, LocationId location) {
     std::vector<RunProfile::Sums>& sums = profile_.paths[path].sums;
     if (sums.empty() || sums.back().location != location)
       sums.push_back({.location = location});
@@ -212,7 +212,7 @@ class Merger {
   }
 
   void add_location(const RunSummary& summary, const RunSummary::Location& from) {
-    const auto number = static_cast<std::uint32_t>(profile_.locations.size());
+    const LocationId number(profile_.locations.size());
     std::vector<std::uint64_t> inside(summary.nodes.size());
     std::uint64_t top = 0;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
@@ -237,8 +237,8 @@ class Merger {
   }
 
   void add_node(const RunSummary& summary, std::size_t node, const RunSummary::Sums& from,
-                std::uint64_t inside, std::uint32_t location) {
-    RunProfile::Sums& sums = sums_of(paths_[node], location);
+                std::uint64_t inside, LocationId location) {
+    RunProfile::Sums& sums = sums_of(PathId(paths_[node]), location);
     const std::uint64_t own = from.time - inside - from.time_elsewhere;
     add_to(sums.elsewhere, from.time_elsewhere);
     sums.regions_elsewhere += from.regions_elsewhere;
@@ -330,7 +330,7 @@ class Merger {
         summary.nodes[around].kind == RunSummary::Kind::kFork)
       return;
     profile_.paths[paths_[edge.to]].before.push_back(
-        {.location = static_cast<std::uint32_t>(profile_.locations.size() - 1),
+        {.location = LocationId(profile_.locations.size() - 1),
          .path = first ? RunProfile::kNone : paths_[edge.from],
          .count = edge.count});
   }
@@ -371,10 +371,6 @@ RunProfile merge_summaries(const std::vector<RunSummary>& summaries) {
   return Merger().merge(summaries);
 }
 
-}  // namespace refrain::analysis
-
-namespace refrain::analysis {
-
 std::string region_text(const RunProfile::Region& region) {
   constexpr std::string_view kDirective = "!$omp ";
   std::string name = region.name;
@@ -384,7 +380,7 @@ std::string region_text(const RunProfile::Region& region) {
          std::to_string(region.line);
 }
 
-std::string path_name(const RunProfile& profile, std::uint32_t path) {
+std::string path_name(const RunProfile& profile, PathId path) {
   const RunProfile::Path& at = profile.paths[path];
   if (at.region == RunProfile::kNone) return "other regions";
   const RunProfile::Region& region = profile.regions[at.region];
@@ -392,9 +388,9 @@ std::string path_name(const RunProfile& profile, std::uint32_t path) {
   return region.name + " @" + std::filesystem::path(at.site).filename().string();
 }
 
-std::string path_text(const RunProfile& profile, std::uint32_t path) {
+std::string path_text(const RunProfile& profile, PathId path) {
   std::string text = path_name(profile, path);
-  while ((path = profile.paths[path].parent) != RunProfile::kNone)
+  while ((path = PathId(profile.paths[path].parent)) != RunProfile::kNone)
     text.insert(0, path_name(profile, path) + " > ");
   return text;
 }
@@ -444,16 +440,16 @@ class Totaller {
   }
 
  private:
-  double ns(std::uint32_t location, std::uint64_t ticks) const {
+  double ns(LocationId location, std::uint64_t ticks) const {
     return profile_.nanoseconds(location, static_cast<double>(ticks));
   }
-  double ns(std::uint32_t location, std::int64_t ticks) const {
+  double ns(LocationId location, std::int64_t ticks) const {
     return profile_.nanoseconds(location, static_cast<double>(ticks));
   }
 
   void locations() {
     out_.by_location.resize(profile_.locations.size());
-    for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) {
+    for (LocationId i; i < profile_.locations.size(); ++i) {
       const RunProfile::Location& location = profile_.locations[i];
       const double run = ns(i, profile_.time_of(i));
       const double outside = ns(i, location.outside);
@@ -507,7 +503,7 @@ class Totaller {
   }
 
   void add(const RunProfile::Sums& sums, PathTotal& total) const {
-    const std::uint32_t at = sums.location;
+    const LocationId at = sums.location;
     if (sums.visits != 0) {
       total.minimum_ns = smaller(total.visits, total.minimum_ns, ns(at, sums.minimum));
       total.maximum_ns = std::max(total.maximum_ns, ns(at, sums.maximum));
@@ -534,7 +530,7 @@ class Totaller {
   }
 
   void add(const RunProfile::Sums& sums, MpiProcedure& row) const {
-    const std::uint32_t at = sums.location;
+    const LocationId at = sums.location;
     if (sums.visits != 0) {
       row.minimum_ns = smaller(row.calls, row.minimum_ns, ns(at, sums.minimum));
       row.maximum_ns = std::max(row.maximum_ns, ns(at, sums.maximum));
@@ -562,7 +558,7 @@ class Totaller {
     RunEfficiencies& out = out_.efficiencies;
     std::vector<double> useful;
     std::vector<double> in_mpi(profile_.processes.size());
-    for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) {
+    for (LocationId i; i < profile_.locations.size(); ++i) {
       if (profile_.locations[i].helper) continue;
       useful.push_back(of(out_.by_location[i], TimeClass::kUseful));
       double& most = in_mpi[profile_.locations[i].process];

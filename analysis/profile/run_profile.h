@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "summary/run_summary.h"
 #include "summary/time_class.h"
 
@@ -78,7 +79,7 @@ struct RunProfile {
     std::uint32_t paradigm = 0;
   };
   struct Sums {
-    std::uint32_t location = 0;
+    LocationId location;
     std::uint64_t visits = 0;
     std::uint64_t time = 0;  // inclusive
     std::int64_t own = 0;    // negative only where the process was killed
@@ -97,7 +98,7 @@ struct RunProfile {
   };
   // A path came `count` times after another one of its level.
   struct Before {
-    std::uint32_t location = 0;
+    LocationId location;
     std::uint32_t path = kNone;  // index; kNone: nothing, it was the first in its parent
     std::uint64_t count = 0;
   };
@@ -116,10 +117,10 @@ struct RunProfile {
   std::vector<Region> regions;
   std::vector<Path> paths;
 
-  const Process& process_of(std::uint32_t location) const {
+  const Process& process_of(LocationId location) const {
     return processes[locations[location].process];
   }
-  std::uint64_t time_of(std::uint32_t location) const {
+  std::uint64_t time_of(LocationId location) const {
     return locations[location].helper ? locations[location].time
                                       : process_of(location).time;
   }
@@ -130,11 +131,11 @@ struct RunProfile {
     for (const Location& location : locations) count += location.helper ? 1 : 0;
     return count;
   }
-  double nanoseconds(std::uint32_t location, double ticks) const {
+  double nanoseconds(LocationId location, double ticks) const {
     return ticks * 1e9 / process_of(location).ticks_per_second;
   }
   // The class of the time outside of all regions.
-  TimeClass outside_class(std::uint32_t location) const {
+  TimeClass outside_class(LocationId location) const {
     return locations[location].worker ? TimeClass::kLimitedParallelism : TimeClass::kUseful;
   }
 };
@@ -149,10 +150,10 @@ RunProfile merge_summaries(const std::vector<summary::RunSummary>& summaries);
 std::string region_text(const RunProfile::Region& region);
 
 // Of the path's innermost region; of MPI with the place of the call.
-std::string path_name(const RunProfile& profile, std::uint32_t path);
+std::string path_name(const RunProfile& profile, PathId path);
 
 // "parallel @cg.c:48 > for @cg.c:48".
-std::string path_text(const RunProfile& profile, std::uint32_t path);
+std::string path_text(const RunProfile& profile, PathId path);
 
 // What a profile comes to: time by class, parallel regions, MPI procedures, efficiencies.
 //

@@ -169,7 +169,7 @@ TEST_CASE("Run profile: a helper thread of the runtime - its time is that in reg
   const RunProfile profile = merge_summaries({run});
   CHECK(profile.locations[2].outside == 0);
   CHECK_FALSE(profile.locations[2].worker);
-  CHECK(profile.time_of(2) == 70);
+  CHECK(profile.time_of(LocationId(2)) == 70);
   CHECK(accounted(profile, 2) == 70);
   CHECK(profile.threads() == 2);
   CHECK(profile.helpers() == 1);
@@ -300,9 +300,9 @@ TEST_CASE("Run profile: threads without regions - the main thread works, others 
   run.locations[1].sums[kSend] = sums(1, 10, 10, 10);
   const RunProfile profile = merge_summaries({run});
   CHECK(profile.locations[2].worker);
-  CHECK(profile.outside_class(2) == TimeClass::kLimitedParallelism);
+  CHECK(profile.outside_class(LocationId(2)) == TimeClass::kLimitedParallelism);
   CHECK_FALSE(profile.locations[3].worker);
-  CHECK(profile.outside_class(3) == TimeClass::kUseful);
+  CHECK(profile.outside_class(LocationId(3)) == TimeClass::kUseful);
   CHECK_FALSE(profile.locations[1].worker);
   for (std::uint32_t i = 0; i < 4; ++i) CHECK(accounted(profile, i) == 1000);
 }

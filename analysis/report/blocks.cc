@@ -142,10 +142,6 @@ std::string Blocks::opening(std::size_t number) {
          std::to_string(number) + "\">";
 }
 
-}  // namespace refrain::report
-
-namespace refrain::report {
-
 base::Result<> write_report(const std::string& path, std::string_view page,
                             const Blocks& blocks, bool replace) {
   const std::size_t at = page.find(kDataLine);

@@ -272,7 +272,7 @@ class TimelineWriter {
 
   void put_locations(json& out) const {
     json& list = out["locations"] = json::array();
-    for (std::uint32_t i = 0; i < profile_.locations.size(); ++i)
+    for (LocationId i; i < profile_.locations.size(); ++i)
       list.push_back({{"rank", rank_of(profile_.process_of(i))},
                       {"thread", profile_.locations[i].thread},
                       {"name", views_.names()[i]},

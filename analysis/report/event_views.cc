@@ -105,10 +105,6 @@ base::Result<> EventViews::finish(std::uint64_t end_ns) {
   return {};
 }
 
-}  // namespace refrain::report
-
-namespace refrain::report {
-
 std::string when_waited(const std::vector<WaitIntervals::Wait>& waits, std::uint32_t metric,
                         double ns_per_tick, const IterationSeries& iterations) {
   constexpr std::size_t kLeast = 5;

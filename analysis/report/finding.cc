@@ -140,8 +140,7 @@ class ProfileFinder {
     const RunProfile::Location& at = profile_.locations[location];
     if (profile_.processes.size() == 1) return fmt::format("thread {}", at.thread);
     return fmt::format("{} {}, thread {}", mpi_ ? "rank" : "process",
-                       rank_of(profile_.process_of(static_cast<std::uint32_t>(location))),
-                       at.thread);
+                       rank_of(profile_.process_of(LocationId(location))), at.thread);
   }
   // The outermost path of a region.
   std::uint32_t path_of(std::uint32_t region) const {
@@ -233,7 +232,8 @@ class ProfileFinder {
       const auto visits = static_cast<double>(totals_.paths[i].visits);
       add(Finding::Kind::kOverhead, "OpenMP synchronization",
           fmt::format("{} is spent in {}: {} of {} each.", lost(ns),
-                      analysis::path_text(profile_, i), count_text(visits, "time", "times"),
+                      analysis::path_text(profile_, PathId(i)),
+                      count_text(visits, "time", "times"),
                       time_text(visits > 0 ? ns / visits : 0)),
           "Synchronize less often: critical sections that are shorter or have names of their own, "
           "atomic or a reduction in their place, nowait where no barrier is needed.",

@@ -65,7 +65,7 @@ RunProfile parallel(const std::vector<std::uint64_t>& work) {
     const RunProfile::Region& region = profile.regions[path];
     profile.paths[path].cls = analysis::class_of(region.role, region.paradigm, region.name);
   }
-  for (std::uint32_t i = 0; i < work.size(); ++i) {
+  for (LocationId i; i < work.size(); ++i) {
     profile.locations.push_back({.thread = i, .primary = i == 0, .worker = i != 0});
     const auto wait = static_cast<std::int64_t>(100 - work[i]);
     profile.paths[0].sums.push_back({.location = i, .visits = 5, .time = 100});

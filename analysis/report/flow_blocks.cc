@@ -127,7 +127,7 @@ class ControlFlowLevels {
     places_.clear();
     level.head = {{"name", from.parent == RunProfile::kNone
                                ? "the program"
-                               : analysis::path_name(profile_, from.parent)},
+                               : analysis::path_name(profile_, PathId(from.parent))},
                   {"path", from.parent == RunProfile::kNone ? json() : json(from.parent)}};
     std::vector<std::uint32_t> paths = from.paths;
     std::ranges::stable_sort(paths, [&](std::uint32_t a, std::uint32_t b) {
@@ -137,7 +137,7 @@ class ControlFlowLevels {
     std::ranges::sort(paths);
     for (const std::uint32_t path : paths)
       places_[{ControlFlow::Kind::kRegion, path}] =
-          level.add(region(path), analysis::path_name(profile_, path), false);
+          level.add(region(path), analysis::path_name(profile_, PathId(path)), false);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
     for (const ControlFlow::Edge& edge : from.edges)
       edges[{place(level, edge.from), place(level, edge.to)}] += edge.count;

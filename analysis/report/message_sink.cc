@@ -133,10 +133,6 @@ base::Result<> MessageSink::finish(std::uint64_t) {
   return {};
 }
 
-}  // namespace refrain::report
-
-namespace refrain::report {
-
 using reader::EventKind;
 using reader::TraceEvent;
 

@@ -94,10 +94,6 @@ std::vector<IterationSeries::Slow> IterationSeries::slowest() const {
   return out;
 }
 
-}  // namespace refrain::report
-
-namespace refrain::report {
-
 using reader::EventKind;
 using reader::TraceEvent;
 

@@ -45,7 +45,7 @@ WaitPlaces places_in(const WaitAnalysis& analysis, const RunProfile& profile) {
   places.paths = paths_in(analysis, profile);
   // Processes by rank; without ranks they are in the same order.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-  for (std::uint32_t i = 0; i < profile.locations.size(); ++i) {
+  for (LocationId i; i < profile.locations.size(); ++i) {
     const RunProfile::Location& location = profile.locations[i];
     const std::uint32_t rank = profile.process_of(i).rank;
     known.try_emplace(

@@ -66,7 +66,7 @@ TEST_CASE(
   add(first, {kMain, kSolve, kSweep}, 100);  // not in the loop
   add(second, {kMain, kCopy, kSolve, kSweep}, 8);
   const std::vector<PlacedSamples> both = {first, second};
-  const LoopProfile profile = sampled_profile(both);
+  const LoopProfile profile = *sampled_profile(both);
   const std::vector<DetectedLoop> joined = joined_loops(profile, both, {found(5)});
   REQUIRE(joined.size() == 1);
   CHECK(samples_at(profile, joined[0], 0x110) == 7);
@@ -81,7 +81,7 @@ TEST_CASE(
 TEST_CASE("Detected loops: recursion - counts once") {
   PlacedSamples samples = process(0);
   add(samples, {kMain, kSteps, kSolve, kSweep, kSolve, kSweep, kSteps, kSolve}, 3);
-  const LoopProfile profile = sampled_profile({samples});
+  const LoopProfile profile = *sampled_profile({samples});
   const std::vector<DetectedLoop> joined = joined_loops(profile, {samples}, {found(5)});
   REQUIRE(joined.size() == 1);
   for (const std::uint64_t address : {0x110, 0x200, 0x210})
@@ -92,7 +92,7 @@ TEST_CASE("Detected loops: recursion - counts once") {
 TEST_CASE("Detected loops: order - by time; those without samples are left out") {
   PlacedSamples samples = process(0);
   add(samples, {kMain, kSteps, kSolve, kSweep}, 5);
-  const LoopProfile profile = sampled_profile({samples});
+  const LoopProfile profile = *sampled_profile({samples});
   const std::vector<DetectedLoop> joined =
       joined_loops(profile, {samples}, {found(11, 2e9), found(7, 9e9), found(5, 3e9)});
   REQUIRE(joined.size() == 2);

@@ -90,29 +90,7 @@ SampleNode node_of(const json& from, std::size_t before, std::size_t places) {
   return node;
 }
 
-}  // namespace
-
-std::string to_text(const PlacedSamples& samples) {
-  json out = {{"format", kFormat},
-              {"version", kVersion},
-              {"process", samples.process},
-              {"command", samples.command},
-              {"period_ns", samples.period_ns},
-              {"threads", samples.threads},
-              {"threads_without", samples.threads_without},
-              {"notes", samples.notes}};
-  for (const Counter& counter : kCounters) out[counter.name] = samples.*counter.value;
-  json places = json::array(), nodes = json::array();
-  for (const SamplePlace& place : samples.places) places.push_back(place_json(place));
-  for (const SampleNode& node : samples.nodes)
-    nodes.push_back({node.parent == SampleNode::kThread ? json(nullptr) : json(node.parent),
-                     node.place, node.samples});
-  out["places"] = std::move(places);
-  out["nodes"] = std::move(nodes);
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-PlacedSamples samples_from_text(const std::string& text_of_file) {
+PlacedSamples read_samples_of(const std::string& text_of_file) {
   const json from = json::parse(text_of_file, nullptr, false);
   if (from.is_discarded() || !from.is_object() || !from.contains("format") ||
       from["format"] != kFormat)
@@ -149,6 +127,36 @@ PlacedSamples samples_from_text(const std::string& text_of_file) {
   return samples;
 }
 
+}  // namespace
+
+std::string to_text(const PlacedSamples& samples) {
+  json out = {{"format", kFormat},
+              {"version", kVersion},
+              {"process", samples.process},
+              {"command", samples.command},
+              {"period_ns", samples.period_ns},
+              {"threads", samples.threads},
+              {"threads_without", samples.threads_without},
+              {"notes", samples.notes}};
+  for (const Counter& counter : kCounters) out[counter.name] = samples.*counter.value;
+  json places = json::array(), nodes = json::array();
+  for (const SamplePlace& place : samples.places) places.push_back(place_json(place));
+  for (const SampleNode& node : samples.nodes)
+    nodes.push_back({node.parent == SampleNode::kThread ? json(nullptr) : json(node.parent),
+                     node.place, node.samples});
+  out["places"] = std::move(places);
+  out["nodes"] = std::move(nodes);
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+base::Result<PlacedSamples> samples_from_text(const std::string& text_of_file) {
+  try {
+    return read_samples_of(text_of_file);
+  } catch (const std::exception& problem) {
+    return base::Failure{problem.what()};
+  }
+}
+
 std::string sample_file_path(const std::string& archive, std::uint32_t process) {
   return archive + "/samples/" + kPrefix + std::to_string(process) + kSuffix;
 }
@@ -168,7 +176,7 @@ base::Result<> write_sample_file(const std::string& archive, const PlacedSamples
   return base::Failure{path + " cannot be written"};
 }
 
-std::vector<PlacedSamples> read_sample_files(const std::string& archive) {
+base::Result<std::vector<PlacedSamples>> read_sample_files(const std::string& archive) {
   std::vector<PlacedSamples> all;
   std::error_code error;
   const std::string folder = archive + "/samples";
@@ -176,13 +184,10 @@ std::vector<PlacedSamples> read_sample_files(const std::string& archive) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
     std::string path = folder;
     path.append("/").append(name);
-    try {
-      const auto text_of_file = base::file_text(path);
-      if (!text_of_file) fail(text_of_file.error());
-      all.push_back(samples_from_text(*text_of_file));
-    } catch (const std::exception& problem) {
-      fail(path + " " + problem.what());
-    }
+    const auto text_of_file = base::file_text(path);
+    auto samples = text_of_file ? samples_from_text(*text_of_file) : text_of_file.failure();
+    if (!samples) return base::Failure{path + " " + samples.error()};
+    all.push_back(*std::move(samples));
   }
   std::ranges::sort(all, {}, &PlacedSamples::process);
   return all;

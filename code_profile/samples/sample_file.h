@@ -2,7 +2,6 @@
 //
 // Place in the flow: between write_samples.h, in the process that writes the archive, and sampled_profile.h.
 // Thread-safety: pure, but for the disk. Ownership: plain values.
-// Reading throws std::runtime_error with one line.
 // Nothing in a file is believed: of what is returned, parents come before children and indices lead somewhere.
 // Cost: linear.
 #pragma once
@@ -71,14 +70,10 @@ struct PlacedSamples {
   bool operator==(const PlacedSamples&) const = default;
 };
 
-}  // namespace refrain::code_profile
-
 // What makes a place of samples the same in all processes: its kind, its module and address, or, of what stands for code that
 // was not found, its name.
 //
 // Pure.
-
-namespace refrain::code_profile {
 
 using PlaceKey = std::tuple<SamplePlace::Kind, std::string, std::uint64_t>;
 
@@ -96,18 +91,14 @@ inline PlaceKey key_of(const Node& node) {
   return {kind, node.unknown ? node.function : node.module, node.address};
 }
 
-}  // namespace refrain::code_profile
-
-namespace refrain::code_profile {
-
 // As the file has it.
 std::string to_text(const PlacedSamples& samples);
-PlacedSamples samples_from_text(const std::string& text);
+base::Result<PlacedSamples> samples_from_text(const std::string& text);
 
 std::string sample_file_path(const std::string& archive, std::uint32_t process);
 // Replaces a file that is there, at one moment.
 base::Result<> write_sample_file(const std::string& archive, const PlacedSamples& samples);
 // Of all processes, in their order; none if the archive has none.
-std::vector<PlacedSamples> read_sample_files(const std::string& archive);
+base::Result<std::vector<PlacedSamples>> read_sample_files(const std::string& archive);
 
 }  // namespace refrain::code_profile

@@ -168,7 +168,7 @@ TEST_CASE("Write samples: from the spool into the archive - nothing, or one line
   CHECK_FALSE(std::filesystem::exists(archive));
   spool::SampleBuilder().add(known.stacks.at("work"), 4).write(spool + "/samples");
   REQUIRE(*write_samples(spool, {known.module}, "./app 1", archive, 3));
-  const std::vector<PlacedSamples> read = read_sample_files(archive);
+  const std::vector<PlacedSamples> read = *read_sample_files(archive);
   REQUIRE(read.size() == 1);
   CHECK(read[0].process == 3);
   CHECK(read[0].command == "./app 1");

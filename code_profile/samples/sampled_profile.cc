@@ -4,7 +4,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -18,11 +17,11 @@ using Kind = SamplePlace::Kind;
 
 class Builder {
  public:
-  void add(const PlacedSamples& process) {
+  base::Result<> add(const PlacedSamples& process) {
     if (period_ == 0) period_ = process.period_ns;
     if (process.period_ns != period_)
-      throw std::runtime_error("process " + std::to_string(process.process) +
-                               " was sampled at another rate than the others");
+      return base::Failure{"process " + std::to_string(process.process) +
+                           " was sampled at another rate than the others"};
     profile_.commands.push_back(process.command);
     Sampling& sampling = profile_.sampling;
     sampling.taken += process.taken;
@@ -35,6 +34,7 @@ class Builder {
     complaints_.insert(process.notes.begin(), process.notes.end());
     add_places(process);
     add_nodes(process);
+    return {};
   }
 
   LoopProfile finish() {
@@ -210,9 +210,10 @@ class Builder {
 
 }  // namespace
 
-LoopProfile sampled_profile(const std::vector<PlacedSamples>& processes) {
+base::Result<LoopProfile> sampled_profile(const std::vector<PlacedSamples>& processes) {
   Builder builder;
-  for (const PlacedSamples& process : processes) builder.add(process);
+  for (const PlacedSamples& process : processes)
+    if (const auto done = builder.add(process); !done) return done.failure();
   return builder.finish();
 }
 

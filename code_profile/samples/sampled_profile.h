@@ -4,19 +4,20 @@
 //
 // Self: samples whose innermost place it is. Total: samples with it on their stack; what is there several times
 // (recursion) counts once, also of an edge. Processes are merged by module and place in its file.
-// Thread-safety: plain values. Errors: std::runtime_error where processes cannot be added up.
+// Thread-safety: plain values. Fails where processes cannot be added up.
 // Cost: linear in the nodes.
 // Source: Moseley et al., sections 3.4, 3.5 and 4.
 #pragma once
 
 #include <vector>
 
+#include "base/result.h"
 #include "code_profile/loop_profile.h"
 #include "code_profile/samples/sample_file.h"
 
 namespace refrain::code_profile {
 
-LoopProfile sampled_profile(const std::vector<PlacedSamples>& processes);
+base::Result<LoopProfile> sampled_profile(const std::vector<PlacedSamples>& processes);
 
 // Loops that the detector found, joined with those of the code: what each function and loop takes of an iteration.
 //

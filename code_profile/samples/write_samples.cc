@@ -244,10 +244,6 @@ PlacedSamples place_samples(const spool::SampleTree& tree,
   return placed;
 }
 
-}  // namespace refrain::code_profile
-
-namespace refrain::code_profile {
-
 base::Result<bool> write_samples(const std::string& spool_process_folder,
                                  const std::vector<std::string>& module_texts,
                                  const std::string& command,

@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const analysis::ProcessMessages process = analysis::messages_of(summary);
   run.messages = analysis::message_tables({process, process});
   check_messages(run);
-  for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
+  for (LocationId i; i < run.profile.locations.size(); ++i)
     fuzz::require(accounted(run.profile, i) == run.profile.time_of(i),
                   "all of a location's time is somewhere");
   fuzz::require(

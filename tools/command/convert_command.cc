@@ -55,9 +55,11 @@ int ConvertCommand::run() {
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
                 archive_ + "' makes the archive");
+  const auto format = convert::parse_format(format_);
+  if (!format) return fail(format.error());
   convert::ConvertOptions options;
   options.archive = archive_;
-  convert::parse_format(format_, options.format);
+  options.format = *format;
   options.output = output_;
   options.overwrite = overwrite_;
   ProgressBar bar("converting", "events");

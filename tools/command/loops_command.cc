@@ -61,17 +61,18 @@ bool starts_others(const std::string& command) {
          program.starts_with("hydra_");
 }
 
-code_profile::LoopProfile profile_of(const std::vector<std::string>& files) {
+base::Result<code_profile::LoopProfile> profile_of(const std::vector<std::string>& files) {
   code_profile::ProfileBuilder builder;
   std::vector<code_profile::RawProfile> launchers;
   std::size_t added = 0;
   for (const std::string& file : files) {
-    code_profile::RawProfile raw = code_profile::read_raw_profile(file);
-    if (starts_others(raw.command)) {
-      launchers.push_back(std::move(raw));
+    auto raw = code_profile::read_raw_profile(file);
+    if (!raw) return raw.failure();
+    if (starts_others(raw->command)) {
+      launchers.push_back(*std::move(raw));
       continue;
     }
-    builder.add_process(raw);
+    builder.add_process(*raw);
     ++added;
   }
   if (added == 0)
@@ -156,32 +157,27 @@ int LoopsCommand::run_exact() {
 }
 
 base::Result<> LoopsCommand::print_exact(const std::vector<std::string>& files) {
-  try {
-    return print(profile_of(files));
-  } catch (const std::exception& problem) {
-    return base::Failure{problem.what()};
-  }
+  const auto profile = profile_of(files);
+  return profile ? print(*profile) : profile.failure();
 }
 
 base::Result<> LoopsCommand::print_samples(const std::string& archive) {
-  try {
-    const std::string folder = base::archive_folder(archive);
-    std::vector<code_profile::PlacedSamples> processes =
-        code_profile::read_sample_files(folder);
-    if (processes.empty())
-      return base::Failure{base::holds_archive(folder)
-                               ? "'" + archive +
-                                     "' was not sampled; 'refrain run --loops' samples"
-                               : "'" + archive + "' is no archive"};
-    if (!ranks_.empty())
-      if (const auto done = choose(processes, ranks_); !done) return done;
-    // Samples can be read without the archive around them.
-    const bool whole = std::filesystem::exists(folder + "/traces.otf2");
-    return print(sampled_loops(
-        processes, whole ? analysis::read_archive_info(archive) : analysis::ArchiveInfo()));
-  } catch (const std::exception& problem) {
-    return base::Failure{problem.what()};
-  }
+  const std::string folder = base::archive_folder(archive);
+  auto processes = code_profile::read_sample_files(folder);
+  if (!processes) return processes.failure();
+  if (processes->empty())
+    return base::Failure{base::holds_archive(folder)
+                             ? "'" + archive +
+                                   "' was not sampled; 'refrain run --loops' samples"
+                             : "'" + archive + "' is no archive"};
+  if (!ranks_.empty())
+    if (const auto done = choose(*processes, ranks_); !done) return done;
+  // Samples can be read without the archive around them.
+  std::error_code error;
+  const bool whole = std::filesystem::exists(folder + "/traces.otf2", error);
+  const auto profile = sampled_loops(
+      *processes, whole ? analysis::read_archive_info(archive) : analysis::ArchiveInfo());
+  return profile ? print(*profile) : profile.failure();
 }
 
 base::Result<> LoopsCommand::print(const code_profile::LoopProfile& profile) const {

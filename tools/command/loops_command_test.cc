@@ -125,7 +125,7 @@ TEST_CASE("refrain loops: detected loops - of one place added up, those in it le
   add(1, -1, 7, 5000, 2);  // of which there are no samples
   add(6, 5, 7, 1);
   add(5, 6, 11, 1);  // a circle
-  const code_profile::LoopProfile profile = sampled_loops({samples(0), samples(1)}, info);
+  const code_profile::LoopProfile profile = *sampled_loops({samples(0), samples(1)}, info);
   REQUIRE(profile.detected.size() == 1);
   CHECK(profile.detected[0].number == 1);
   CHECK(profile.detected[0].line == 7);

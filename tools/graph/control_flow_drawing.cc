@@ -43,7 +43,7 @@ class ControlFlowDrawer {
 
   Drawing draw() {
     out_.kind = "control flow";
-    for (std::uint32_t i = 0; i < locations_.size(); ++i)
+    for (LocationId i; i < locations_.size(); ++i)
       if (locations_[i])
         run_ns_ += profile_.nanoseconds(i, static_cast<double>(profile_.time_of(i)));
     for (const FlowView::Node& node : view_.nodes)
@@ -61,8 +61,8 @@ class ControlFlowDrawer {
     // What is around it, if that is not drawn.
     std::string label;
     if (from.parent == kNone && profile_.paths[from.path].parent != kNone)
-      label = "in " +
-              clean_text(analysis::path_name(profile_, profile_.paths[from.path].parent));
+      label = "in " + clean_text(analysis::path_name(
+                          profile_, PathId(profile_.paths[from.path].parent)));
     out_.clusters.push_back(
         {.id = fmt::format("c{}", from.path), .label = label, .parent = from.parent});
   }
@@ -98,7 +98,8 @@ class ControlFlowDrawer {
     to.dotted = from.dotted;
     to.values = {{"type", std::string(type_of(from))}};
     const std::string around =
-        from.path == kNone ? "" : clean_text(analysis::path_name(profile_, from.path));
+        from.path == kNone ? ""
+                           : clean_text(analysis::path_name(profile_, PathId(from.path)));
     switch (from.kind) {
       case Kind::kStart:
         to.shape = Drawing::Shape::kPlace;
@@ -272,7 +273,8 @@ LocationNames::LocationNames(const RunProfile& profile, const std::vector<bool>&
 std::string LocationNames::list(const std::vector<std::uint32_t>& locations) const {
   std::map<std::uint32_t, std::vector<std::uint32_t>> threads;  // by number of the process
   for (const std::uint32_t at : locations)
-    threads[number_of(profile_.process_of(at))].push_back(profile_.locations[at].thread);
+    threads[number_of(profile_.process_of(LocationId(at)))].push_back(
+        profile_.locations[at].thread);
   std::map<std::string, std::vector<std::uint32_t>> processes;  // by list of threads
   for (auto& [process, numbers] : threads) {
     std::sort(numbers.begin(), numbers.end());
@@ -296,7 +298,7 @@ base::Result<std::vector<bool>> locations_of(const RunProfile& profile,
   if (!ranges)
     return base::Failure{"'" + ranks + "' is not a list of ranks, such as 0-3,7"};
   std::map<std::uint32_t, std::vector<std::uint32_t>> locations;  // by number
-  for (std::uint32_t i = 0; i < chosen.size(); ++i)
+  for (LocationId i; i < chosen.size(); ++i)
     locations[number_of(profile.process_of(i))].push_back(i);
   for (const NumberRange& range : *ranges) {
     std::uint64_t found = 0;

@@ -397,10 +397,6 @@ std::string json_text(const Drawing& drawing) {
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace refrain::tools
-
-namespace refrain::tools {
-
 base::Result<std::string> text_of(const Drawing& drawing, const std::string& format) {
   if (format == "json") return json_text(drawing);
   if (format == "graphml") return graphml_text(drawing);
@@ -422,10 +418,6 @@ base::Result<> write_text(const std::string& text, const std::string& output,
   }
   return base::write_new_file(output, text, existing);
 }
-
-}  // namespace refrain::tools
-
-namespace refrain::tools {
 
 std::string number_list(const std::vector<std::uint32_t>& numbers) {
   std::string out;

@@ -41,7 +41,7 @@ Json json_of(const RunProfile::Process& process) {
 }
 
 Json json_of(const RunProfile::Sums& sums) {
-  return {{"location", sums.location},
+  return {{"location", std::uint32_t{sums.location}},
           {"visits", sums.visits},
           {"time_ticks", sums.time},
           {"own_ticks", sums.own},
@@ -93,9 +93,9 @@ Json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
   return out;
 }
 
-Json location_json(const ProfiledRun& run, std::uint32_t number) {
+Json location_json(const ProfiledRun& run, LocationId number) {
   const RunProfile::Location& location = run.profile.locations[number];
-  return {{"location", number},
+  return {{"location", std::uint32_t{number}},
           {"reference", location.reference},
           {"process", location.process},
           {"thread", location.thread},
@@ -143,7 +143,7 @@ class CsvWriter {
         "path,parent,name,file,line,site,class,process,rank,thread,visits,time_ns,own_ns,"
         "management_ns,elsewhere_ns,minimum_ns,maximum_ns,bytes_sent,bytes_received,"
         "messages_sent,messages_received\n";
-    for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) outside(i);
+    for (LocationId i; i < profile_.locations.size(); ++i) outside(i);
     for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
       for (const RunProfile::Sums& sums : profile_.paths[i].sums) row(i, sums);
     return std::move(out_);
@@ -151,12 +151,12 @@ class CsvWriter {
 
  private:
   template <typename Ticks>
-  std::string ns(std::uint32_t location, Ticks ticks) const {
+  std::string ns(LocationId location, Ticks ticks) const {
     return fmt::format("{:.3f}",
                        profile_.nanoseconds(location, static_cast<double>(ticks)));
   }
 
-  std::string who(std::uint32_t location) const {
+  std::string who(LocationId location) const {
     const RunProfile::Process& process = profile_.process_of(location);
     return fmt::format(
         "{},{},{}", process.number,
@@ -165,7 +165,7 @@ class CsvWriter {
   }
 
   // No path: the location itself.
-  void outside(std::uint32_t number) {
+  void outside(LocationId number) {
     const RunProfile::Location& location = profile_.locations[number];
     fmt::format_to(std::back_inserter(out_), ",,,,,,{},{},1,{},{},0,{},,,,,,\n",
                    analysis::class_name(profile_.outside_class(number)), who(number),
@@ -178,7 +178,7 @@ class CsvWriter {
     const RunProfile::Region none{.name = "other regions"};
     const RunProfile::Region& region =
         path.region == RunProfile::kNone ? none : profile_.regions[path.region];
-    const std::uint32_t at = sums.location;
+    const LocationId at = sums.location;
     fmt::format_to(std::back_inserter(out_),
                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number,
                    path.parent == RunProfile::kNone ? "" : std::to_string(path.parent),
@@ -220,7 +220,7 @@ Json profile_value(const ProfiledRun& run, PathLists lists) {
   for (const auto& process : run.profile.processes)
     out["processes"].push_back(json_of(process));
   out["locations"] = Json::array();
-  for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
+  for (LocationId i; i < run.profile.locations.size(); ++i)
     out["locations"].push_back(location_json(run, i));
   out["paths"] = Json::array();
   for (std::uint32_t i = 0; i < run.profile.paths.size(); ++i)

@@ -187,10 +187,10 @@ class PathScreen {
   // With as much of what is around it as there is room for.
   std::string in_context(std::uint32_t number, std::size_t room) const {
     constexpr const char* kDots = "... > ";
-    std::string text = path_name(profile_, number);
+    std::string text = path_name(profile_, PathId(number));
     for (std::uint32_t up = profile_.paths[number].parent; up != RunProfile::kNone;) {
       const std::uint32_t above = profile_.paths[up].parent;
-      const std::string outer = path_name(profile_, up) + " > ";
+      const std::string outer = path_name(profile_, PathId(up)) + " > ";
       const std::size_t dots = above == RunProfile::kNone ? 0 : std::string(kDots).size();
       if (outer.size() + text.size() + dots > room) return kDots + text;
       text.insert(0, outer);

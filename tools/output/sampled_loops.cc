@@ -82,16 +82,18 @@ std::vector<code_profile::DetectedLoop> communicating(const analysis::ArchiveInf
 
 }  // namespace
 
-code_profile::LoopProfile sampled_loops(
+base::Result<code_profile::LoopProfile> sampled_loops(
     const std::vector<code_profile::PlacedSamples>& processes,
     const base::Result<analysis::ArchiveInfo>& info) {
-  code_profile::LoopProfile profile = code_profile::sampled_profile(processes);
+  auto profile = code_profile::sampled_profile(processes);
+  if (!profile) return profile;
   if (info) {
-    profile.detected =
-        code_profile::joined_loops(profile, processes, detected_in(processes, *info));
-    profile.communicating = communicating(*info);
+    profile->detected =
+        code_profile::joined_loops(*profile, processes, detected_in(processes, *info));
+    profile->communicating = communicating(*info);
   } else {
-    profile.complaints.push_back("which loops were detected is not known: " + info.error());
+    profile->complaints.push_back("which loops were detected is not known: " +
+                                  info.error());
   }
   return profile;
 }

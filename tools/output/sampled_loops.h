@@ -13,7 +13,7 @@
 namespace refrain::tools {
 
 // Of these processes; `info`: of their archive. Without it the profile has a complaint more.
-code_profile::LoopProfile sampled_loops(
+base::Result<code_profile::LoopProfile> sampled_loops(
     const std::vector<code_profile::PlacedSamples>& processes,
     const base::Result<analysis::ArchiveInfo>& info);
 

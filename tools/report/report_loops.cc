@@ -108,14 +108,12 @@ ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
 
 base::Result<ReportedLoops> report_loops(const std::string& archive,
                                          const analysis::ArchiveInfo& info) {
-  try {
-    const std::vector<code_profile::PlacedSamples> processes =
-        code_profile::read_sample_files(base::archive_folder(archive));
-    if (processes.empty()) return ReportedLoops();
-    return reported_loops(sampled_loops(processes, info));
-  } catch (const std::exception& problem) {
-    return base::Failure{problem.what()};
-  }
+  const auto processes = code_profile::read_sample_files(base::archive_folder(archive));
+  if (!processes) return processes.failure();
+  if (processes->empty()) return ReportedLoops();
+  const auto profile = sampled_loops(*processes, info);
+  if (!profile) return profile.failure();
+  return reported_loops(*profile);
 }
 
 }  // namespace refrain::tools

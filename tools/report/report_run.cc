@@ -174,7 +174,7 @@ class RunReporter {
         analysis::iteration_profile(*summaries, 1);
     const RunProfile& profile = profiled_.profile;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
-    for (std::uint32_t i = 0; i < profile.locations.size(); ++i)
+    for (LocationId i; i < profile.locations.size(); ++i)
       numbers.try_emplace({profile.process_of(i).number, profile.locations[i].thread}, i);
     const auto location_of = [&](std::uint32_t process, std::uint32_t thread) {
       const auto found = numbers.find({process, thread});

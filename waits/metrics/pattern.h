@@ -235,10 +235,6 @@ struct LeftOut {
   Ticks time = 0;
 };
 
-}  // namespace refrain::waits
-
-namespace refrain::waits {
-
 enum class Compound : std::uint8_t {
   kCall,
   kReceive,

@@ -56,10 +56,6 @@ void Recorder::forked_master(LocationId location, PathId from, PathId path, Tick
   notes_->forked_master(location, path, time, enter, first);
 }
 
-}  // namespace refrain::waits::paths
-
-namespace refrain::waits::paths {
-
 void WaitLog::segment(const Segment& segment) {
   delays_.point(segment.location, segment.end, segment.times);
   file_.append(encode(segment, room_));

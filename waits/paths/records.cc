@@ -141,10 +141,6 @@ bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& w
   return from.good();
 }
 
-}  // namespace refrain::waits::paths
-
-namespace refrain::waits::paths {
-
 RecordFile::~RecordFile() {
   if (file_ >= 0) close(file_);
 }

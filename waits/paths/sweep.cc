@@ -78,10 +78,6 @@ bool CriticalPath::wait(const Wait& wait) {
   return true;
 }
 
-}  // namespace refrain::waits::paths
-
-namespace refrain::waits::paths {
-
 // What later waits of others have charged to this one.
 DelayCosts::ByKind DelayCosts::charged_to(const Wait& wait) {
   ByKind sum{};

@@ -43,10 +43,6 @@ GridStep GridSteps::step(std::uint32_t comm, ProcessId sender, ProcessId receive
   return step;
 }
 
-}  // namespace refrain::waits
-
-namespace refrain::waits {
-
 std::uint32_t MessageEnds::record_of(std::uint32_t thread) {
   std::uint32_t& call = threads_[thread].call;
   if (call != kNone) return call;

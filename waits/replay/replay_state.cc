@@ -219,10 +219,6 @@ std::vector<RegionKind> kinds_of(const reader::TraceDefinitions& definitions) {
   return kinds;
 }
 
-}  // namespace refrain::waits
-
-namespace refrain::waits {
-
 void ReplayState::begin(const reader::TraceDefinitions& of, PatternSet& patterns) {
   definitions = &of;
   kinds = kinds_of(of);

@@ -174,10 +174,6 @@ void Teams::leave_barrier(Call& call, bool is_explicit, const RanInside& ran) {
   }
 }
 
-}  // namespace refrain::waits
-
-namespace refrain::waits {
-
 void Tasks::created(ProcessId process, const reader::TraceEvent& event) {
   if (tasks_.size() >= kMostOpen) return;
   const std::uint64_t id = ++made_;
