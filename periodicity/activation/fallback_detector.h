@@ -31,7 +31,10 @@ class FallbackDetector final : public LoopDetector {
     if (by_ == By::kOther) return other_->push(symbol, depth, sink);
     try_out(symbol, depth, sink);
   }
-  void finish(LoopSink& sink) noexcept override { in_use().finish(sink); }
+  void finish(LoopSink& sink) noexcept override {
+    if (by_ == By::kNotDecided && count_ != 0) go_over(sink);
+    in_use().finish(sink);
+  }
   std::uint64_t position() const noexcept override { return in_use().position(); }
   std::uint64_t reach_events() const noexcept override {
     return std::max(activations_.reach_events(), other_->reach_events());
@@ -66,6 +69,11 @@ class FallbackDetector final : public LoopDetector {
                .size() > 2;
   }
   void try_out(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
+  void go_over(LoopSink& sink) noexcept {
+    by_ = By::kOther;
+    for (unsigned i = 0; i != count_; ++i)
+      other_->push(tried_[i].symbol, tried_[i].depth, sink);
+  }
 
   CodeFacts& facts_;
   ActivationDetector activations_;
@@ -86,8 +94,7 @@ inline void FallbackDetector::try_out(Symbol symbol, std::uint16_t depth,
   if ((is_path && has_callers(symbol)) || activations_.loops() != 0) {
     by_ = By::kActivations;
   } else if (count_ == kMostTried) {
-    by_ = By::kOther;
-    for (const Tried& each : tried_) other_->push(each.symbol, each.depth, sink);
+    go_over(sink);
   }
 }
 

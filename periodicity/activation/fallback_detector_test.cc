@@ -99,4 +99,16 @@ TEST_CASE("FallbackDetector: one stack that can be walked decides") {
   CHECK(detector.of_code());
 }
 
+TEST_CASE("FallbackDetector: a run that ends before it is decided") {
+  const bool walked = GENERATE(true, false);
+  Straight program(walked ? 3 : 2);
+  std::vector<Symbol> got;
+  FallbackDetector detector(program, std::make_unique<Noting>(got));
+  Counting sink;
+  for (unsigned i = 0; i != 10; ++i) detector.push(1 + i % 2, 0, sink);
+  detector.finish(sink);
+  CHECK(got.size() == (walked ? 0 : 10));
+  CHECK(detector.of_code() == walked);
+}
+
 }  // namespace refrain::periodicity::fallback_detector_test
