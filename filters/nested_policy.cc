@@ -132,8 +132,11 @@ bool NestedPolicy::by_visits(const LoopEvent& event, Open& loop) noexcept {
   if (settings_.nested != Nested::kFirst || !sink_.loops_agree()) return false;
   if (event.level == 0 && !event.may_be_inner) return false;
   bool& crossed = counts_of(event.loop).crossed;
-  crossed = crossed || (event.iteration != 0 && sink_.receives_open() &&
-                        !sink_.apart(loop.visit_begin, loop.iteration_begin));
+  // (It is asked for no longer than that may change what is written.)
+  const std::uint64_t had = loop.had_before + event.iteration - loop.first_counted;
+  crossed = crossed ||
+            (event.iteration != 0 && had <= settings_.limit * kApartFactor &&
+             sink_.receives_open() && !sink_.apart(loop.visit_begin, loop.iteration_begin));
   return crossed || (event.level != 0 && open_[event.level - 1u].whole);
 }
 
