@@ -127,7 +127,7 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   return !apart;
 }
 
-// Whether whole visits of the loop are written, or it lies in one.
+// Returns true if whole visits of the loop are written, or if it lies in one.
 bool NestedPolicy::by_visits(const LoopEvent& event, Open& loop) noexcept {
   if (settings_.nested != Nested::kFirst || !sink_.loops_agree()) return false;
   if (event.level == 0 && !event.may_be_inner) return false;

@@ -152,7 +152,7 @@ class IntervalSink {
   virtual bool loops_agree() const noexcept { return false; }
   // Whether messages come by chance: which ones, and in which iteration, differs from rank to rank.
   virtual bool by_chance() const noexcept { return false; }
-  // Whether receives are open that an event before the latest one has posted.
+  // Returns true if receives are open that an event before the latest one has posted.
   virtual bool receives_open() const noexcept { return false; }
   // Whether other ranks may have run something else in these events; EventHistory::apart().
   virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {

@@ -70,7 +70,7 @@ inline std::uint64_t count_receive(std::uint16_t comm, int source, int tag) noex
   return g_tables.received.next(comm, source, tag);
 }
 
-// Whether receives are not complete. Looks at all requests.
+// Returns true if a receive is open. Takes TablesLock; cost: linear in the size of the table of requests.
 bool receives_open() noexcept;
 
 // Operations of requests begin: makes the entry's id, counts, records.
