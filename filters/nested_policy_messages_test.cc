@@ -30,10 +30,11 @@ struct ApartSink : IntervalSink {
 };
 
 // Written iterations of an inner loop: five visits, in iterations of 1000 events, with so many iterations of 10 each.
-// `inside`: a loop in the first of them.
+// `inside`: a loop in the first of them. `left`: the outer loop ends with the last of them.
 std::vector<std::uint64_t> written_of(ApartSink& sink,
                                       const std::vector<std::uint64_t>& rounds,
-                                      bool inside = false, std::uint64_t limit = 3) {
+                                      bool inside = false, std::uint64_t limit = 3,
+                                      bool left = false) {
   NestedPolicy policy({.limit = limit, .nested = Nested::kFirst}, sink);
   const auto emit = [&](LoopEventKind kind, std::uint32_t loop, std::uint64_t position,
                         std::uint64_t iteration) {
@@ -61,6 +62,7 @@ std::vector<std::uint64_t> written_of(ApartSink& sink,
     }
     emit(LoopEventKind::kLeft, 2, 1000 * k + 100 + 10 * rounds[k], rounds[k]);
   }
+  if (left) emit(LoopEventKind::kLeft, 1, 1000 * rounds.size(), 1);
   sink.intervals.finish(1000 * rounds.size());
   std::vector<std::uint64_t> written(rounds.size());
   for (const std::uint64_t begin : begins) {
@@ -149,6 +151,13 @@ TEST_CASE("NestedPolicy: messages across iterations - whole visits are written")
   CHECK(written_of(posting, {4, 4, 4, 4, 4}) == Written{4, 4, 1, 0, 0});
   CrossingSink long_visit;
   CHECK(written_of(long_visit, {40, 40}) == Written{9, 0});
+  // Where the loop around ends, none is written alone; else the last one is.
+  CrossingSink left;
+  CHECK(written_of(left, {4, 4, 4, 4, 4}, false, 3, true) == Written{4, 0, 0, 0, 0});
+  CrossingSink left_in_step;
+  left_in_step.open = false;
+  CHECK(written_of(left_in_step, {4, 4, 4, 4, 4}, false, 3, true) ==
+        Written{3, 1, 1, 1, 1});
 }
 
 TEST_CASE(
