@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
+#include "analysis/causes/root_causes.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/report/event_views.h"
 
 namespace refrain::report {
 
 struct Finding {
-  enum class Kind { kWait, kImbalance, kOverhead, kEfficiency, kDetection, kLoss };
+  enum class Kind { kCause, kWait, kImbalance, kOverhead, kEfficiency, kDetection, kLoss };
 
   Kind kind = Kind::kWait;
   std::string what;  // a title
@@ -29,7 +30,7 @@ struct Finding {
       evidence{};  // view and selection, docs/report-format.md; null: none
 };
 
-// Most time first, at most `most` of those that cost time; then facts, in their order. Those of less than
+// Root causes, then what else costs time, each with most time first, at most `most` of both; then facts, in their order. Those of less than
 // `least_share` of `all_seconds` are left out.
 nlohmann::ordered_json ranked(std::vector<Finding> findings, double all_seconds,
                               double least_share = 0.005, std::size_t most = 40);
@@ -45,12 +46,12 @@ std::string digits_text(double count);
 // "cg.c:48" of a path and a line; empty: not known.
 std::string place_text(const std::string& file, std::uint32_t line);
 
-// Findings of a report from the profile of the whole run: imbalance of parallel regions and who has more work, other
-// overheads of OpenMP, threads without work, time in MPI that is no waiting.
+// Findings of a report from the profile of the whole run: root causes, MPI's I/O and management, or that little is lost.
 //
 // Thread-safety: pure. Units: seconds of all threads.
 
-std::vector<Finding> profile_findings(const analysis::RunProfile& profile,
+std::vector<Finding> profile_findings(const analysis::Conclusions& conclusions,
+                                      const analysis::RunProfile& profile,
                                       const analysis::ProfileTotals& totals);
 
 // Findings of a report from what was detected and recorded: iterations that took longer than others, loops that get

@@ -75,7 +75,9 @@ py::list parents(const PyAnalysis& self) {
 void bind_analysis(py::module_& module) {
   py::class_<PyAnalysis, std::shared_ptr<PyAnalysis>>(module, "Analysis")
       .def("json",
-           [](const PyAnalysis& self) { return text(tools::analysis_json(self.analysis)); })
+           [](const PyAnalysis& self) {
+             return text(tools::analysis_json(self.analysis, nullptr));
+           })
       .def(
           "screen",
           [](const PyAnalysis& self, std::size_t width, bool all) {

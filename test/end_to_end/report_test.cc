@@ -156,7 +156,7 @@ void check_findings(const ReportReader& report) {
   const json findings = report.value("a/findings");
   REQUIRE(!findings.empty());
   double before = 1e300;
-  bool facts = false;
+  bool facts = false, causes = true;
   for (const json& finding : findings) {
     INFO(finding.dump());
     CHECK(!finding["text"].get<std::string>().empty());
@@ -165,6 +165,12 @@ void check_findings(const ReportReader& report) {
       continue;
     }
     CHECK(!facts);
+    // Root causes are first.
+    if (causes && finding["kind"] != "cause") {
+      causes = false;
+      before = 1e300;
+    }
+    CHECK((finding["kind"] == "cause") == causes);
     CHECK(finding["seconds"] <= before);
     before = finding["seconds"];
     CHECK(finding["share"] <= 1.0);

@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     "bounds contain the estimate");
     fuzz::require(!tools::analysis_screen(waited, {.width = 80, .all = true}).empty(),
                   "text of an analysis");
-    fuzz::require(nlohmann::json::accept(tools::analysis_json(waited)),
+    fuzz::require(nlohmann::json::accept(tools::analysis_json(waited, nullptr)),
                   "JSON of an analysis");
   }
   for (const auto& entry : fs::directory_iterator(folder.path()))

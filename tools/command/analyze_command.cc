@@ -37,7 +37,8 @@ class AnalyzeCommand final : public Subcommand {
   base::Result<> check() const;
   base::Result<waits::WaitAnalysis> analyze(Job* job,
                                             const waits::MorePatterns& more) const;
-  int print(const waits::WaitAnalysis& analysis) const;
+  int print(const waits::WaitAnalysis& analysis,
+            const analysis::Conclusions& conclusions) const;
 
   std::string archive_;
   std::vector<std::string> modules_;  // of patterns
@@ -48,6 +49,7 @@ class AnalyzeCommand final : public Subcommand {
   bool overwrite_ = false;
   bool json_ = false;
   bool all_ = false;
+  bool metrics_ = false;
   bool quiet_ = false;
 };
 
@@ -57,6 +59,7 @@ void AnalyzeCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
       ->required();
   app.add_flag("--all", all_, "all findings and all metrics");
+  app.add_flag("--metrics", metrics_, "the table of metrics, too");
   app.add_flag("--json", json_, "metrics and findings, as JSON");
   auto* cube =
       app.add_option("--cube", cube_file_,
@@ -163,17 +166,23 @@ int AnalyzeCommand::run_first(Job* job) {
     done = estimate_limited(archive_, limit_, *analysis, more);
   else if (analysis->problems.gaps != 0)
     done = estimate_whole_run(archive_, *analysis);
-  return done ? print(*analysis) : fail(done.error());
+  if (!done) return fail(done.error());
+  const auto conclusions = conclude_run(archive_);
+  return conclusions ? print(*analysis, *conclusions) : fail(conclusions.error());
 }
 
-int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
+int AnalyzeCommand::print(const waits::WaitAnalysis& analysis,
+                          const analysis::Conclusions& conclusions) const {
   std::string text;
   if (json_) {
-    text = analysis_json(analysis);
+    text = analysis_json(analysis, &conclusions);
   } else {
-    for (const std::string& line :
-         analysis_screen(analysis, {.width = terminal_size().columns, .all = all_}))
+    const AnalysisScreen options = {
+        .width = terminal_size().columns, .all = all_, .metrics = metrics_};
+    for (const std::string& line : conclusions_screen(conclusions, options))
       text += line + "\n";
+    text += "\nWaits, as seen in the events:\n";
+    for (const std::string& line : analysis_screen(analysis, options)) text += line + "\n";
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();

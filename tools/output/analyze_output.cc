@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/quantity_text.h"
@@ -241,6 +242,90 @@ json finding_json(const WaitAnalysis& analysis, const Finding& finding) {
 
 }  // namespace
 
+std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclusions,
+                                            const AnalysisScreen& options) {
+  std::vector<std::string> out;
+  const double start =
+      conclusions.ledger[static_cast<std::size_t>(analysis::Account::kStart)];
+  std::size_t number = 0;
+  for (const analysis::RootCause& cause : conclusions.causes) {
+    if (!options.all && number == kMostFindings) {
+      out.push_back(fmt::format("and {} more (--all)", conclusions.causes.size() - number));
+      break;
+    }
+    wrap(out, fmt::format("{}. {}: {}", ++number, cause.what, cause.text), 0, 3,
+         options.width);
+    std::string waits;
+    for (const analysis::RootCause::Evidence& each : cause.evidence)
+      waits += fmt::format("{}{} ({})", waits.empty() ? "" : ", ", each.where,
+                           time_text(each.ns / 1e9));
+    if (!waits.empty())
+      wrap(out, "Others are meanwhile in " + waits + ".", 3, 3, options.width);
+    if (!cause.gain.empty()) wrap(out, cause.gain, 3, 3, options.width);
+    wrap(out, cause.hint, 3, 3, options.width);
+  }
+  if (conclusions.causes.empty())
+    out.push_back("Nothing costs 1 % of the time of all threads.");
+  out.emplace_back();
+  out.push_back(
+      fmt::format("Time         {} of all threads; shares are without start and end of MPI",
+                  time_text(conclusions.time_ns / 1e9)));
+  for (std::size_t i = 0; i < analysis::kAccounts; ++i) {
+    const double ns = conclusions.ledger[i];
+    const auto account = static_cast<analysis::Account>(i);
+    const double counted = conclusions.time_ns - start;
+    if (ns < 0.0005 * counted) continue;
+    std::string line = fmt::format("             {:<40} {:>10}",
+                                   analysis::account_title(account), time_text(ns / 1e9));
+    if (account != analysis::Account::kStart && counted > 0)
+      line += fmt::format(" {:>6.1f} %", 100 * ns / counted);
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+json conclusions_value(const analysis::Conclusions& conclusions) {
+  json ledger = json::object(), causes = json::array();
+  for (std::size_t i = 0; i < analysis::kAccounts; ++i)
+    ledger[analysis::account_name(static_cast<analysis::Account>(i))] =
+        conclusions.ledger[i] / 1e9;
+  constexpr std::array kShapes = {"all", "since", "until", "every", "growing", "some"};
+  for (const analysis::RootCause& cause : conclusions.causes) {
+    json waits = json::array();
+    for (const analysis::RootCause::Evidence& each : cause.evidence)
+      waits.push_back({{"where", each.where}, {"seconds", each.ns / 1e9}});
+    const analysis::TimeShape& when = cause.when;
+    causes.push_back(
+        {{"account", analysis::account_name(cause.account)},
+         {"what", cause.what},
+         {"text", cause.text},
+         {"gain", cause.gain},
+         {"hint", cause.hint},
+         {"seconds", cause.lost_ns / 1e9},
+         {"share", cause.share},
+         {"gain_seconds", cause.gain_ns / 1e9},
+         {"of_seconds", cause.of_ns / 1e9},
+         {"where", cause.where},
+         {"ranks", cause.ranks},
+         {"thread",
+          cause.thread == analysis::RootCause::kNone ? json() : json(cause.thread)},
+         {"loop", cause.loop.empty() ? json() : json(cause.loop)},
+         {"iterations", cause.iterations},
+         {"when",
+          {{"shape", kShapes[static_cast<std::size_t>(when.kind)]},
+           {"from", when.from},
+           {"period", when.period},
+           {"number", when.number},
+           {"before_seconds", when.before / 1e9},
+           {"after_seconds", when.after / 1e9}}},
+         {"waits", waits}});
+  }
+  return {{"seconds", conclusions.time_ns / 1e9},
+          {"run_seconds", conclusions.run_ns / 1e9},
+          {"ledger", ledger},
+          {"causes", causes}};
+}
+
 std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
                                          const AnalysisScreen& options) {
   std::vector<std::string> out;
@@ -257,6 +342,7 @@ std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
     lines.front().replace(0, 4, "Note");
     out.insert(out.end(), lines.begin(), lines.end());
   }
+  if (!options.metrics && !options.all) return out;
   out.emplace_back();
   add_metrics(out, analysis, options.all);
   return out;
@@ -306,8 +392,10 @@ json analysis_value(const WaitAnalysis& analysis) {
           {"problems", remarks(analysis)}};
 }
 
-std::string analysis_json(const WaitAnalysis& analysis) {
+std::string analysis_json(const WaitAnalysis& analysis,
+                          const analysis::Conclusions* conclusions) {
   json out = analysis_value(analysis);
+  if (conclusions != nullptr) out["conclusions"] = conclusions_value(*conclusions);
   json paths = json::array();
   for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
     json values = json::object();

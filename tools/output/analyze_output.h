@@ -1,4 +1,4 @@
-// An analysis of waits as text and as JSON, as `refrain analyze` prints it.
+// What a run lost its time to, and its waits, as text and as JSON, as `refrain analyze` prints them.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Formats: docs/analyze.md.
 #pragma once
@@ -8,21 +8,29 @@
 #include <string>
 #include <vector>
 
+#include "analysis/causes/root_causes.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::tools {
 
 struct AnalysisScreen {
   std::size_t width = 100;
-  bool all = false;  // findings and metrics
+  bool all = false;      // findings and metrics
+  bool metrics = false;  // the table
 };
 
-// Lines, without their ends.
+// The findings, and where the time of all threads went. Lines, without their ends.
+std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclusions,
+                                            const AnalysisScreen& options);
+nlohmann::json conclusions_value(const analysis::Conclusions& conclusions);
+
+// The waits, of which the findings are what is seen of them in the events; lines, without their ends.
 std::vector<std::string> analysis_screen(const waits::WaitAnalysis& analysis,
                                          const AnalysisScreen& options);
 // Without the severities of call paths, which may be most of it.
 nlohmann::json analysis_value(const waits::WaitAnalysis& analysis);
-// All of it, as a text.
-std::string analysis_json(const waits::WaitAnalysis& analysis);
+// All of it, as a text. `conclusions`: nullptr if there are none.
+std::string analysis_json(const waits::WaitAnalysis& analysis,
+                          const analysis::Conclusions* conclusions);
 
 }  // namespace refrain::tools

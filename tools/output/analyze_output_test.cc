@@ -9,6 +9,7 @@ namespace refrain::tools::analyze_output_test {
 namespace {
 
 using namespace waits;
+using analysis::TimeShape;
 using nlohmann::json;
 
 WaitAnalysis late_sender() {
@@ -29,7 +30,7 @@ std::string text_of(const WaitAnalysis& analysis, const AnalysisScreen& options)
 }  // namespace
 
 TEST_CASE("Analysis as text: the finding, its rank, its place, its cause; the metrics") {
-  const std::string text = text_of(late_sender(), {.width = 80, .all = false});
+  const std::string text = text_of(late_sender(), {.width = 80, .metrics = true});
   CHECK(text.starts_with(
       "1. MPI late sender: 300 us lost, 30.0 % of the time of all threads, by rank 1.\n"
       "   In main > MPI_Recv, p.c:7.\n"));
@@ -74,8 +75,57 @@ TEST_CASE("Analysis as text: nothing found, and what is wrong with the archive")
   CHECK(text.find("Note         1 receives have no send") != std::string::npos);
 }
 
+TEST_CASE(
+    "Conclusions as text and JSON: findings with evidence and gain, then the ledger") {
+  analysis::Conclusions conclusions;
+  conclusions.time_ns = 3e9;
+  conclusions.run_ns = 1.5e9;
+  conclusions.ledger[static_cast<std::size_t>(analysis::Account::kUseful)] = 1.5e9;
+  conclusions.ledger[static_cast<std::size_t>(analysis::Account::kUnevenRanks)] = 0.5e9;
+  conclusions.ledger[static_cast<std::size_t>(analysis::Account::kStart)] = 1e9;
+  analysis::RootCause cause;
+  cause.what = "Uneven work between ranks";
+  cause.text = "Rank 1 computes more.";
+  cause.gain = "The loop would be shorter.";
+  cause.hint = "Divide it.";
+  cause.lost_ns = 0.5e9;
+  cause.share = 0.25;
+  cause.ranks = {1};
+  cause.loop = "loop 1 @ main";
+  cause.when = {.kind = TimeShape::Kind::kSince, .from = 50, .after = 2e6};
+  cause.evidence = {{"MPI_Recv @p.c:9", 0.4e9}};
+  conclusions.causes = {cause};
+  std::string text;
+  for (const std::string& line : conclusions_screen(conclusions, {.width = 80}))
+    text += line + "\n";
+  CHECK(text ==
+        "1. Uneven work between ranks: Rank 1 computes more.\n"
+        "   Others are meanwhile in MPI_Recv @p.c:9 (400 ms).\n"
+        "   The loop would be shorter.\n"
+        "   Divide it.\n"
+        "\n"
+        "Time         3 s of all threads; shares are without start and end of MPI\n"
+        "             computation                                   1.5 s   75.0 %\n"
+        "             waiting for ranks with more work             500 ms   25.0 %\n"
+        "             start and end of MPI                            1 s\n");
+  CHECK(conclusions_screen({}, {}).front() ==
+        "Nothing costs 1 % of the time of all threads.");
+  const json out = json::parse(analysis_json(late_sender(), &conclusions))["conclusions"];
+  CHECK(out["seconds"] == 3);
+  CHECK(out["ledger"].size() == analysis::kAccounts);
+  CHECK(out["ledger"]["uneven_ranks"] == 0.5);
+  REQUIRE(out["causes"].size() == 1);
+  CHECK(out["causes"][0]["account"] == "uneven_ranks");
+  CHECK(out["causes"][0]["ranks"] == json({1}));
+  CHECK(out["causes"][0]["thread"].is_null());
+  CHECK(out["causes"][0]["seconds"] == 0.5);
+  CHECK(out["causes"][0]["when"]["shape"] == "since");
+  CHECK(out["causes"][0]["when"]["from"] == 50);
+  CHECK(out["causes"][0]["waits"][0]["where"] == "MPI_Recv @p.c:9");
+}
+
 TEST_CASE("Analysis as JSON: metrics by name, findings with place and ranks, paths") {
-  const json out = json::parse(analysis_json(late_sender()));
+  const json out = json::parse(analysis_json(late_sender(), nullptr));
   CHECK(out["metrics"]["mpi_latesender"].get<double>() == Approx(300e-6));
   CHECK(out["metrics"]["time"].get<double>() == Approx(1000e-6));
   CHECK(out["seconds"].get<double>() == Approx(1000e-6));

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "analysis/comparison/skipping_sink.h"
+#include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
 #include "summary/run_summary.h"
 #include "waits/wait_experiment.h"
@@ -27,6 +28,20 @@ base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kLeave);
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
     return waits::experiment_of(analysis, *summaries);
+  } catch (const std::exception& problem) {
+    return base::Failure{archive + ": " + problem.what()};
+  }
+}
+
+base::Result<analysis::Conclusions> conclude_run(const std::string& archive) {
+  try {
+    auto summaries =
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
+    if (!summaries) return base::Failure{archive + ": " + summaries.error()};
+    if (!summaries->empty()) return analysis::conclude(*summaries);
+    const auto events = analysis::summarize_events(archive);
+    if (!events) return events.failure();
+    return analysis::conclude(events->processes);
   } catch (const std::exception& problem) {
     return base::Failure{archive + ": " + problem.what()};
   }

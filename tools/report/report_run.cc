@@ -166,10 +166,14 @@ class RunReporter {
   }
 
   void put_rows() {
-    if (profiled_.from_events) return;
+    if (profiled_.from_events) {
+      conclusions_ = analysis::conclude(profiled_.summaries);
+      return;
+    }
     const auto summaries =
         summary::read_summaries(base::archive_folder(archive_), summary::Iterations::kRead);
     if (!summaries) throw std::runtime_error(summaries.error());
+    conclusions_ = analysis::conclude(*summaries);
     const analysis::IterationProfile iterations =
         analysis::iteration_profile(*summaries, 1);
     const RunProfile& profile = profiled_.profile;
@@ -234,7 +238,7 @@ class RunReporter {
     const auto add = [&](std::vector<report::Finding> more) {
       std::ranges::move(more, std::back_inserter(findings_));
     };
-    add(report::profile_findings(profiled_.profile, profiled_.totals));
+    add(report::profile_findings(conclusions_, profiled_.profile, profiled_.totals));
     if (run_.of_refrain)
       add(report::run_findings(info_, marks_of_, views_.get(),
                                profiled_.profile.locations.size()));
@@ -247,6 +251,7 @@ class RunReporter {
   report::Blocks& blocks_;
   ReportedRun run_;
   ProfiledRun profiled_;
+  analysis::Conclusions conclusions_;
   analysis::ArchiveInfo info_;
   std::uint32_t marks_of_ = reader::kNone;
   std::map<std::string, std::uint32_t> loops_;  // numbers, by their region's name

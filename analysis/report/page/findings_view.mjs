@@ -1,4 +1,4 @@
-// View 1: what is wrong, in sentences, most time first; then how the time is divided and the
+// View 1: what is wrong, in sentences: root causes, then waits and iterations that show them, each most time first; then how the time is divided and the
 // efficiencies.
 
 import { classBar, classLegend, classList, classTable } from './class_bars.mjs';
@@ -8,7 +8,7 @@ import { count, percent, plural, time } from './quantities.mjs';
 import { table } from './tables.mjs';
 
 const kKinds = {
-  wait: ['waiting', '#d55e00'], imbalance: ['imbalance', '#e69f00'], efficiency: ['efficiency', '#7b5ea7'], overhead: ['overhead', '#cc79a7'],
+  cause: ['root cause', '#b2182b'], wait: ['waiting', '#d55e00'], imbalance: ['imbalance', '#e69f00'], efficiency: ['efficiency', '#7b5ea7'], overhead: ['overhead', '#cc79a7'],
   detection: ['about the loops', '#0072b2'], loss: ['not recorded', '#8a9199'],
 };
 const kFew = 8;

@@ -1,0 +1,90 @@
+// What a run lost its time to: a ledger of every second of every thread, and one finding for each root cause.
+//
+// Place in the flow: ARCHITECTURE.md, stage 6: of the summaries alone, which are exact for the whole run, whatever was written.
+// Thread-safety: pure. Units: nanoseconds of all threads where nothing else is said; `gain_ns` and `of_ns` are of the run's
+// own (wall) time.
+// Method: processes are compared iteration by iteration (rows of iterations). What a process has to do is its time outside of MPI;
+// what others wait in MPI until the one with most has done that is charged to those with more than the others, in proportion to
+// how much more; the rest of MPI's time is communication. Workers that have nothing to do while their primary
+// thread is in MPI belong to what that waits for. What more threads of such a process wait for each other, or for its serial
+// parts, than those of others do, has the same cause and is charged to it, too. So no second has two causes.
+// A gain is what the run would be shorter by, with the causing ranks or threads at the mean of the others, all else as it was
+// (that of one cause alone: gains do not add up).
+// Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
+// Cost: O(rows of all threads); memory: kMostParts x 40 bytes at most, iterations are put together for it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/causes/time_shape.h"
+#include "analysis/profile/run_profile.h"
+#include "summary/run_summary.h"
+
+namespace refrain::analysis {
+
+enum class Account : std::uint8_t {
+  kUseful,
+  kUnevenRanks,    // in MPI, until the process with most work comes
+  kCommunication,  // in MPI otherwise
+  kUnevenThreads,  // at the end of parallel regions and loops, until the last thread comes
+  kSerial,         // threads without work outside of parallel regions
+  kSynchronization,  // explicit barriers, critical sections, locks
+  kManagement,       // begin and end of parallel regions
+  kMpiIo,
+  kStart,  // start and end of MPI, and threads without work meanwhile
+  kDevices,
+  kUnknown,
+};
+inline constexpr std::size_t kAccounts = 11;
+using Ledger = std::array<double, kAccounts>;
+
+// As in JSON: "uneven_ranks"; and in words: "waiting for ranks with more work".
+const char* account_name(Account account) noexcept;
+const char* account_title(Account account) noexcept;
+
+struct RootCause {
+  static constexpr std::uint32_t kNone = RunProfile::kNone;
+  struct Evidence {
+    std::string where;  // a call that waits
+    double ns = 0;
+  };
+
+  Account account = Account::kUnevenRanks;
+  double lost_ns = 0;
+  double share = 0;    // of the time of all threads, without kStart
+  double gain_ns = 0;  // of_ns would be less by so much
+  double of_ns = 0;    // the loop's time, or that outside of loops
+  std::string where;   // in the program; empty: not known
+  // Likewise: in the profile of these summaries (merge_summaries()).
+  std::uint32_t path = kNone;
+  std::vector<std::uint32_t>
+      ranks;                     // that cause it, in their order; empty: none in particular
+  std::uint32_t thread = kNone;  // that causes it, on these ranks
+  std::string loop;              // in which; empty: outside of loops, or in several
+  std::uint64_t iterations = 0;  // of the loop
+  TimeShape when;  // what these ranks or threads do more than others, ns of an iteration
+  double others_ns = 0;            // what the others do, of an iteration of the loop
+  std::vector<Evidence> evidence;  // where others wait for it, most time first
+
+  std::string what;  // a title
+  std::string text;  // a sentence or two
+  std::string gain;  // a sentence; empty: not known
+  std::string hint;  // what to do
+};
+
+struct Conclusions {
+  Ledger ledger{};                // adds up to time_ns
+  double time_ns = 0;             // of all threads
+  double run_ns = 0;              // of the process that ran longest
+  std::vector<RootCause> causes;  // most time first; each at least kLeastShare
+};
+inline constexpr double kLeastShare = 0.01;
+
+// Of all processes of a run, with their rows of iterations; without rows the run is one iteration.
+Conclusions conclude(const std::vector<summary::RunSummary>& summaries);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,310 @@
+// Runs made by hand, whose causes and amounts are known.
+#include "analysis/causes/root_causes.h"
+
+#include <otf2/otf2.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace refrain::analysis::root_causes_test {
+namespace {
+
+using summary::FlowGraph;
+using summary::IterationRows;
+using summary::RunSummary;
+
+constexpr auto kCollective = static_cast<std::size_t>(TimeClass::kMpiCollective);
+constexpr auto kManagementOfMpi = static_cast<std::size_t>(TimeClass::kMpiManagement);
+constexpr auto kImbalance = static_cast<std::size_t>(TimeClass::kImbalance);
+constexpr std::int64_t kCall = 20;     // an Allreduce without waiting
+constexpr std::int64_t kInit = 10000;  // MPI_Init
+
+RunSummary::Region region(const char* name, std::uint32_t role, std::uint32_t paradigm) {
+  return {.reference = 0,
+          .name = name,
+          .file = "p.c",
+          .line = 5,
+          .role = role,
+          .paradigm = paradigm};
+}
+
+// What a thread computes in an iteration.
+using Work = std::function<std::int64_t(std::size_t rank, std::size_t iteration)>;
+
+// Ranks that compute and meet in an Allreduce, with which iterations begin: what a rank waits in it is of the iteration after that in
+// which others were late. `threads` in each, of which the others do nothing.
+std::vector<RunSummary> ranks(std::size_t number, std::size_t iterations, const Work& work,
+                              std::size_t threads = 1) {
+  std::vector<RunSummary> out(number);
+  for (std::size_t rank = 0; rank < number; ++rank) {
+    RunSummary& run = out[rank];
+    run.process = run.rank = static_cast<std::uint32_t>(rank);
+    run.regions = {
+        region("MPI_Init", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI),
+        region("MPI_Allreduce", OTF2_REGION_ROLE_COLL_ALL2ALL, OTF2_PARADIGM_MPI),
+        region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP)};
+    run.sites = {"src/p.c:9"};
+    run.nodes.resize(2);
+    run.nodes[0].region = 0;
+    run.nodes[1].region = 1;
+    run.nodes[1].site = 0;
+    run.loops = {{1, "loop 1 @ main p.c:7-12"}};
+    run.locations.resize(threads);
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      RunSummary::Location& location = run.locations[thread];
+      location.number = static_cast<std::uint32_t>(thread);
+      location.primary = thread == 0;
+      location.sums.resize(run.nodes.size());
+    }
+    RunSummary::Location& primary = run.locations[0];
+    primary.sums[0].visits = 1;
+    primary.sums[0].time = kInit;
+    std::uint64_t at = kInit;
+    auto& rows = primary.iterations.rows;
+    rows.push_back({.begin = 0, .counters = {}});
+    rows.back().times[kManagementOfMpi] = kInit;
+    std::int64_t waited = 0, gaps = 0;
+    for (std::size_t i = 0; i < iterations; ++i) {
+      std::int64_t most = 0;
+      for (std::size_t other = 0; other < number; ++other)
+        most = std::max(most, work(other, i));
+      auto& row = rows.emplace_back();
+      row = {.begin = at, .loop = 0, .first = i, .count = 1, .counters = {}};
+      row.times[kCollective] = waited + kCall;
+      row.times[IterationRows::kOutside] = work(rank, i);
+      at += static_cast<std::uint64_t>(waited + kCall + work(rank, i));
+      ++primary.sums[1].visits;
+      primary.sums[1].time += static_cast<std::uint64_t>(waited + kCall);
+      gaps += work(rank, i);
+      waited = most - work(rank, i);
+    }
+    // The last Allreduce.
+    auto& last = rows.emplace_back();
+    last = {.begin = at, .counters = {}};
+    last.times[kCollective] = waited + kCall;
+    at += static_cast<std::uint64_t>(waited + kCall);
+    ++primary.sums[1].visits;
+    primary.sums[1].time += static_cast<std::uint64_t>(waited + kCall);
+    run.end = primary.iterations.end = at;
+    for (std::size_t thread = 1; thread < threads; ++thread) {
+      auto& idle = run.locations[thread].iterations;
+      idle = primary.iterations;
+      for (auto& row : idle.rows) {
+        const std::int64_t all =
+            std::accumulate(row.times.begin(), row.times.end(), std::int64_t{0});
+        row.times = {};
+        row.times[IterationRows::kOutside] = all;
+      }
+    }
+    if (threads > 1) {
+      // So that they count as workers.
+      run.nodes.emplace_back().region = 2;
+      for (auto& location : run.locations) {
+        location.sums.emplace_back();
+        location.sums.back().visits = 1;
+      }
+    }
+    FlowGraph& flow = primary.flow;
+    flow.nodes.resize(2);
+    flow.nodes[1] = {
+        .kind = FlowGraph::Kind::kCall, .name = "MPI_Allreduce", .site = "src/p.c:9"};
+    flow.edges = {
+        {.from = 1, .to = 1, .count = iterations, .gap = static_cast<std::uint64_t>(gaps)}};
+  }
+  return out;
+}
+
+double of(const Conclusions& conclusions, Account account) {
+  return conclusions.ledger[static_cast<std::size_t>(account)];
+}
+
+// The ledger has every second of every thread, once; and no finding says more than there is.
+void check_sums(const Conclusions& conclusions, const std::vector<RunSummary>& runs) {
+  double time = 0;
+  for (const RunSummary& run : runs)
+    time += static_cast<double>((run.end - run.begin) * run.locations.size());
+  CHECK(conclusions.time_ns == Approx(time));
+  CHECK(std::accumulate(conclusions.ledger.begin(), conclusions.ledger.end(), 0.0) ==
+        Approx(time));
+  Ledger lost{};
+  for (const RootCause& cause : conclusions.causes)
+    lost[static_cast<std::size_t>(cause.account)] += cause.lost_ns;
+  for (std::size_t i = 0; i < kAccounts; ++i)
+    CHECK(lost[i] <= conclusions.ledger[i] * (1 + 1e-9) + 1e-6);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Root causes: a rank with more work - who, where, when, how much, what it would gain") {
+  const auto runs =
+      ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  CHECK(of(found, Account::kStart) == 4 * kInit);
+  CHECK(of(found, Account::kUseful) == 100 * (3 * 1000 + 1500));
+  CHECK(of(found, Account::kCommunication) == Approx(4 * 101 * kCall).margin(1500));
+  REQUIRE_FALSE(found.causes.empty());
+  const RootCause& cause = found.causes[0];
+  CHECK(cause.account == Account::kUnevenRanks);
+  CHECK(cause.ranks == std::vector<std::uint32_t>{2});
+  CHECK(cause.thread == RootCause::kNone);
+  CHECK(cause.loop == "loop 1 @ main p.c:7-12");
+  CHECK(cause.when.kind == TimeShape::Kind::kAll);
+  CHECK(cause.when.after == Approx(500));
+  CHECK(cause.others_ns == Approx(1000));
+  CHECK(cause.lost_ns == Approx(100 * 3 * 500));
+  CHECK(cause.gain_ns == Approx(100 * 500));
+  CHECK(cause.where == "between one MPI_Allreduce (p.c:9) and the next");
+  REQUIRE(cause.evidence.size() == 1);
+  CHECK(cause.evidence[0].where == "MPI_Allreduce @p.c:9");
+  CHECK(cause.text.starts_with(
+      "Rank 2 computes 500 ns longer than the other ranks (1.5 us instead of 1 us an iteration"));
+}
+
+TEST_CASE(
+    "Root causes: a rank with more work at times - from then on, every so many, growing") {
+  const auto shape = [](const Work& work) {
+    const auto runs = ranks(3, 200, work);
+    const Conclusions found = conclude(runs);
+    check_sums(found, runs);
+    REQUIRE_FALSE(found.causes.empty());
+    CHECK(found.causes[0].account == Account::kUnevenRanks);
+    CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{1});
+    return found.causes[0];
+  };
+  const RootCause since = shape(
+      [](std::size_t rank, std::size_t i) { return rank == 1 && i >= 120 ? 2000 : 1000; });
+  CHECK(since.when.kind == TimeShape::Kind::kSince);
+  CHECK(since.when.from == 120);
+  CHECK(since.gain_ns == Approx(80 * 1000));
+  const RootCause every = shape([](std::size_t rank, std::size_t i) {
+    return rank == 1 && i % 10 == 9 ? 6000 : 1000;
+  });
+  CHECK(every.when.kind == TimeShape::Kind::kEvery);
+  CHECK(every.when.period == 10);
+  CHECK(every.when.from == 9);
+  // Waited for in the iterations after; the last one's after the loop, but for what is there of a call.
+  CHECK(every.lost_ns == Approx(19 * 2 * 5000 + 2 * kCall));
+  CHECK(every.gain_ns == Approx(20 * 5000));
+  const RootCause growing = shape([](std::size_t rank, std::size_t i) {
+    return 1000 + (rank == 1 ? static_cast<std::int64_t>(10 * i) : 0);
+  });
+  CHECK(growing.when.kind == TimeShape::Kind::kGrowing);
+  CHECK(growing.when.after == Approx(1990).margin(20));
+}
+
+TEST_CASE("Root causes: several ranks with more work; another one each time") {
+  const auto two = ranks(6, 100, [](std::size_t rank, std::size_t) {
+    return rank == 1 || rank == 4 ? 2000 : 1000;
+  });
+  Conclusions found = conclude(two);
+  check_sums(found, two);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{1, 4});
+  CHECK(found.causes[0].gain_ns == Approx(100 * 1000));
+  const auto turns = ranks(
+      6, 120, [](std::size_t rank, std::size_t i) { return rank == i % 6 ? 2000 : 1000; });
+  found = conclude(turns);
+  check_sums(found, turns);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].account == Account::kUnevenRanks);
+  CHECK(found.causes[0].ranks.empty());
+  CHECK(found.causes[0].what == "Work varies between ranks");
+  CHECK(found.causes[0].gain_ns == Approx(120 * (2000 - 7000.0 / 6)));
+}
+
+TEST_CASE("Root causes: nothing is uneven - nothing is found") {
+  const auto runs = ranks(4, 200, [](std::size_t, std::size_t i) {
+    return 4000 + static_cast<std::int64_t>(i % 7);
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  CHECK(found.causes.empty());
+  CHECK(of(found, Account::kUnevenRanks) == 0);
+}
+
+TEST_CASE(
+    "Root causes: threads without work - while MPI waits, it is of that; else serial, once") {
+  const auto runs = ranks(
+      2, 100, [](std::size_t rank, std::size_t) { return rank == 1 ? 1500 : 1000; }, 2);
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  CHECK(of(found, Account::kStart) == 2 * 2 * kInit);
+  // What rank 1 has more leaves its other thread without work, too: of the same cause.
+  CHECK(of(found, Account::kSerial) == Approx(2 * 100 * 1000));
+  REQUIRE(found.causes.size() >= 2);
+  CHECK(found.causes[0].account == Account::kSerial);
+  CHECK(found.causes[0].lost_ns == Approx(2 * 100 * 1000));
+  CHECK(found.causes[0].gain_ns == Approx(100 * 1000 / 2));
+  CHECK(found.causes[1].account == Account::kUnevenRanks);
+  CHECK(found.causes[1].ranks == std::vector<std::uint32_t>{1});
+  CHECK(found.causes[1].lost_ns == Approx(100 * 2 * 500 + 100 * 500));
+}
+
+TEST_CASE("Root causes: a thread with more work, in a parallel region") {
+  RunSummary run;
+  run.rank = RunSummary::kNone;
+  run.regions = {
+      region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP),
+      region("!$omp ibarrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER, OTF2_PARADIGM_OPENMP)};
+  run.nodes.resize(3);
+  run.nodes[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
+  run.nodes[1] = {.parent = 0, .region = 0};
+  run.nodes[2] = {.parent = 1, .region = 1};
+  run.loops = {{1, "loop 1 @ main p.c:7-12"}};
+  run.end = 100 * 2000;
+  run.locations.resize(4);
+  for (std::uint32_t thread = 0; thread < 4; ++thread) {
+    RunSummary::Location& location = run.locations[thread];
+    location.number = thread;
+    location.primary = thread == 0;
+    location.sums.resize(3);
+    const std::int64_t wait = thread == 3 ? 0 : 1000;
+    for (int node = thread == 0 ? 0 : 1; node < 2; ++node) {
+      location.sums[node].visits = 100;
+      location.sums[node].time = run.end;
+    }
+    location.sums[2].visits = 100;
+    location.sums[2].time = static_cast<std::uint64_t>(100 * wait);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      auto& row = location.iterations.rows.emplace_back();
+      row = {.begin = 2000 * i, .loop = 0, .first = i, .count = 1, .counters = {}};
+      row.times[kImbalance] = wait;
+      row.times[0] = 2000 - wait;
+    }
+    location.iterations.end = run.end;
+  }
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  CHECK(of(found, Account::kUnevenThreads) == 3 * 100 * 1000);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  CHECK(cause.account == Account::kUnevenThreads);
+  CHECK(cause.thread == 3);
+  CHECK(cause.lost_ns == Approx(3 * 100 * 1000));
+  CHECK(cause.gain_ns == Approx(100 * 1000));
+  CHECK(cause.when.kind == TimeShape::Kind::kAll);
+  CHECK(cause.loop == "loop 1 @ main p.c:7-12");
+}
+
+TEST_CASE(
+    "Root causes: without rows the run is one iteration; without anything there is nothing") {
+  auto runs =
+      ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
+  for (RunSummary& run : runs)
+    for (auto& location : run.locations) location.iterations = {};
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{2});
+  CHECK(found.causes[0].loop.empty());
+  CHECK(found.causes[0].lost_ns == Approx(100 * 3 * 500));
+  CHECK(conclude({}).causes.empty());
+  CHECK(conclude({RunSummary{}}).causes.empty());
+}
+
+}  // namespace refrain::analysis::root_causes_test

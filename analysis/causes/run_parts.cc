@@ -1,0 +1,271 @@
+#include "analysis/causes/run_parts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace refrain::analysis {
+namespace {
+
+using Row = IterationProfile::Row;
+
+double of(const ClassTimes& times, TimeClass cls) {
+  return times[static_cast<std::size_t>(cls)];
+}
+
+double communication(const ClassTimes& times) {
+  return of(times, TimeClass::kMpiPointToPoint) + of(times, TimeClass::kMpiCollective) +
+         of(times, TimeClass::kMpiSynchronization) + of(times, TimeClass::kMpiOneSided);
+}
+
+void add(ClassTimes& to, const ClassTimes& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
+// A thread's rows; one of all its time, where there are none.
+struct Track {
+  const std::vector<Row>* rows = nullptr;
+  std::vector<Row> whole;
+  bool helper = false;
+
+  const std::vector<Row>& all() const { return rows != nullptr ? *rows : whole; }
+};
+
+struct Process {
+  Track primary;
+  std::vector<Track> others;
+};
+
+// What a cell is made of, while the rows of one process are added.
+struct Sums {
+  double wall = 0;
+  ClassTimes primary{};
+  ClassTimes others{};
+};
+
+class PartsBuilder {
+ public:
+  PartsBuilder(const RunProfile& profile, const ProfileTotals& totals,
+               const IterationProfile& iterations)
+      : profile_(profile), totals_(totals), iterations_(iterations) {}
+
+  RunParts build() {
+    collect();
+    choose_frames();
+    for (std::size_t i = 0; i < processes_.size(); ++i) add_process(i);
+    return std::move(out_);
+  }
+
+ private:
+  void collect() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, const std::vector<Row>*> known;
+    for (const IterationProfile::Location& location : iterations_.locations)
+      known.try_emplace({location.process, location.thread}, &location.rows);
+    processes_.resize(profile_.processes.size());
+    out_.threads.resize(profile_.processes.size());
+    std::vector<bool> has_primary(profile_.processes.size());
+    for (const RunProfile::Location& location : profile_.locations)
+      if (location.primary && !location.helper) has_primary[location.process] = true;
+    std::vector<bool> begun(profile_.processes.size());
+    for (LocationId i; i < profile_.locations.size(); ++i) {
+      const RunProfile::Location& location = profile_.locations[i];
+      Track track;
+      track.helper = location.helper;
+      const auto rows = known.find({profile_.process_of(i).number, location.thread});
+      if (rows != known.end() && !rows->second->empty())
+        track.rows = rows->second;
+      else
+        track.whole = {
+            {.loop = IterationProfile::kNoLoop,
+             .end_ns = profile_.nanoseconds(i, static_cast<double>(profile_.time_of(i))),
+             .times = totals_.by_location[i],
+             .counters = {}}};
+      Process& process = processes_[location.process];
+      if (!location.helper) ++out_.threads[location.process];
+      const bool primary = has_primary[location.process]
+                               ? location.primary
+                               : !location.helper && !begun[location.process];
+      if (primary && !begun[location.process] && !location.helper) {
+        begun[location.process] = true;
+        process.primary = std::move(track);
+      } else {
+        process.others.push_back(std::move(track));
+      }
+    }
+  }
+
+  // A file may hold any numbers.
+  static bool counts(const Row& row) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+    return row.count != 0 && row.count < kMost && row.first < kMost;
+  }
+
+  // Begins of rows of a loop, and after the last one its end, in iterations.
+  static std::vector<std::uint64_t> bounds(const Process& process, std::uint32_t loop) {
+    std::vector<std::uint64_t> found;
+    for (const Row& row : process.primary.all()) {
+      if (row.loop != loop || !counts(row)) continue;
+      if (found.empty()) found.push_back(row.first);
+      found.push_back(found.back() + row.count);
+    }
+    return found;
+  }
+
+  void choose_frames() {
+    frame_of_loop_.assign(iterations_.loops.size(), 0);
+    out_.frames.emplace_back().cells.push_back({});  // outside of loops
+    for (std::uint32_t loop = 0; loop < iterations_.loops.size(); ++loop) {
+      std::vector<std::uint64_t> common;
+      for (std::size_t i = 0; i < processes_.size(); ++i) {
+        std::vector<std::uint64_t> own = bounds(processes_[i], loop);
+        if (own.empty()) {
+          common.clear();
+          break;
+        }
+        if (i == 0) {
+          common = std::move(own);
+          continue;
+        }
+        // What the one that has fewer lacks belongs to the last cell.
+        const std::uint64_t begin = std::min(common.front(), own.front());
+        const std::uint64_t end = std::min(common.back(), own.back());
+        std::vector<std::uint64_t> both;
+        std::ranges::set_intersection(common, own, std::back_inserter(both));
+        if (both.empty() || both.front() != begin) both.insert(both.begin(), begin);
+        if (both.back() < end) both.push_back(end);
+        common = std::move(both);
+      }
+      if (common.size() < 2) continue;
+      Frame& frame = out_.frames.emplace_back();
+      frame.loop = iterations_.loops[loop].name;
+      frame.iterations = common.back() - common.front();
+      const std::size_t most = std::max<std::size_t>(
+          8, kMostParts / std::max<std::size_t>(1, processes_.size()));
+      const std::size_t step = (common.size() - 2) / most + 1;
+      for (std::size_t i = 0; i + 1 < common.size(); i += step) {
+        const std::uint64_t next = common[std::min(i + step, common.size() - 1)];
+        frame.cells.push_back({.first = common[i], .count = next - common[i]});
+      }
+      frame_of_loop_[loop] = out_.frames.size() - 1;
+    }
+    for (Frame& frame : out_.frames)
+      frame.parts.resize(frame.cells.size() * processes_.size());
+  }
+
+  struct Place {
+    std::size_t frame = 0;
+    std::size_t cell = 0;
+  };
+
+  // Where each row of the primary thread belongs.
+  std::vector<Place> places_of(const std::vector<Row>& rows) const {
+    constexpr std::uint64_t kNever = ~std::uint64_t{0};
+    std::vector<std::uint64_t> before(iterations_.loops.size(), kNever);
+    std::vector<Place> places(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!counts(rows[i]) || rows[i].loop >= frame_of_loop_.size() ||
+          frame_of_loop_[rows[i].loop] == 0)
+        continue;
+      places[i].frame = frame_of_loop_[rows[i].loop];
+      const std::vector<Amount>& cells = out_.frames[places[i].frame].cells;
+      std::uint64_t& first = before[rows[i].loop];
+      if (first == kNever) first = rows[i].first;
+      const auto after = std::ranges::upper_bound(cells, first, {}, &Amount::first);
+      places[i].cell =
+          after == cells.begin() ? 0 : static_cast<std::size_t>(after - cells.begin()) - 1;
+      first += rows[i].count;
+    }
+    return places;
+  }
+
+  void add_process(std::size_t number) {
+    const Process& process = processes_[number];
+    std::vector<std::vector<Sums>> sums;
+    for (const Frame& frame : out_.frames) sums.emplace_back(frame.cells.size());
+    const std::vector<Row>& rows = process.primary.all();
+    const std::vector<Place> places = places_of(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Sums& to = sums[places[i].frame][places[i].cell];
+      to.wall += rows[i].end_ns - rows[i].begin_ns;
+      add(to.primary, rows[i].times);
+    }
+    for (const Track& other : process.others)
+      for (const Row& row : other.all()) {
+        // That of the primary thread's row at its middle.
+        const double middle = (row.begin_ns + row.end_ns) / 2;
+        auto at = std::ranges::upper_bound(rows, middle, {}, &Row::begin_ns);
+        if (at != rows.begin()) --at;
+        const Place place = at == rows.end()
+                                ? Place{}
+                                : places[static_cast<std::size_t>(at - rows.begin())];
+        add(sums[place.frame][place.cell].others, row.times);
+      }
+    const auto workers =
+        static_cast<double>(std::max<std::size_t>(1, out_.threads[number]) - 1);
+    for (std::size_t frame = 0; frame < sums.size(); ++frame)
+      for (std::size_t cell = 0; cell < sums[frame].size(); ++cell)
+        finish(sums[frame][cell], frame == 0, workers, out_.frames[frame].at(cell, number));
+  }
+
+  // Of the time in which other threads have no work, as much as the primary spends elsewhere.
+  static double taken(double& idle, double most) {
+    const double part = std::clamp(idle, 0.0, std::max(0.0, most));
+    idle -= part;
+    return part;
+  }
+
+  void finish(const Sums& sums, bool outside, double workers, Part& part) {
+    const auto both = [&](TimeClass cls) {
+      return of(sums.primary, cls) + of(sums.others, cls);
+    };
+    double mpi = communication(sums.primary), others = communication(sums.others);
+    double start = 0, start_of_all = 0;
+    if (outside) {
+      start = of(sums.primary, TimeClass::kMpiManagement);
+      start_of_all = both(TimeClass::kMpiManagement);
+    } else {
+      mpi += of(sums.primary, TimeClass::kMpiManagement);
+      others += of(sums.others, TimeClass::kMpiManagement);
+    }
+    double idle = of(sums.others, TimeClass::kLimitedParallelism);
+    const double in_mpi = taken(idle, workers * mpi);
+    const double in_start = taken(idle, workers * start);
+    const double in_io = taken(idle, workers * of(sums.primary, TimeClass::kMpiIo));
+    part.work = std::max(0.0, sums.wall - mpi - start);
+    part.mpi = mpi;
+    part.mpi_all = mpi + others + in_mpi;
+    part.serial = idle + of(sums.primary, TimeClass::kLimitedParallelism);
+    part.imbalance = both(TimeClass::kImbalance);
+    const auto account = [this](Account to, double ns) {
+      out_.ledger[static_cast<std::size_t>(to)] += ns;
+    };
+    account(Account::kUseful, both(TimeClass::kUseful));
+    account(Account::kCommunication, part.mpi_all);
+    account(Account::kUnevenThreads, part.imbalance);
+    account(Account::kSerial, part.serial);
+    account(Account::kSynchronization, both(TimeClass::kSynchronization));
+    account(Account::kManagement, both(TimeClass::kThreadManagement));
+    account(Account::kMpiIo, both(TimeClass::kMpiIo) + in_io);
+    account(Account::kStart, start_of_all + in_start);
+    account(Account::kDevices, both(TimeClass::kTargetWait) + both(TimeClass::kTargetData) +
+                                   both(TimeClass::kTargetKernels));
+    account(Account::kUnknown, both(TimeClass::kUnknown));
+  }
+
+  const RunProfile& profile_;
+  const ProfileTotals& totals_;
+  const IterationProfile& iterations_;
+  std::vector<Process> processes_;
+  std::vector<std::size_t> frame_of_loop_;  // 0: outside
+  RunParts out_;
+};
+
+}  // namespace
+
+RunParts parts_of(const RunProfile& profile, const ProfileTotals& totals,
+                  const IterationProfile& iterations) {
+  return PartsBuilder(profile, totals, iterations).build();
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,55 @@
+// The time of a run by loop, iteration and process: rows of all threads on one grid of iterations.
+//
+// Place in the flow: private to analysis/causes. Thread-safety: pure. Units: ns.
+// Shapes: a frame is an outermost loop that all processes have, or, without a name, everything else as one cell. Its cells
+// are iterations that have rows of their own in each process, counted through all visits from 0; of kMostParts parts at most,
+// neighbours are one cell.
+// Cost: O(rows of all threads x log cells).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/causes/root_causes.h"
+#include "analysis/profile/iteration_profile.h"
+#include "analysis/profile/run_profile.h"
+
+namespace refrain::analysis {
+
+inline constexpr std::size_t kMostParts = std::size_t{1} << 22;
+
+// Of a process in some iterations.
+struct Part {
+  double work = 0;       // of the primary thread: outside of MPI's communication
+  double mpi = 0;        // of the primary thread, in it
+  double mpi_all = 0;    // of all threads in it, and of those that have no work meanwhile
+  double serial = 0;     // of threads without work otherwise
+  double imbalance = 0;  // of all threads, at the end of parallel regions and loops
+};
+
+struct Frame {
+  std::string loop;              // empty: outside of loops
+  std::uint64_t iterations = 0;  // of a loop
+  std::vector<Amount> cells;     // `each` is 0
+  std::vector<Part> parts;       // by cell, then process
+
+  Part& at(std::size_t cell, std::size_t process) {
+    return parts[cell * (parts.size() / cells.size()) + process];
+  }
+  const Part& at(std::size_t cell, std::size_t process) const {
+    return parts[cell * (parts.size() / cells.size()) + process];
+  }
+};
+
+struct RunParts {
+  std::vector<std::size_t> threads;  // by process
+  std::vector<Frame> frames;
+  Ledger ledger{};  // kUnevenRanks is in kCommunication still
+};
+
+RunParts parts_of(const RunProfile& profile, const ProfileTotals& totals,
+                  const IterationProfile& iterations);
+
+}  // namespace refrain::analysis

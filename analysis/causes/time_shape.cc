@@ -1,0 +1,223 @@
+#include "analysis/causes/time_shape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace refrain::analysis {
+namespace {
+
+constexpr std::size_t kFewest = 8;       // below that nothing is said of when
+constexpr std::size_t kMostTrend = 512;  // values of which a trend is asked
+constexpr double kChance = 0.01;
+constexpr double kLeftOver =
+    0.6;  // of the deviations from one level, that a change or trend may leave
+
+double deviation(const std::vector<double>& values, double from) {
+  double sum = 0;
+  for (const double value : values) sum += std::abs(value - from);
+  return sum;
+}
+
+double mean(std::span<const Amount> amounts) {
+  double sum = 0, count = 0;
+  for (const Amount& amount : amounts) {
+    sum += amount.each * static_cast<double>(amount.count);
+    count += static_cast<double>(amount.count);
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+std::vector<double> values_of(std::span<const Amount> amounts) {
+  std::vector<double> values;
+  values.reserve(amounts.size());
+  for (const Amount& amount : amounts) values.push_back(amount.each);
+  return values;
+}
+
+// Values that are not smaller have half of the sum.
+double half_of_all(std::vector<double> values) {
+  std::ranges::sort(values, std::greater());
+  double all = 0, sum = 0;
+  for (const double value : values) all += std::max(0.0, value);
+  for (const double value : values)
+    if (2 * (sum += std::max(0.0, value)) >= all) return value;
+  return 0;
+}
+
+// Few iterations that have most of it.
+bool some(std::span<const Amount> amounts, TimeShape& shape) {
+  const std::vector<double> values = values_of(amounts);
+  const double middle = median_of(values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  // 3.5 deviations, of which the MAD is 0.6745; and not what is small beside those that have half of it all.
+  const double limit = middle + std::max(3.5 * median_of(distances) / 0.6745,
+                                         0.25 * (half_of_all(values) - middle));
+  double all = 0, in = 0;
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    const double time = std::max(0.0, values[i]) * static_cast<double>(amounts[i].count);
+    all += time;
+    if (values[i] <= limit) continue;
+    in += time;
+    found.push_back(i);
+  }
+  if (found.empty() || in < 0.6 * all || 10 * found.size() > 3 * amounts.size())
+    return false;
+  // A level that changes, rather.
+  const bool in_row = 10 * found.size() >= 8 * (found.back() - found.front() + 1);
+  if (found.size() > 3 && in_row &&
+      (found.front() == 0 || found.back() + 1 == amounts.size()))
+    return false;
+  shape.kind = TimeShape::Kind::kSome;
+  shape.from = amounts[found.front()].first;
+  shape.number = 0;
+  double sum = 0;
+  for (const std::size_t i : found) {
+    shape.number += amounts[i].count;
+    sum += values[i] * static_cast<double>(amounts[i].count);
+  }
+  shape.after = sum / static_cast<double>(shape.number);
+  shape.before = middle;
+  if (found.size() < 3 || shape.number != found.size()) return true;
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < found.size(); ++i)
+    steps.push_back(
+        static_cast<double>(amounts[found[i]].first - amounts[found[i - 1]].first));
+  const double step = median_of(steps);
+  const auto equal = std::ranges::count(steps, step);
+  if (step < 2 || 10 * equal < 8 * static_cast<std::ptrdiff_t>(steps.size())) return true;
+  shape.kind = TimeShape::Kind::kEvery;
+  shape.period = static_cast<std::uint64_t>(step);
+  return true;
+}
+
+// Whether there are two levels, one after the other, by more than chance.
+bool changes(const std::vector<double>& values) {
+  const std::size_t n = values.size();
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<double> ranks(n);
+  for (std::size_t i = 0; i < n;) {  // equal values have the mean of their ranks
+    std::size_t end = i;
+    while (end < n && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k)
+      ranks[order[k]] = static_cast<double>(i + end + 1) / 2;
+    i = end;
+  }
+  const auto size = static_cast<double>(n);
+  double sum = 0, most = 0;
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    sum += 2 * ranks[k];
+    most = std::max(most, std::abs(sum - static_cast<double>(k + 1) * (size + 1)));
+  }
+  const double p = 2 * std::exp(-6 * most * most / (size * size * size + size * size));
+  return p < kChance;
+}
+
+// Where two levels leave the least squares: ranks say that there are two, and where only to a few values.
+std::size_t split(const std::vector<double>& values) {
+  double all = 0;
+  for (const double value : values) all += value;
+  double sum = 0, most = -1;
+  std::size_t at = 1;
+  for (std::size_t k = 1; k < values.size(); ++k) {
+    sum += values[k - 1];
+    const auto before = static_cast<double>(k);
+    const auto after = static_cast<double>(values.size() - k);
+    const double explained = sum * sum / before + (all - sum) * (all - sum) / after;
+    if (k > 1 && explained <= most) continue;
+    most = explained;
+    at = k;
+  }
+  return at;
+}
+
+struct Line {
+  double slope = 0;
+  double offset = 0;
+  bool is_trend = false;
+};
+
+// Over the numbers of values.
+Line trend(const std::vector<double>& values) {
+  const std::size_t step = (values.size() + kMostTrend - 1) / kMostTrend;
+  std::vector<double> x, y;
+  for (std::size_t i = 0; i < values.size(); i += step) {
+    const std::size_t end = std::min(values.size(), i + step);
+    x.push_back(static_cast<double>(i + end - 1) / 2);
+    y.push_back(median_of({values.begin() + static_cast<std::ptrdiff_t>(i),
+                           values.begin() + static_cast<std::ptrdiff_t>(end)}));
+  }
+  const auto n = static_cast<double>(x.size());
+  double s = 0;
+  std::vector<double> slopes;
+  slopes.reserve(x.size() * (x.size() - 1) / 2);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t k = i + 1; k < x.size(); ++k) {
+      s += y[k] > y[i] ? 1 : y[k] < y[i] ? -1 : 0;
+      slopes.push_back((y[k] - y[i]) / (x[k] - x[i]));
+    }
+  Line line;
+  const double spread = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
+  line.is_trend =
+      spread > 0 && std::erfc((std::abs(s) - 1) / spread / std::sqrt(2.0)) < kChance;
+  line.slope = median_of(std::move(slopes));
+  std::vector<double> rest;
+  for (std::size_t i = 0; i < x.size(); ++i) rest.push_back(y[i] - line.slope * x[i]);
+  line.offset = median_of(std::move(rest));
+  return line;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 != 0) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+TimeShape shape_of(std::span<const Amount> amounts) {
+  TimeShape shape{.after = mean(amounts)};
+  if (amounts.size() < kFewest) return shape;
+  if (TimeShape found; some(amounts, found)) return found;
+  const std::vector<double> values = values_of(amounts);
+  const double one = deviation(values, median_of(values));
+  const std::size_t at = split(values);
+  double two = one;
+  if (changes(values)) {
+    const std::vector<double> before(values.begin(),
+                                     values.begin() + static_cast<std::ptrdiff_t>(at));
+    const std::vector<double> after(values.begin() + static_cast<std::ptrdiff_t>(at),
+                                    values.end());
+    two = deviation(before, median_of(before)) + deviation(after, median_of(after));
+  }
+  const Line line = trend(values);
+  double along = one;
+  if (line.is_trend) {
+    along = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      along += std::abs(values[i] - line.offset - line.slope * static_cast<double>(i));
+  }
+  const double least = std::min(two, along);
+  if (least >= kLeftOver * one) return shape;
+  if (two <= along) {
+    shape.before = mean(amounts.first(at));
+    shape.after = mean(amounts.subspan(at));
+    shape.kind =
+        shape.after > shape.before ? TimeShape::Kind::kSince : TimeShape::Kind::kUntil;
+    shape.from = amounts[at].first;
+  } else if (line.slope > 0) {
+    shape.kind = TimeShape::Kind::kGrowing;
+    shape.before = std::max(0.0, line.offset);
+    shape.after = line.offset + line.slope * static_cast<double>(values.size() - 1);
+  }
+  return shape;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,41 @@
+// When in a run something costs time: in all iterations, from one on, in every so-manieth, growing, or in a few.
+//
+// Thread-safety: pure. Units: any amount; iterations, counted through all visits of a loop from 0.
+// Method: few large values among small ones are outliers, by median and MAD (Iglewicz and Hoaglin 1993), periodic if their
+// distances agree. Otherwise a change between two levels (Pettitt 1979, by ranks; where, by least squares) or a trend (Mann 1945, with Sen's slope, 1968),
+// whichever leaves less, in sum of absolute deviations; neither where chance explains it (p > 0.01) or where it leaves most.
+// Cost: O(n log n) for n values, and kMostTrend^2 / 2 for the trend. Memory: O(n).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace refrain::analysis {
+
+// `count` iterations from `first` on, `each` of them.
+struct Amount {
+  std::uint64_t first = 0;
+  std::uint64_t count = 1;
+  double each = 0;
+};
+
+struct TimeShape {
+  enum class Kind { kAll, kSince, kUntil, kEvery, kGrowing, kSome };
+  Kind kind = Kind::kAll;
+  std::uint64_t from = 0;  // kSince, kUntil: where it changes; kEvery, kSome: the first one
+  std::uint64_t period = 0;  // kEvery
+  std::uint64_t number = 0;  // kEvery, kSome: of iterations
+  double before =
+      0;  // an iteration's amount; kSince, kUntil: before the change; kGrowing: at the begin
+  double after =
+      0;  // likewise after it; at the end; kEvery, kSome: of those iterations; kAll: of each
+};
+
+// In the order of iterations; negative amounts are what chance takes away.
+TimeShape shape_of(std::span<const Amount> amounts);
+
+double median_of(std::vector<double> values);  // of none: 0
+
+}  // namespace refrain::analysis

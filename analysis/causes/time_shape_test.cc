@@ -1,0 +1,104 @@
+#include "analysis/causes/time_shape.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <random>
+
+namespace refrain::analysis::time_shape_test {
+namespace {
+
+using Kind = TimeShape::Kind;
+
+// With noise of this deviation.
+TimeShape of(std::size_t number, const std::function<double(std::size_t)>& each,
+             double noise, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0, noise);
+  std::vector<Amount> amounts;
+  for (std::size_t i = 0; i < number; ++i)
+    amounts.push_back({.first = i, .count = 1, .each = each(i) + normal(random)});
+  return shape_of(amounts);
+}
+
+}  // namespace
+
+TEST_CASE("Shape in time: the same in all iterations, whatever the noise") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const auto shape = of(
+        200, [](std::size_t) { return 1.0; }, 0.3, seed);
+    CHECK(shape.kind == Kind::kAll);
+    CHECK(shape.after == Approx(1).margin(0.1));
+  }
+  CHECK(of(
+            200, [](std::size_t) { return 1.0; }, 0)
+            .kind == Kind::kAll);
+  CHECK(of(
+            3, [](std::size_t i) { return i == 2 ? 9.0 : 0.0; }, 0)
+            .kind == Kind::kAll);
+  CHECK(shape_of({}).kind == Kind::kAll);
+}
+
+TEST_CASE("Shape in time: from an iteration on, until one") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const auto since = of(
+        200, [](std::size_t i) { return i >= 120 ? 1.0 : 0.0; }, 0.15, seed);
+    REQUIRE(since.kind == Kind::kSince);
+    CHECK(std::abs(static_cast<double>(since.from) - 120) <= 2);
+    CHECK(since.before == Approx(0).margin(0.08));
+    CHECK(since.after == Approx(1).margin(0.08));
+    const auto until = of(
+        200, [](std::size_t i) { return i < 50 ? 1.0 : 0.2; }, 0.1, seed);
+    REQUIRE(until.kind == Kind::kUntil);
+    CHECK(std::abs(static_cast<double>(until.from) - 50) <= 2);
+  }
+}
+
+TEST_CASE("Shape in time: every tenth iteration, and some") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const auto every = of(
+        200, [](std::size_t i) { return i % 10 == 9 ? 3.0 : 0.0; }, 0.1, seed);
+    REQUIRE(every.kind == Kind::kEvery);
+    CHECK(every.period == 10);
+    CHECK(every.from == 9);
+    CHECK(every.number == 20);
+    CHECK(every.after == Approx(3).margin(0.1));
+    // One of them, by chance, much more so.
+    const auto one_more = of(
+        200, [](std::size_t i) { return i == 29       ? 30.0
+                                        : i % 10 == 9 ? 3.0
+                                                      : 0.0; }, 0.1,
+        seed);
+    REQUIRE(one_more.kind == Kind::kEvery);
+    CHECK(one_more.period == 10);
+    const auto some = of(
+        200, [](std::size_t i) { return i == 20 || i == 23 || i == 90 ? 30.0 : 0.0; }, 0.1,
+        seed);
+    REQUIRE(some.kind == Kind::kSome);
+    CHECK(some.number == 3);
+    CHECK(some.from == 20);
+    CHECK(of(
+              200, [](std::size_t i) { return i == 50 ? 30.0 : 0.0; }, 0.1, seed)
+              .number == 1);
+  }
+  // Every second one: too many to be outliers.
+  CHECK(of(
+            200, [](std::size_t i) { return i % 2 != 0 ? 1.0 : 0.0; }, 0.01)
+            .kind == Kind::kAll);
+}
+
+TEST_CASE("Shape in time: growing") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const auto shape = of(
+        300, [](std::size_t i) { return 0.2 + static_cast<double>(i) / 300; }, 0.1, seed);
+    REQUIRE(shape.kind == Kind::kGrowing);
+    CHECK(shape.before == Approx(0.2).margin(0.1));
+    CHECK(shape.after == Approx(1.2).margin(0.1));
+  }
+  // Many: a trend is asked of fewer.
+  CHECK(of(
+            5000, [](std::size_t i) { return static_cast<double>(i); }, 100)
+            .kind == Kind::kGrowing);
+}
+
+}  // namespace refrain::analysis::time_shape_test
