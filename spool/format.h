@@ -58,7 +58,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 17;
+inline constexpr std::uint32_t kVersion = 18;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -296,6 +296,9 @@ struct Header {
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
   alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
   std::atomic<std::uint64_t> ended;  // 1: closed regularly
+  // Of the location's threads, at their end or that of the recording, as the kernel counts; both 0: not known.
+  std::atomic<std::uint64_t> core_ns;       // on a core
+  std::atomic<std::uint64_t> core_wait_ns;  // ready to run, and without one
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -39,6 +39,8 @@ struct SpoolFacts {
   std::uint64_t events_seen = 0;
   std::uint64_t last_ticks = 0;
   std::array<std::uint64_t, kLossCauses> lost{};
+  std::uint64_t core_ns = 0;
+  std::uint64_t core_wait_ns = 0;
   bool ended = false;             // closed regularly
   bool suspended = false;         // new records went into the ring
   std::uint64_t log_records = 0;  // committed

@@ -49,6 +49,8 @@ json location_to_json(const RunSummary::Location& location) {
               {"number", location.number},
               {"primary", location.primary},
               {"helper", location.helper},
+              {"core_ns", location.core_ns},
+              {"core_wait_ns", location.core_wait_ns},
               {"time_outside", location.outside.time_elsewhere},
               {"regions_outside", location.outside.regions_elsewhere}};
   for (const Column& column : kColumns) {
@@ -117,6 +119,10 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
   location.number = small(member(from, "number"), "number");
   location.primary = boolean(member(from, "primary"), "primary");
   if (from.contains("helper")) location.helper = boolean(from["helper"], "helper");
+  if (from.contains("core_ns")) {
+    location.core_ns = number(from["core_ns"], "core_ns");
+    location.core_wait_ns = number(member(from, "core_wait_ns"), "core_wait_ns");
+  }
   location.outside.time_elsewhere = number(member(from, "time_outside"), "time_outside");
   location.outside.regions_elsewhere =
       number(member(from, "regions_outside"), "regions_outside");

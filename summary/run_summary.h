@@ -78,6 +78,9 @@ struct RunSummary {
     // One of the OpenMP runtime's own threads, that execute target constructs with nowait: its time counts in
     // regions only.
     bool helper = false;
+    // ns that its threads were on a core, and that they were ready to run without one; both 0: not known.
+    std::uint64_t core_ns = 0;
+    std::uint64_t core_wait_ns = 0;
     bool operator==(const Location&) const = default;
   };
 

@@ -217,7 +217,8 @@ std::string gain_text(const RootCause& cause, const std::string& what) {
 class Finder {
  public:
   explicit Finder(const std::vector<RunSummary>& summaries)
-      : profile_(merge_summaries(summaries)),
+      : summaries_(summaries),
+        profile_(merge_summaries(summaries)),
         totals_(total(profile_)),
         iterations_(iteration_profile(summaries, 0)),
         parts_(parts_of(profile_, totals_, iterations_)),
@@ -235,6 +236,7 @@ class Finder {
 
   Conclusions find() {
     out_.ledger = parts_.ledger;
+    cores();
     out_.time_ns = total_of({out_.ledger.begin(), out_.ledger.end()});
     out_.run_ns = totals_.run_ns;
     counted_ = out_.time_ns - ledger(Account::kStart);
@@ -259,6 +261,32 @@ class Finder {
     return at.rank == RunProfile::kNone ? at.number : at.rank;
   }
 
+  // Whether threads had cores.
+  void cores() {
+    constexpr double kMuch = 0.02;
+    double all = 0, most = 0;
+    const RunSummary::Location* longest = nullptr;
+    const RunSummary* of = nullptr;
+    for (const RunSummary& summary : summaries_)
+      for (const RunSummary::Location& location : summary.locations) {
+        const auto waited = static_cast<double>(location.core_wait_ns);
+        out_.core_wait_ns += waited;
+        all += static_cast<double>(summary.end - std::min(summary.begin, summary.end)) *
+               1e9 / summary.ticks_per_second;
+        if (waited <= most) continue;
+        most = waited;
+        longest = &location;
+        of = &summary;
+      }
+    if (longest == nullptr || out_.core_wait_ns < kMuch * all) return;
+    out_.cores = fmt::format(
+        "Threads were ready to run, but had no core, for {}, {} of the time of all threads, most {}thread {} ({}): "
+        "there are more threads than cores, or other programs on them. The other times contain this",
+        time_text(out_.core_wait_ns), percent_text(out_.core_wait_ns / all),
+        of->rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", of->rank),
+        longest->number, time_text(most));
+  }
+
   // Of the process that takes longest.
   double time_of(const Frame& frame) const {
     double most = 0;
@@ -271,6 +299,8 @@ class Finder {
     return most;
   }
 
+  static double busy(const Part& part) { return part.work + part.start; }
+
   // What a process waits for the one that has most in a cell, by cell. Iterations begin with the call that waits, or end with it: what is
   // not found in the cell is looked for in the next.
   std::vector<double> waits(const Frame& frame, const std::vector<double>& most,
@@ -280,7 +310,7 @@ class Finder {
     for (std::size_t cell = 0; cell < cells; ++cell)
       left[cell] = frame.at(cell, process).mpi;
     for (std::size_t cell = 0; cell < cells; ++cell) {
-      double lacks = most[cell] - frame.at(cell, process).work;
+      double lacks = most[cell] - busy(frame.at(cell, process));
       for (std::size_t at = cell; at < std::min(cells, cell + 2); ++at) {
         const Part& part = frame.at(at, process);
         const double taken = std::min(lacks, left[at]);
@@ -293,13 +323,27 @@ class Finder {
     return out;
   }
 
+  // Of what the one with most has more than the median, how much is start and end of MPI.
+  double share_of_start(const Frame& frame, std::size_t cell) const {
+    std::size_t most = 0;
+    std::vector<double> starts(processes_), works(processes_);
+    for (std::size_t i = 0; i < processes_; ++i) {
+      starts[i] = frame.at(cell, i).start;
+      works[i] = frame.at(cell, i).work;
+      if (busy(frame.at(cell, i)) > busy(frame.at(cell, most))) most = i;
+    }
+    const double start = std::max(0.0, starts[most] - median_of(starts));
+    const double work = std::max(0.0, works[most] - median_of(works));
+    return start > 0 ? start / (start + work) : 0;
+  }
+
   // Who has more than the others, and how much of the waits that causes.
   void ranks(Frame& frame) {
     const std::size_t cells = frame.cells.size();
     std::vector<double> most(cells), lost_in(cells), cost(processes_);
     for (std::size_t cell = 0; cell < cells; ++cell)
       for (std::size_t i = 0; i < processes_; ++i)
-        most[cell] = std::max(most[cell], frame.at(cell, i).work);
+        most[cell] = std::max(most[cell], busy(frame.at(cell, i)));
     for (std::size_t i = 0; i < processes_; ++i) {
       const std::vector<double> own = waits(frame, most, i);
       explained_[i] += total_of(own);
@@ -307,6 +351,10 @@ class Finder {
     }
     std::vector<double> work(processes_);
     for (std::size_t cell = 0; cell < cells; ++cell) {
+      const double by_start = share_of_start(frame, cell) * lost_in[cell];
+      lost_in[cell] -= by_start;
+      move(Account::kCommunication, Account::kStart, by_start);
+      counted_ -= by_start;
       for (std::size_t i = 0; i < processes_; ++i) work[i] = frame.at(cell, i).work;
       const double middle = median_of(work);
       double more = 0;
@@ -795,6 +843,7 @@ class Finder {
     out_.causes.push_back(std::move(cause));
   }
 
+  const std::vector<RunSummary>& summaries_;
   const RunProfile profile_;
   const ProfileTotals totals_;
   const IterationProfile iterations_;

@@ -77,9 +77,12 @@ struct RootCause {
 };
 
 struct Conclusions {
-  Ledger ledger{};                // adds up to time_ns
-  double time_ns = 0;             // of all threads
-  double run_ns = 0;              // of the process that ran longest
+  Ledger ledger{};     // adds up to time_ns
+  double time_ns = 0;  // of all threads
+  double run_ns = 0;   // of the process that ran longest
+  double core_wait_ns =
+      0;  // that threads were ready to run without a core; as far as the kernel counts
+  std::string cores;              // a sentence on that; empty: it is little
   std::vector<RootCause> causes;  // most time first; each at least kLeastShare
 };
 inline constexpr double kLeastShare = 0.01;

@@ -25,6 +25,7 @@ struct Part {
   double work = 0;       // of the primary thread: outside of MPI's communication
   double mpi = 0;        // of the primary thread, in it
   double mpi_all = 0;    // of all threads in it, and of those that have no work meanwhile
+  double start = 0;      // of the primary thread, in start and end of MPI
   double serial = 0;     // of threads without work otherwise
   double imbalance = 0;  // of all threads, at the end of parallel regions and loops
 };

@@ -122,14 +122,17 @@ bool changes(const std::vector<double>& values) {
 std::size_t split(const std::vector<double>& values) {
   double all = 0;
   for (const double value : values) all += value;
+  // A few values at an end are no level.
+  const std::size_t fewest = std::max<std::size_t>(3, values.size() / 50);
   double sum = 0, most = -1;
-  std::size_t at = 1;
-  for (std::size_t k = 1; k < values.size(); ++k) {
+  std::size_t at = fewest;
+  for (std::size_t k = 1; k + fewest <= values.size(); ++k) {
     sum += values[k - 1];
+    if (k < fewest) continue;
     const auto before = static_cast<double>(k);
     const auto after = static_cast<double>(values.size() - k);
     const double explained = sum * sum / before + (all - sum) * (all - sum) / after;
-    if (k > 1 && explained <= most) continue;
+    if (explained <= most) continue;
     most = explained;
     at = k;
   }

@@ -119,6 +119,15 @@ class ProfileFinder {
 
   std::vector<Finding> find() {
     for (const RootCause& cause : conclusions_.causes) add_cause(cause);
+    if (!conclusions_.cores.empty())
+      out_.push_back(
+          {.kind = Finding::Kind::kEfficiency,
+           .what = "Too few cores",
+           .text = conclusions_.cores + ".",
+           .hint =
+               "One thread for each core, bound to it (OMP_PROC_BIND, mpirun --bind-to core).",
+           .seconds = std::nullopt,
+           .evidence = {}});
     transfers();
     well();
     return std::move(out_);

@@ -182,6 +182,13 @@ json estimates_json(const WaitAnalysis& analysis) {
   return out;
 }
 
+void add_note(std::vector<std::string>& out, const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  wrap(lines, text + ".", 13, 13, width);
+  lines.front().replace(0, 4, "Note");
+  out.insert(out.end(), lines.begin(), lines.end());
+}
+
 std::vector<std::string> remarks(const WaitAnalysis& analysis) {
   std::vector<std::string> lines;
   const double skipped = analysis.total(waits::kSkipped);
@@ -267,6 +274,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   if (conclusions.causes.empty())
     out.push_back("Nothing costs 1 % of the time of all threads.");
   out.emplace_back();
+  if (!conclusions.cores.empty()) add_note(out, conclusions.cores, options.width);
   out.push_back(
       fmt::format("Time         {} of all threads; shares are without start and end of MPI",
                   time_text(conclusions.time_ns / 1e9)));
@@ -322,6 +330,8 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
   }
   return {{"seconds", conclusions.time_ns / 1e9},
           {"run_seconds", conclusions.run_ns / 1e9},
+          {"core_wait_seconds", conclusions.core_wait_ns / 1e9},
+          {"cores", conclusions.cores},
           {"ledger", ledger},
           {"causes", causes}};
 }
@@ -336,12 +346,7 @@ std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
       analysis.processes.size(), analysis.processes.size() == 1 ? "" : "es",
       std::ranges::count(analysis.locations, false, &WaitAnalysis::Location::helper),
       time_text(all_seconds(analysis)), analysis.events));
-  for (const std::string& remark : remarks(analysis)) {
-    std::vector<std::string> lines;
-    wrap(lines, remark + ".", 13, 13, options.width);
-    lines.front().replace(0, 4, "Note");
-    out.insert(out.end(), lines.begin(), lines.end());
-  }
+  for (const std::string& remark : remarks(analysis)) add_note(out, remark, options.width);
   if (!options.metrics && !options.all) return out;
   out.emplace_back();
   add_metrics(out, analysis, options.all);

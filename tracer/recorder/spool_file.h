@@ -151,6 +151,12 @@ class SpoolFile : private PageMaker {
 
   // Gives unused space back and marks the file as ended.
   void close() noexcept;
+  // A thread of the location has been on a core, and ready without one, for so long.
+  void add_core_time(std::uint64_t on_ns, std::uint64_t waiting_ns) noexcept {
+    if (!open_) return;
+    header_->core_ns.fetch_add(on_ns, std::memory_order_relaxed);
+    header_->core_wait_ns.fetch_add(waiting_ns, std::memory_order_relaxed);
+  }
 
   // In a forked child: drops the mappings and the descriptor, changes nothing.
   void abandon() noexcept;

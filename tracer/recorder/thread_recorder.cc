@@ -1,8 +1,12 @@
 #include "tracer/recorder/thread_recorder.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "spool/format.h"
 #include "tracer/recorder/slow_path.h"
@@ -75,7 +79,21 @@ SpoolResult ThreadRecorder::open(int folder, const char* path, const spool::Head
   return result;
 }
 
+void ThreadRecorder::thread_begins(bool anew) noexcept {
+  thread_ = static_cast<pid_t>(syscall(SYS_gettid));
+  core_before_ = anew ? core_time_of(thread_) : CoreTime{};
+}
+
+void ThreadRecorder::thread_ends() noexcept {
+  if (thread_ == 0) return;
+  const CoreTime now = core_time_of(std::exchange(thread_, 0));
+  if (now.on_ns < core_before_.on_ns || now.waiting_ns < core_before_.waiting_ns) return;
+  file_.add_core_time(now.on_ns - core_before_.on_ns,
+                      now.waiting_ns - core_before_.waiting_ns);
+}
+
 void ThreadRecorder::abandon() noexcept {
+  thread_ = 0;
   events_seen_ = &dropped_;
   tree_.close();
   flow_.close();

@@ -29,6 +29,7 @@
 #include "spool/format.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/recorder/core_time.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
@@ -59,6 +60,7 @@ class ThreadRecorder {
   SpoolResult open(int folder, const char* path, const spool::Header& header,
                    const Options& options, Budget& budget) noexcept;
   void close() noexcept {
+    thread_ends();
     tree_.close();
     flow_.close();
     rows_.close();
@@ -66,6 +68,11 @@ class ThreadRecorder {
   }
   // In a forked child: lets go of the parent's file; what still comes is dropped.
   void abandon() noexcept;
+
+  // The calling thread records with it from here on; what it did before, unless `anew`, is of the location, too.
+  void thread_begins(bool anew) noexcept;
+  // That thread records with it no more: how long it was on a core goes into the file. Any thread.
+  void thread_ends() noexcept;
 
   // Marks the recorder as in use by its thread, up to leave(), which the function that has
   // `mark` must call. False if it is in use by a function that waits for this one to return (we
@@ -470,6 +477,8 @@ class ThreadRecorder {
   IterationRows rows_;
 
   // Rare.
+  CoreTime core_before_;
+  pid_t thread_ = 0;  // 0: none
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for
   std::uint64_t metrics_absolute_ = 0;

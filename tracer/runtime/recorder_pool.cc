@@ -76,6 +76,7 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   if (!free_.empty()) {
     ThreadRecorder* const reused = free_.back();
     free_.pop_back();
+    reused->thread_begins(false);
     return {reused, {}};
   }
   auto fresh = std::make_unique<ThreadRecorder>();
@@ -107,6 +108,7 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
                   budget_);
   if (result != SpoolResult::kOk) return {nullptr, cause_of(result)};
   fresh->follow_from_now(board);
+  fresh->thread_begins(false);
   recorders_.push_back(std::move(fresh));
   return {recorders_.back().get(), {}};
 }

@@ -41,7 +41,10 @@ class RecorderPool {
   Taken take(const std::string& folder, const RecordingStart& start,
              spool::LocationRole role, const recorder::DecisionBoard& board,
              int descriptor = -1);
-  void give_back(recorder::ThreadRecorder* recorder) noexcept { free_.push_back(recorder); }
+  void give_back(recorder::ThreadRecorder* recorder) noexcept {
+    recorder->thread_ends();
+    free_.push_back(recorder);
+  }
 
   // The recording has ended. Waits until the threads have left their recorders, but not for long: a
   // thread that a signal handler has interrupted to end the program does not come back.

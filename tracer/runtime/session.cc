@@ -153,7 +153,9 @@ void Session::detach(ThreadRecorder* recorder) noexcept {
   if (is_changing_here()) return;
   const std::lock_guard lock(mutex_);
   // The primary's waits for who takes its place.
-  primary_.is(recorder) ? primary_.leave() : recorders_.give_back(recorder);
+  if (!primary_.is(recorder)) return recorders_.give_back(recorder);
+  recorder->thread_ends();
+  primary_.leave();
 }
 
 ThreadRecorder* Session::take_over(ThreadRecorder* own) noexcept {
@@ -173,6 +175,7 @@ ThreadRecorder* Session::take_over(ThreadRecorder* own) noexcept {
   }
   const std::lock_guard lock(mutex_);
   recorders_.give_back(own);
+  taken->thread_begins(true);
   return taken;
 }
 
