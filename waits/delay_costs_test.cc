@@ -191,6 +191,39 @@ TEST_CASE("Delay costs: threads - at barriers, and outside of parallel regions")
   CHECK(total(result, "delay") == 600);
 }
 
+TEST_CASE("Delay costs: threads - what was not written is nobody's doing") {
+  MadeUpTrace trace(1, 2);
+  using At = MadeUpTrace::At;
+  trace.enter(0, 0, rMain);
+  const auto region = [&](Ticks begin) {
+    trace.add(0, begin, reader::EventKind::kThreadFork).ref = 2;
+    for (const std::uint32_t thread : {0U, 1U}) {
+      trace.team_begin(At(0, thread), begin);
+      trace.enter(At(0, thread), begin, rParallel);
+      trace.region(At(0, thread), begin, begin + (thread == 0 ? 100 : 400), rLoop);
+      trace.region(At(0, thread), begin + (thread == 0 ? 100 : 400), begin + 410, rImplicit);
+      trace.leave(At(0, thread), begin + 410, rParallel);
+      trace.team_end(At(0, thread), begin + 410);
+    }
+    trace.add(0, begin + 410, reader::EventKind::kThreadJoin).ref = 2;
+  };
+  region(100);
+  for (const std::uint32_t thread : {0U, 1U})
+    trace.add(At(0, thread), 520, reader::EventKind::kMeasurementOnOff).op =
+        OTF2_MEASUREMENT_OFF;
+  for (const std::uint32_t thread : {0U, 1U})
+    trace.add(At(0, thread), 100'000, reader::EventKind::kMeasurementOnOff).op =
+        OTF2_MEASUREMENT_ON;
+  region(100'020);
+  trace.leave(0, 100'430, rMain);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(total(result, "omp_idle_threads") == 100 + 10 + 20);
+  CHECK(total(result, "delay_ompidle") == 100 + 10 + 20);
+  CHECK(total(result, "delay_ompbarrier") == 2 * 300);
+  CHECK(total(result, "delay") == 130 + 600);
+  CHECK(total(result, "critical_path") == 100'430);
+}
+
 TEST_CASE("Delay costs: idle threads - of a wait that is known after the next fork") {
   MadeUpTrace trace(3, 2);
   using At = MadeUpTrace::At;

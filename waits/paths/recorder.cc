@@ -1,6 +1,7 @@
 #include "waits/paths/recorder.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace refrain::waits::paths {
 
@@ -57,7 +58,10 @@ void Recorder::forked_master(LocationId location, PathId from, PathId path, Tick
 }
 
 void WaitLog::segment(const Segment& segment) {
-  delays_.point(segment.location, segment.end, segment.times);
+  written_.clear();
+  std::ranges::copy_if(segment.times, std::back_inserter(written_),
+                       [](const PathTime& each) { return (each.path & kInGap) == 0; });
+  delays_.point(segment.location, segment.end, written_);
   file_.append(encode(segment, room_));
 }
 

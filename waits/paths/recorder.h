@@ -50,7 +50,7 @@ class Recorder {
     notes_ = &notes;
   }
 
-  // Time that has passed on the location.
+  // Time that has passed on the location; in a gap, `path` is that with kInGap.
   void passed(LocationId location, PathId path, Ticks ticks) {
     std::vector<PathTime>& times = open_[location].times;
     const std::size_t from = times.size() - (times.size() < kLook ? times.size() : kLook);
@@ -159,6 +159,7 @@ class WaitLog final : public Notes {
   bool clocks_disagree_ = false;
   Wait wait_;
   std::string room_;
+  std::vector<PathTime> written_;  // of a segment
 };
 
 }  // namespace refrain::waits::paths

@@ -38,6 +38,9 @@ struct PathTime {
   Ticks ticks = 0;
 };
 
+// Of a path, while nothing was written: not known to be anybody's doing. Paths are below it.
+inline constexpr std::uint32_t kInGap = 0x80000000;
+
 // A location's time from one synchronisation point's enter to the next one's.
 struct Segment {
   LocationId location{};

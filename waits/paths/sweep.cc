@@ -42,6 +42,7 @@ void CriticalPath::segment(const Segment& segment) {
   latest.begin = segment.begin;
   latest.end = segment.end;
   latest.times = segment.times;
+  for (PathTime& each : latest.times) each.path = PathId(each.path & ~kInGap);
   if (segment.location == current_) follow(latest);
 }
 

@@ -107,7 +107,8 @@ void Replay::account(LocationState& at, LocationId location, Ticks now) {
   at.last = now;
   if (at.helper && at.stack.empty()) return;
   const PathId path = at.path();
-  if (!at.stack.empty() || !at.worker) recorder_.passed(location, path, passed);
+  if (!at.stack.empty() || !at.worker)
+    recorder_.passed(location, at.off ? PathId(path | paths::kInGap) : path, passed);
   if (at.off) {
     if (!at.stack.empty()) at.stack.back().inside += passed;
     return LocationState::add(at.skipped, path, passed);
