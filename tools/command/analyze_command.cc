@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -167,15 +168,16 @@ int AnalyzeCommand::run_first(Job* job) {
 }
 
 int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
-  std::string text;
+  const auto put = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
   if (json_) {
-    text = analysis_json(analysis);
+    put_analysis_json(analysis, put);
   } else {
     for (const std::string& line :
          analysis_screen(analysis, {.width = terminal_size().columns, .all = all_}))
-      text += line + "\n";
+      put(line + "\n");
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;
   const auto experiment = experiment_of_waits(archive_, analysis);

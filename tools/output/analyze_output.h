@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/output/json_stream.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::tools {
@@ -22,7 +23,8 @@ std::vector<std::string> analysis_screen(const waits::WaitAnalysis& analysis,
                                          const AnalysisScreen& options);
 // Without the severities of call paths, which may be most of it.
 nlohmann::json analysis_value(const waits::WaitAnalysis& analysis);
-// All of it, as a text.
+// All of it, as a text, part by part.
+void put_analysis_json(const waits::WaitAnalysis& analysis, const PutText& put);
 std::string analysis_json(const waits::WaitAnalysis& analysis);
 
 }  // namespace refrain::tools
