@@ -196,10 +196,13 @@ void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
   const Process& process = processes_[number];
   const ProcessTotals& totals = *totals_[number];
   ++profile_.summaries;
-  for (std::uint32_t i = 0; i < sums.regions.size(); ++i) {
+  for (std::uint32_t i = 0; i < totals.regions.size(); ++i) {
     if (definitions_->regions[i].is_loop) continue;
     const ProcessTotals::Region& region = totals.regions[i];
-    sums.regions[i] = {region.calls, region.inclusive_ns, region.exclusive_ns};
+    if (region.calls == 0 && region.inclusive_ns == 0 && region.exclusive_ns == 0)
+      sums.regions.erase(i);
+    else
+      sums.regions[i] = {region.calls, region.inclusive_ns, region.exclusive_ns};
   }
   profile_.other_calls += totals.other_calls;
   profile_.other_ns += totals.other_ns;
@@ -221,13 +224,13 @@ void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
 
 double ProfileSink::written(std::uint32_t region) const {
   double sum = 0;
-  for (const Process& process : processes_) sum += process.written[region];
+  for (const Process& process : processes_) sum += process.written[loop_numbers_[region]];
   return sum;
 }
 
 double ProfileSink::marked(std::uint32_t region) const {
   double sum = 0;
-  for (const Process& process : processes_) sum += process.marked[region];
+  for (const Process& process : processes_) sum += process.marked[loop_numbers_[region]];
   return sum;
 }
 
@@ -269,7 +272,7 @@ void ProfileSink::add_counters(const Sums& sums, std::uint32_t region,
 // Regions by name and place: an archive may define one several times.
 void ProfileSink::add_regions(const Sums& sums) {
   std::map<std::tuple<std::string, std::string, std::uint32_t>, RegionProfile> regions;
-  for (std::uint32_t i = 0; i < sums.regions.size(); ++i) {
+  for (std::uint32_t i = 0; i < definitions_->regions.size(); ++i) {
     const RegionInfo& info = definitions_->regions[i];
     const Sums::Region& sum = sums.regions[i];
     if (info.is_loop || (sum.calls == 0 && sum.inclusive_ns == 0)) continue;

@@ -288,6 +288,7 @@ class TreeSink final : public reader::TraceSink {
   void facts(std::uint32_t number) {
     const reader::ProcessInfo& process = definitions_->processes[number];
     RunSummary& summary = trees_[number].summary;
+    trees_[number].nodes.clear();
     summary.process = number;
     summary.rank = process.rank;
     if (process.node < definitions_->nodes.size())
@@ -307,8 +308,10 @@ class TreeSink final : public reader::TraceSink {
       location.outside = thread.outside;
       location.sums = std::move(thread.sums);
       location.sums.resize(summary.nodes.size());
+      location.edges.reserve(thread.edges.size());
       for (const auto& [ends, count] : thread.edges)
         location.edges.push_back({ends.first, ends.second, count});
+      thread.edges.clear();
     }
   }
 
