@@ -294,6 +294,7 @@ class InfoReader {
       phase.max_ns = field(loop, "max_ns", 0.0);
       phase.sigma_ns = field(loop, "sigma_ns", 0.0);
       take_counters(loop, phase);
+      phase_of_.try_emplace({phase.process, phase.name}, info_.phases.size());
       info_.phases.push_back(std::move(phase));
     }
   }
@@ -324,17 +325,15 @@ class InfoReader {
   // Events override the property, but only the property counts iterations without marks.
   void take_marks(std::uint32_t process, const reader::RegionInfo& region,
                   const MarkSums& sums) {
-    auto phase = std::find_if(
-        info_.phases.begin(), info_.phases.end(),
-        [&](const PhaseInfo& p) { return p.name == region.name && p.process == process; });
-    if (phase == info_.phases.end()) {
-      info_.phases.emplace_back();
-      phase = info_.phases.end() - 1;
-      phase->name = region.name;
-      phase->process = process;
-    } else if (sums.iterations < phase->iterations) {
-      return;
+    const auto [at, is_new] =
+        phase_of_.try_emplace({process, region.name}, info_.phases.size());
+    if (is_new) {
+      PhaseInfo& phase = info_.phases.emplace_back();
+      phase.name = region.name;
+      phase.process = process;
     }
+    PhaseInfo* const phase = &info_.phases[at->second];
+    if (!is_new && sums.iterations < phase->iterations) return;
     phase->file = region.file;
     phase->line = region.line;
     phase->iterations = sums.iterations;
@@ -350,24 +349,35 @@ class InfoReader {
     phase->sigma_ns = std::sqrt(std::max(0.0, sums.squares / count - mean * mean)) * ns_;
   }
 
-  // Tree order: outermost loops by their number, each before its inner ones.
+  // Tree order: outermost loops by their number, each before its inner ones. Of loops whose parents are in a circle,
+  // or are not there, the first ones come as if they were outermost.
   void sort_phases() {
+    std::vector<PhaseInfo>& phases = info_.phases;
+    std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<std::size_t>> inside;
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      if (phases[i].parent >= 0) inside[{phases[i].process, phases[i].parent}].push_back(i);
     std::vector<PhaseInfo> sorted;
-    std::vector<bool> taken(info_.phases.size(), false);
-    const auto take = [&](const auto& self, std::size_t index) -> void {
-      if (taken[index]) return;
-      taken[index] = true;
-      const PhaseInfo& phase = info_.phases[index];
-      sorted.push_back(phase);
-      for (std::size_t i = 0; i < info_.phases.size(); ++i)
-        if (info_.phases[i].parent == std::int64_t{phase.id} &&
-            info_.phases[i].process == phase.process)
-          self(self, i);
+    std::vector<bool> taken(phases.size(), false);
+    std::vector<std::size_t> next;  // the first one last
+    const auto take = [&](std::size_t outermost) {
+      next.push_back(outermost);
+      while (!next.empty()) {
+        const std::size_t index = next.back();
+        next.pop_back();
+        if (taken[index]) continue;
+        taken[index] = true;
+        const auto inner =
+            inside.find({phases[index].process, std::int64_t{phases[index].id}});
+        if (inner != inside.end())
+          next.insert(next.end(), inner->second.rbegin(), inner->second.rend());
+        sorted.push_back(std::move(phases[index]));
+      }
     };
-    for (std::size_t i = 0; i < info_.phases.size(); ++i)
-      if (info_.phases[i].parent < 0) take(take, i);
-    for (std::size_t i = 0; i < info_.phases.size(); ++i) take(take, i);
-    info_.phases = std::move(sorted);
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      if (!taken[i] && phases[i].parent < 0) take(i);
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      if (!taken[i]) take(i);
+    phases = std::move(sorted);
   }
 
   std::string path_;
@@ -377,6 +387,8 @@ class InfoReader {
   ArchiveInfo info_;
   std::vector<std::uint32_t> threads_;  // definition of each of info_.locations
   std::vector<std::uint32_t> info_of_;  // the reverse
+  // The first of info_.phases with this process and name.
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> phase_of_;
 };
 
 }  // namespace

@@ -175,15 +175,17 @@ class Totals {
   Totals(const RunSummary& summary, const TraceDefinitions& definitions)
       : summary_(summary), definitions_(definitions), ns_(1e9 / summary.ticks_per_second) {
     totals_.regions.resize(definitions.regions.size());
-    totals_.threads.resize(definitions.locations.size());
     for (const RunSummary::Region& region : summary.regions)
       regions_.push_back(find(region));
     arrange();
   }
 
   ProcessTotals take(const std::vector<std::uint32_t>& locations) {
+    const reader::LocationInfo& first = definitions_.locations[locations.front()];
+    totals_.threads.resize(definitions_.processes[first.process].locations.size());
     for (std::size_t i = 0; i < locations.size(); ++i)
-      add(summary_.locations[i], totals_.threads[locations[i]]);
+      add(summary_.locations[i],
+          totals_.threads[definitions_.locations[locations[i]].thread]);
     add_messages();
     return std::move(totals_);
   }
@@ -341,24 +343,31 @@ class Totals {
   std::vector<bool> outermost_;
 };
 
-// Indices of the summary's locations.
-std::vector<std::uint32_t> locations_of(const RunSummary& summary,
-                                        const TraceDefinitions& definitions,
-                                        const reader::RefTable& references) {
-  std::vector<std::uint32_t> locations;
+// The summary's locations: all of one process, each once.
+struct FoundLocations {
+  std::vector<std::uint32_t> indices;  // in the order of the summary
+  std::vector<bool> threads;           // of the process: whether it is one of them
+};
+
+FoundLocations locations_of(const RunSummary& summary, const TraceDefinitions& definitions,
+                            const reader::RefTable& references) {
+  FoundLocations found;
   for (const RunSummary::Location& location : summary.locations) {
     const std::uint32_t index = references.of(location.reference);
     if (index == reader::kNone ||
-        (!locations.empty() && definitions.locations[locations.front()].process !=
-                                   definitions.locations[index].process))
+        (!found.indices.empty() && definitions.locations[found.indices.front()].process !=
+                                       definitions.locations[index].process))
       throw std::runtime_error("belongs to another archive: it has no location " +
                                std::to_string(location.reference) + " in that process");
-    if (std::find(locations.begin(), locations.end(), index) != locations.end())
+    const reader::LocationInfo& known = definitions.locations[index];
+    found.threads.resize(definitions.processes[known.process].locations.size());
+    if (found.threads[known.thread])
       throw std::runtime_error("has location " + std::to_string(location.reference) +
                                " twice");
-    locations.push_back(index);
+    found.threads[known.thread] = true;
+    found.indices.push_back(index);
   }
-  return locations;
+  return found;
 }
 
 }  // namespace
@@ -372,17 +381,17 @@ base::Result<std::vector<std::optional<ProcessTotals>>> process_totals(
   for (const RunSummary& summary : summaries) {
     if (summary.locations.empty()) continue;
     try {
-      const std::vector<std::uint32_t> locations =
-          locations_of(summary, definitions, references);
+      const auto [locations, threads] = locations_of(summary, definitions, references);
       const std::uint32_t process = definitions.locations[locations.front()].process;
       if (totals[process])
         throw std::runtime_error("is of a process that has another summary");
       const auto& all = definitions.processes[process].locations;
-      const bool covered = std::all_of(all.begin(), all.end(), [&](std::uint32_t index) {
-        return definitions.locations[index].events == 0 ||
-               !is_thread(definitions.locations[index]) ||
-               std::find(locations.begin(), locations.end(), index) != locations.end();
-      });
+      bool covered = true;
+      for (const std::uint32_t index : all) {
+        const reader::LocationInfo& location = definitions.locations[index];
+        covered = covered && (location.events == 0 || !is_thread(location) ||
+                              threads[location.thread]);
+      }
       if (covered) totals[process] = Totals(summary, definitions).take(locations);
     } catch (const std::exception& problem) {
       return base::Failure{"summary of process " + std::to_string(summary.process) + " " +

@@ -77,7 +77,7 @@ struct ProcessTotals {
     std::uint64_t calls = 0;  // of regions
   };
   std::vector<Region> regions;  // by index in the archive
-  std::vector<Thread> threads;  // by index of the location in the archive; of others empty
+  std::vector<Thread> threads;  // of the process, by their number in it
   double sends = 0, bytes_sent = 0, receives = 0;
   // Not known where calls that complete requests got both messages and collectives.
   std::optional<double> bytes_received;

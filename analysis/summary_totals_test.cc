@@ -22,6 +22,8 @@ struct Archive {
     definitions.processes.emplace_back().locations = {LocationId{0}, LocationId{1}};
     for (std::uint64_t ref : {5, 6}) {
       definitions.locations.emplace_back().ref = ref;
+      definitions.locations.back().thread =
+          static_cast<std::uint32_t>(definitions.locations.size() - 1);
       summary.locations.emplace_back().reference = ref;
     }
   }

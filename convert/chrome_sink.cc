@@ -151,6 +151,7 @@ void ChromeSink::enter(const reader::TraceEvent& event, Location& location) {
     return;
   }
   location.frames.push_back({event.ref, event.ns});
+  location.counts.entered(event.ref);
   open('B', location, event.ns);
   file_.put(',');
   file_.text(regions_[event.ref]);
@@ -161,14 +162,17 @@ void ChromeSink::leave(const reader::TraceEvent& event, Location& location) {
   location.after_iteration = false;
   if (definitions_->regions[event.ref].is_loop)
     return end_iteration(event.location, location, event.ns);
-  std::size_t depth = location.frames.size();
+  std::size_t depth = location.counts.is_closed(event.ref) ? 0 : location.frames.size();
   while (depth > 0 && location.frames[depth - 1].region != event.ref) --depth;
   if (depth == 0) {
     ++not_nested_;
-    return;
+    return location.counts.searched([&](const auto& count) {
+      for (const Frame& frame : location.frames) count(frame.region);
+    });
   }
   not_nested_ += location.frames.size() - depth;
   for (; location.frames.size() >= depth; location.frames.pop_back()) {
+    location.counts.left(location.frames.back().region);
     open('E', location, event.ns);
     file_.put('}');
   }

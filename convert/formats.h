@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/open_counts.h"
 #include "base/result.h"
 #include "convert/paraver_labels.h"
 #include "convert/paraver_records.h"
@@ -100,6 +101,7 @@ class ChromeSink final : public reader::TraceSink {
   struct Location {
     std::string ids;  // "pid":...,"tid":...,
     std::vector<Frame> frames;
+    base::OpenCounts counts;  // of frames
     std::vector<Iteration> iterations;
     bool off = false;
     bool after_iteration = false;  // its number follows
@@ -181,6 +183,7 @@ class ParaverSink final : public reader::TraceSink {
   };
   struct Location {
     std::vector<Frame> frames;
+    base::OpenCounts counts;  // of frames
     std::vector<Level> levels;
     std::size_t loops = 0;  // open ones
     std::uint8_t state = kNotCreated;
@@ -192,6 +195,8 @@ class ParaverSink final : public reader::TraceSink {
     std::vector<std::uint64_t> counters;  // last values, by metric
   };
 
+  static std::vector<Frame>::iterator open_frame(Location& location, std::uint32_t region);
+  static void close_frame(Location& location, std::vector<Frame>::iterator frame);
   void begin_location(const reader::TraceEvent& event, Location& location);
   void enter(const reader::TraceEvent& event, Location& location);
   void leave(const reader::TraceEvent& event, Location& location);

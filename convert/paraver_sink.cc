@@ -118,14 +118,32 @@ void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
     break;
   }
   location.frames.push_back(frame);
+  location.counts.entered(frame.region);
 }
 
-// Frames of suspended tasks need not be the innermost ones.
+// The innermost one of the region, if there is one. Frames of suspended tasks need not be the innermost ones.
+std::vector<ParaverSink::Frame>::iterator ParaverSink::open_frame(Location& location,
+                                                                  std::uint32_t region) {
+  std::vector<Frame>& frames = location.frames;
+  if (location.counts.is_closed(region)) return frames.end();
+  for (auto frame = frames.end(); frame != frames.begin();)
+    if ((--frame)->region == region) return frame;
+  location.counts.searched([&](const auto& count) {
+    for (const Frame& frame : frames) count(frame.region);
+  });
+  return frames.end();
+}
+
+void ParaverSink::close_frame(Location& location, std::vector<Frame>::iterator frame) {
+  if (frame == location.frames.end()) return;
+  location.counts.left(frame->region);
+  location.frames.erase(frame);
+}
+
 void ParaverSink::leave(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
-  auto frame = location.frames.rbegin();
-  while (frame != location.frames.rend() && frame->region != event.ref) ++frame;
-  const bool known = frame != location.frames.rend();
+  const auto frame = open_frame(location, event.ref);
+  const bool known = frame != location.frames.end();
   if (region.is_loop) {
     if (known) leave_iteration(event.ns, location);
   } else {
@@ -135,7 +153,7 @@ void ParaverSink::leave(const reader::TraceEvent& event, Location& location) {
     if (known && frame->has_place)
       records_.event(event.location, event.ns, kTypeCallLine, 0);
   }
-  if (known) location.frames.erase(std::next(frame).base());
+  close_frame(location, frame);
 }
 
 void ParaverSink::enter_iteration(const reader::TraceEvent& event, Location& location) {
@@ -211,16 +229,12 @@ void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
     case Kind::kThreadFork:
       records_.event(event.location, event.ns, kTypeParallel, 3);
       location.frames.push_back({reader::kNone, kForkJoin, false, event.ns});
+      location.counts.entered(reader::kNone);
       return;
     case Kind::kOmpJoin:
     case Kind::kThreadJoin:
       records_.event(event.location, event.ns, kTypeParallel, 0);
-      for (auto frame = location.frames.rbegin(); frame != location.frames.rend(); ++frame)
-        if (frame->region == reader::kNone) {
-          location.frames.erase(std::next(frame).base());
-          break;
-        }
-      return;
+      return close_frame(location, open_frame(location, reader::kNone));
     case Kind::kParameterUnsignedInt:
       device_bytes(event, location);
       [[fallthrough]];

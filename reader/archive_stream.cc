@@ -65,6 +65,11 @@ constexpr std::uint64_t kProgressEvery = 1 << 16;
 constexpr std::uint64_t kMostBatch = 512;
 constexpr std::uint64_t kLeastBatch = 16;
 constexpr std::uint64_t kBatchEvents = 1 << 18;  // of all locations
+// libotf2 takes a chunk of memory, 256 kB or more, and a file for each location that is open. Where those of all would take
+// more than this, one is open only while its next batch is read, which then is larger.
+constexpr std::uint64_t kMostOpenBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kOtherFiles = 64;
+constexpr std::uint64_t kLargerBatches = 16;
 
 // How many streams there are: what they need of the process is set by the first and restored by the last one.
 class Shared {
@@ -147,9 +152,11 @@ std::string taken(char* text) {
 
 // The events of one location, a batch at a time.
 struct LocationStream {
-  OTF2_EvtReader* reader = nullptr;
+  OTF2_EvtReader* reader = nullptr;  // none: not now
   EventBatch batch;
   std::size_t next = 0;
+  std::uint64_t read = 0;  // of libotf2
+  bool at_end = false;
 
   bool empty() const { return next == batch.entries.size(); }
   std::uint64_t ticks() const { return batch.entries[next].event.ticks; }
@@ -167,6 +174,8 @@ struct ArchiveStream::State {
   std::vector<LocationId> chosen;   // of these
   std::vector<std::uint32_t> heap;  // of those that have events; the earliest in front
   std::uint64_t batch = kMostBatch;
+  bool in_turns = false;  // not all are open at once
+  EventCallbacks callbacks;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
   TraceSink* sink = nullptr;  // since start()
@@ -215,10 +224,27 @@ struct ArchiveStream::State {
     return {};
   }
 
+  bool has_local_definitions(LocationId location) const {
+    std::filesystem::path anchor = anchor_file();
+    const std::filesystem::path folder = anchor.replace_extension();
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error)) return true;  // it is kept otherwise
+    const std::string name = std::to_string(definitions.locations[location].ref) + ".def";
+    return std::filesystem::exists(folder / name, error);
+  }
+
+  std::filesystem::path anchor_file() const {
+    std::error_code error;
+    const std::filesystem::path anchor(path);
+    return std::filesystem::is_directory(anchor, error) ? anchor / "traces.otf2" : anchor;
+  }
+
   // Clock offsets and the location's own numbers: libotf2 applies what it has read.
   base::Result<> read_local_definitions(const std::vector<LocationId>& chosen) {
     if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return {};  // there are none
     for (const LocationId location : chosen) {
+      // Asked for a file that is not there libotf2 (3.0.2) keeps a chunk of memory for it.
+      if (!has_local_definitions(location)) continue;
       OTF2_DefReader* local =
           OTF2_Reader_GetDefReader(reader, definitions.locations[location].ref);
       if (local == nullptr) continue;
@@ -243,29 +269,47 @@ struct ArchiveStream::State {
     return {};
   }
 
-  // False: an error.
-  bool open_location(std::uint32_t index, const EventCallbacks& callbacks,
-                     LocationStream& location) {
-    location.batch.definitions = &definitions;
-    location.batch.location = LocationId(index);
-    location.batch.entries.reserve(batch);
-    location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[index].ref);
+  // Where it has been read until. False: an error.
+  bool open_location(LocationStream& location) {
+    const LocationInfo& info = definitions.locations[location.batch.location];
+    location.reader = OTF2_Reader_GetEvtReader(reader, info.ref);
     // A location that left no file has no events.
-    if (location.reader == nullptr) return definitions.locations[index].events == 0;
-    return OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
-                                            &location.batch) == OTF2_SUCCESS;
+    if (location.reader == nullptr) {
+      location.at_end = true;
+      return info.events == 0;
+    }
+    if (OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
+                                         &location.batch) != OTF2_SUCCESS)
+      return false;
+    if (location.read == 0) return true;
+    const OTF2_ErrorCode code = OTF2_EvtReader_Seek(location.reader, location.read + 1);
+    if (code == OTF2_SUCCESS) return true;
+    // There is no further one.
+    location.at_end = true;
+    close(location);
+    heard = {};
+    return code == OTF2_ERROR_INVALID_ARGUMENT;
   }
 
-  base::Result<> open_locations() {
-    const std::size_t count = chosen.size();
-    if (count != 0) batch = std::clamp(kBatchEvents / count, kLeastBatch, kMostBatch);
-    const EventCallbacks callbacks = make_event_callbacks(EventChoice::kAll);
+  // False: an error. Before the first call of refill().
+  bool begin_location(std::uint32_t index, LocationStream& location) {
+    location.batch.definitions = &definitions;
+    location.batch.location = LocationId(index);
+    return open_location(location);
+  }
+
+  base::Result<> choose_batch() {
+    const std::uint64_t count = std::max<std::uint64_t>(1, chosen.size());
+    std::uint64_t chunk_bytes = 0, definition_bytes = 0;
+    OTF2_Reader_GetChunkSize(reader, &chunk_bytes, &definition_bytes);
+    rlimit files{};
+    const bool limited = getrlimit(RLIMIT_NOFILE, &files) == 0;
+    in_turns = chunk_bytes > kMostOpenBytes / count ||
+               (limited && count + kOtherFiles > files.rlim_cur);
+    batch = std::clamp((in_turns ? kLargerBatches : 1) * kBatchEvents / count, kLeastBatch,
+                       kMostBatch);
+    callbacks = make_event_callbacks(EventChoice::kAll);
     if (callbacks == nullptr) return base::Failure{wrong("out of memory")};
-    for (const LocationId location : chosen)
-      if (!open_location(location, callbacks, locations.emplace_back()))
-        return base::Failure{
-            named("the events of location ", location,
-                  " cannot be opened; each location needs an open file (ulimit -n)")};
     return {};
   }
 
@@ -278,13 +322,17 @@ struct ArchiveStream::State {
   bool refill(LocationStream& location) {
     location.batch.clear();
     location.next = 0;
-    while (location.empty() && location.reader != nullptr) {
+    while (location.empty() && !location.at_end) {
+      if (location.reader == nullptr && !open_location(location)) return false;
+      if (location.at_end) break;
       std::uint64_t count = 0;
       if (OTF2_Reader_ReadLocalEvents(reader, location.reader, batch, &count) !=
           OTF2_SUCCESS)
         return false;
+      location.read += count;
       // libotf2 must not be called for events after the last one.
-      if (count < batch) close(location);
+      location.at_end = count < batch;
+      if (location.at_end || in_turns) close(location);
     }
     return true;
   }
@@ -324,7 +372,11 @@ struct ArchiveStream::State {
   }
 
   base::Result<> fill_all() {
-    for (std::uint32_t i = 0; i < locations.size(); ++i) {
+    if (const auto done = choose_batch(); !done) return done;
+    for (std::uint32_t i = 0; i < chosen.size(); ++i) {
+      if (!begin_location(chosen[i], locations.emplace_back()))
+        return base::Failure{
+            named("the events of location ", chosen[i], " cannot be opened")};
       if (!refill(locations[i]))
         return base::Failure{
             named("the events of location ", chosen[i], " cannot be read")};
@@ -348,6 +400,7 @@ struct ArchiveStream::State {
         return base::Failure{
             named("the events of location ", chosen[front], " cannot be read")};
       if (location.empty()) {
+        location.batch = {};
         heap[0] = heap.back();
         heap.pop_back();
         if (heap.empty()) break;
@@ -362,9 +415,9 @@ struct ArchiveStream::State {
   }
 
   // False: an error.
-  bool read_alone(std::uint32_t index, const EventCallbacks& callbacks, TraceSink& sink) {
+  bool read_alone(std::uint32_t index, TraceSink& sink) {
     LocationStream location;
-    bool ok = open_location(index, callbacks, location);
+    bool ok = begin_location(index, location);
     if (ok && location.reader != nullptr)
       ok = OTF2_EvtReader_ApplyClockOffsets(location.reader, false) == OTF2_SUCCESS;
     std::optional<std::uint64_t> first_ticks;
@@ -396,8 +449,7 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   const Shared::Listening listening(s.heard);
   s.path = path;
   std::error_code error;
-  std::filesystem::path anchor(path);
-  if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
+  const std::filesystem::path anchor = s.anchor_file();
   if (!std::filesystem::exists(anchor, error))
     return base::Failure{path + ": no archive there"};
   if (const auto done = check_anchor_file(anchor.string()); !done)
@@ -440,7 +492,6 @@ base::Result<> ArchiveStream::open_events(const std::vector<LocationId>& locatio
   s.chosen = locations;
   std::ranges::sort(s.chosen);  // as they come where all are read
   if (const auto done = s.begin_events(s.chosen, true); !done) return done;
-  if (const auto done = s.open_locations(); !done) return done;
   return s.fill_all();
 }
 
@@ -494,11 +545,11 @@ base::Result<> ArchiveStream::run_in_turn(const std::vector<LocationId>& locatio
   // Refrain's locations have no numbers of their own, and libotf2 takes megabytes for each.
   const bool local = !s.definitions.is_refrain();
   if (const auto done = s.begin_events(locations, local); !done) return done;
-  const EventCallbacks callbacks = make_event_callbacks(which);
-  if (callbacks == nullptr) return base::Failure{s.wrong("out of memory")};
+  s.callbacks = make_event_callbacks(which);
+  if (s.callbacks == nullptr) return base::Failure{s.wrong("out of memory")};
   if (const auto done = sink.begin(s.definitions); !done) return done;
   for (const LocationId location : locations) {
-    if (!s.read_alone(location, callbacks, sink))
+    if (!s.read_alone(location, sink))
       return base::Failure{s.named("the events of location ", location, " cannot be read")};
     if (std::string error = sink.error(); !error.empty()) return base::Failure{error};
   }

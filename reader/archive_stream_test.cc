@@ -1,6 +1,10 @@
 #include "reader/archive_stream.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
@@ -93,6 +97,55 @@ TEST_CASE("ArchiveStream: without groups - processes by reference, no ranks") {
   CHECK(stream.definitions().groups.empty());
   REQUIRE(stream.definitions().comms.size() == 1);
   CHECK(stream.definitions().comms[0].group == kNone);
+}
+
+std::vector<TraceEvent> all_events(const std::string& archive) {
+  ArchiveStream stream;
+  REQUIRE(stream.open(archive).ok());
+  Collected sink;
+  REQUIRE(stream.run(sink).ok());
+  for (TraceEvent& event : sink.events) event.extras = nullptr;  // of the stream
+  return std::move(sink.events);
+}
+
+// Fewer files than locations: each is opened for a batch, from where it was read until. Batches have 512 events then.
+TEST_CASE("ArchiveStream: more locations than open files - the same events") {
+  const test::TemporaryFolder folder;
+  const std::uint64_t few = [&] {
+    write_foreign_archive(folder / "few");
+    std::uint64_t of_7 = 0;
+    ArchiveStream stream;
+    REQUIRE(stream.open((folder / "few").string()).ok());
+    const LocationId location = index_of(stream, 7);
+    for (const TraceEvent& event : all_events((folder / "few").string()))
+      of_7 += event.location == location;
+    return of_7;
+  }();
+  // A last batch that is full, one that is not, and one that has one event.
+  const std::uint64_t full = (5 * 512 - few) / 2;
+  REQUIRE(few + 2 * full == 5 * 512);
+  std::vector<std::string> archives;
+  std::vector<std::vector<TraceEvent>> before;
+  for (const std::uint64_t more : {full, full + 100, full + 1}) {
+    archives.push_back((folder / std::to_string(more)).string());
+    write_foreign_archive(archives.back(), {.more_enters = more, .said_events = 1 << 20});
+    before.push_back(all_events(archives.back()));
+  }
+  rlimit files{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+  files.rlim_cur = files.rlim_max = 64;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
+  for (std::size_t i = 0; i < archives.size(); ++i) {
+    const std::vector<TraceEvent> after = all_events(archives[i]);
+    REQUIRE(after.size() == before[i].size());
+    REQUIRE(after.size() > 5 * 512);
+    for (std::size_t at = 0; at < after.size(); ++at) {
+      REQUIRE(after[at].ticks == before[i][at].ticks);
+      REQUIRE(after[at].location == before[i][at].location);
+      REQUIRE(after[at].kind == before[i][at].kind);
+      REQUIRE(after[at].ref == before[i][at].ref);
+    }
+  }
 }
 
 }  // namespace

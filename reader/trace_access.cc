@@ -106,6 +106,7 @@ void EventWindow::enter(Location& at, StatefulEvent& event) {
   at.stack =
       stacks_.enter(around, RegionId(event.event.ref), event.id(), event.event.ticks);
   stacks_.release(around);
+  at.open.entered(event.event.ref);
   if (event.event.ref < definitions_->regions.size() &&
       is_team_barrier(definitions_->regions[event.event.ref]))
     event.barrier = teams_->enter_barrier(event.id(), event.event.ticks);
@@ -113,6 +114,7 @@ void EventWindow::enter(Location& at, StatefulEvent& event) {
 
 void EventWindow::pop(Location& at) {
   const OpenRegions::Stack innermost = at.stack;
+  at.open.left(stacks_.innermost(innermost).region);
   at.stack = stacks_.around(innermost);
   stacks_.use(at.stack);
   stacks_.release(innermost);
@@ -120,10 +122,15 @@ void EventWindow::pop(Location& at) {
 
 // A Leave without Enter changes nothing. Regions inside that were not left end with it.
 void EventWindow::leave(Location& at, StatefulEvent& event) {
+  if (at.open.is_closed(event.event.ref)) return;
   OpenRegions::Stack open = at.stack;
   while (open != kNone && stacks_.innermost(open).region != event.event.ref)
     open = stacks_.around(open);
-  if (open == kNone) return;
+  if (open == kNone)
+    return at.open.searched([&](const auto& count) {
+      for (OpenRegions::Stack each = at.stack; each != kNone; each = stacks_.around(each))
+        count(stacks_.innermost(each).region);
+    });
   while (at.stack != open) pop(at);
   event.stack = open;
   stacks_.use(open);

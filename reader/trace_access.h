@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/open_counts.h"
 #include "base/result.h"
 #include "reader/archive_stream.h"
 #include "reader/message_matcher.h"
@@ -287,6 +288,7 @@ class EventWindow final : public TraceSink {
     std::uint64_t first = 0;  // number of the front
     std::deque<StatefulEvent> events;
     OpenRegions::Stack stack = kNone;
+    base::OpenCounts open;                                     // of the stack
     std::vector<std::pair<RegionId, EventId>> iterations;      // region, Enter
     std::unordered_map<std::uint64_t, RequestLinks> requests;  // `after`: the latest event
     std::unordered_map<std::uint64_t, std::shared_ptr<Message>> messages;  // by event

@@ -13,7 +13,7 @@ double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t
   for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
     if (analysis.paths[path].region != region) continue;
     const auto row = analysis.inclusive(analysis.tree.of(metric), PathId(path));
-    if (!row.empty()) sum += static_cast<double>(row[location]);
+    sum += static_cast<double>(row[location]);
   }
   return sum;
 }

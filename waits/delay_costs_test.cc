@@ -14,7 +14,7 @@ double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t
   for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
     if (analysis.paths[path].region != region) continue;
     const auto row = analysis.inclusive(analysis.tree.of(metric), PathId(path));
-    if (!row.empty()) sum += static_cast<double>(row[location]);
+    sum += static_cast<double>(row[location]);
   }
   return sum;
 }
@@ -26,9 +26,9 @@ std::map<std::string, double> costs(const WaitAnalysis& analysis) {
     const std::string& name = analysis.tree.metrics[metric].name;
     if (!name.starts_with("delay")) continue;
     for (std::uint32_t path = 0; path < analysis.paths.size(); ++path)
-      for (std::size_t i = 0; i < analysis.values[metric][path].size(); ++i)
-        if (const Ticks ticks = analysis.values[metric][path][i]; ticks != 0) {
-          std::string where = name + " rank " + std::to_string(i);
+      for (const auto& [location, ticks] : analysis.values[metric][path])
+        if (ticks != 0) {
+          std::string where = name + " rank " + std::to_string(location);
           for (std::uint32_t at = path; at != kNone; at = analysis.paths[at].parent)
             where += " < " + std::to_string(analysis.paths[at].region);
           found[where] += static_cast<double>(ticks);

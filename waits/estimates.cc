@@ -90,8 +90,7 @@ class Estimator {
 
  private:
   double seen(std::uint32_t metric, PathId path, LocationId location) const {
-    const auto& row = inclusive_[metric][path];
-    return row.empty() ? 0 : static_cast<double>(row[location]);
+    return static_cast<double>(inclusive_[metric][path][location]);
   }
 
   // The metric of time that a pattern's metric is part of.
@@ -105,8 +104,7 @@ class Estimator {
     return false;
   }
 
-  Known known(PathId path, LocationId location) const {
-    const WaitAnalysis::Calls& calls = from_.calls[path][location];
+  static Known known(const WaitAnalysis::Calls& calls) {
     return {static_cast<double>(calls.visits - calls.without_message),
             static_cast<double>(calls.own - calls.own_without_message)};
   }
@@ -117,17 +115,20 @@ class Estimator {
     fits_.resize(metrics_);
     of_region_.resize(metrics_);
     for (std::uint32_t metric = 0; metric < metrics_; ++metric) {
-      inclusive_[metric].resize(from_.paths.size());
-      fits_[metric].resize(from_.paths.size());
       of_region_[metric].resize(from_.regions.size());
       out_[metric].paths.resize(from_.paths.size());
-      for (PathId path{}; path < from_.paths.size(); ++path) {
-        inclusive_[metric][path] = from_.inclusive(metric, path);
-        for (const Ticks each : inclusive_[metric][path])
-          out_[metric].paths[path] += static_cast<double>(each);
+    }
+    for (PathId path{}; path < from_.paths.size(); ++path) {
+      std::vector<WaitAnalysis::Row> rows = from_.inclusive(path);
+      for (std::uint32_t metric = 0; metric < metrics_; ++metric) {
+        for (const auto& [location, ticks] : rows[metric])
+          out_[metric].paths[path] += static_cast<double>(ticks);
         out_[metric].seen += out_[metric].paths[path];
+        if (!rows[metric].empty()) inclusive_[metric].at(path) = std::move(rows[metric]);
         if (metric >= kBaseMetrics) fit(metric, path);
       }
+    }
+    for (std::uint32_t metric = 0; metric < metrics_; ++metric) {
       out_[metric].least = out_[metric].whole = out_[metric].most = out_[metric].seen;
     }
   }
@@ -136,17 +137,15 @@ class Estimator {
     const WaitAnalysis::Row& products = from_.products[metric][path];
     const WaitAnalysis::Row& squares = from_.squares[metric][path];
     const double square = from_.unit * from_.unit;
-    Fit& fit = fits_[metric][path];
     const RegionId region = from_.paths[path].region;
-    for (LocationId location{}; location < from_.locations.size(); ++location) {
-      const Known calls = known(path, location);
+    for (const auto& [location, written] : from_.calls[path]) {
+      const Known calls = known(written);
       if (calls.calls == 0) continue;
+      Fit& fit = fits_[metric].at(path);
       const double waited = seen(metric, path, location);
-      const double own = square * static_cast<double>(from_.calls[path][location].squares);
-      const double product =
-          products.empty() ? 0 : square * static_cast<double>(products[location]);
-      const double wait =
-          squares.empty() ? 0 : square * static_cast<double>(squares[location]);
+      const double own = square * static_cast<double>(written.squares);
+      const double product = square * static_cast<double>(products[location]);
+      const double wait = square * static_cast<double>(squares[location]);
       fit.calls += calls.calls;
       fit.free += calls.calls - 1;
       fit.own_squares += own;
@@ -166,7 +165,7 @@ class Estimator {
     const bool seen_path = calls.path != kNone;
     const WaitAnalysis::Calls& written =
         seen_path ? from_.calls[calls.path][calls.location] : none;
-    const Known here = seen_path ? known(calls.path, calls.location) : Known{};
+    const Known here = known(written);
     const double own = std::max(0.0, calls.own - static_cast<double>(written.own));
     const double not_known = std::max(0.0, calls.own - here.own);
     const double visits = std::max(0.0, calls.visits - here.calls);
@@ -301,9 +300,9 @@ class Estimator {
   std::uint32_t late_sender_;
   bool gaps_;  // not all is written
   std::vector<Estimate> out_;
-  std::vector<std::vector<WaitAnalysis::Row>> inclusive_;  // by metric and path
-  std::vector<bool> of_call_;           // there are products of its time and the calls' own
-  std::vector<std::vector<Fit>> fits_;  // by metric and path
+  std::vector<ByCallPath<WaitAnalysis::Row>> inclusive_;  // by metric
+  std::vector<bool> of_call_;          // there are products of its time and the calls' own
+  std::vector<ByCallPath<Fit>> fits_;  // by metric
   std::vector<std::vector<OfRegion>> of_region_;  // by metric and region
 };
 
@@ -378,10 +377,9 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& 
     same.push_back(
         parent == kNone ? parent : finder.find(parent, PathFinder::key(region), path.site));
     const WaitAnalysis::Row management = whole.inclusive(kOmpManagement, i);
-    for (LocationId location{}; location < whole.locations.size(); ++location) {
-      const WaitAnalysis::Calls& calls = whole.calls[i][location];
+    for (const auto& [location, calls] : whole.calls[i]) {
       if (calls.visits == 0) continue;
-      const Ticks of = management.empty() ? 0 : management[location];
+      const Ticks of = management[location];
       out.push_back({.path = same.back(),
                      .metric = region.metric,
                      .region = path.region,
@@ -397,6 +395,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& 
 std::vector<AllCalls> calls_of(const WaitAnalysis& written,
                                const std::vector<summary::RunSummary>& summaries) {
   const PathFinder finder(written);
+  const LocationFinder locations(written);
   std::map<std::string, std::uint32_t> regions;
   for (std::uint32_t i = 0; i < written.regions.size(); ++i)
     regions.try_emplace(PathFinder::key(written.regions[i]), i);
@@ -419,11 +418,8 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written,
     // A hostile summary may say anything.
     const double scale = std::min(written.ticks_per_second / summary.ticks_per_second, 1e9);
     for (const RunSummary::Location& at : summary.locations) {
-      const auto location =
-          std::ranges::find_if(written.locations, [&](const WaitAnalysis::Location& each) {
-            return each.process == summary.process && each.number == at.number;
-          });
-      if (location == written.locations.end()) continue;
+      const LocationId location = locations.find(summary.process, at.number);
+      if (location == kNone) continue;
       std::vector<double> own(summary.nodes.size());
       for (std::size_t i = 0; i < own.size() && i < at.sums.size(); ++i) {
         const RunSummary::Node& node = summary.nodes[i];
@@ -438,7 +434,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written,
         AllCalls& calls = out.emplace_back();
         calls.path = PathId(paths[i]);
         calls.metric = kExecution;
-        calls.location = LocationId(location - written.locations.begin());
+        calls.location = location;
         calls.visits = static_cast<double>(at.sums[i].visits);
         calls.own = std::max(0.0, own[i]) * scale;
         calls.management = management[i] * scale;

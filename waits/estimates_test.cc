@@ -267,7 +267,7 @@ TEST_CASE("Estimates: bounds contain the whole run, whatever messages are missin
       waits += all > 0;
     }
     for (const auto& path : part.calls)
-      for (const WaitAnalysis::Calls& calls : path) missing += calls.without_message != 0;
+      for (const auto& [location, calls] : path) missing += calls.without_message != 0;
   }
   CHECK(waits > 400);
   CHECK(missing > 400);

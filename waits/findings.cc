@@ -10,6 +10,9 @@
 namespace refrain::waits {
 namespace {
 
+// Of a call path in a text; Refrain records no more.
+constexpr std::size_t kMostSteps = 256;
+
 // "dir/file.c:12"
 bool split_site(const std::string& site, std::string& file, std::uint32_t& line) {
   const std::size_t colon = site.rfind(':');
@@ -21,6 +24,18 @@ bool split_site(const std::string& site, std::string& file, std::uint32_t& line)
   return true;
 }
 
+// The call's, or the region's.
+bool own_place(const WaitAnalysis& analysis, const WaitAnalysis::Path& at, Place& place) {
+  place = {};
+  if (split_site(at.site, place.file, place.line)) return true;
+  place = {};
+  if (at.region == kNone || at.region >= analysis.regions.size()) return false;
+  const WaitAnalysis::Region& region = analysis.regions[at.region];
+  if (region.line == 0 || region.file.empty()) return false;
+  place = {region.file, region.line};
+  return true;
+}
+
 Finding make(const WaitAnalysis& analysis, std::uint32_t metric, PathId path,
              const WaitAnalysis::Row& row, double all) {
   Finding finding;
@@ -28,9 +43,9 @@ Finding make(const WaitAnalysis& analysis, std::uint32_t metric, PathId path,
   finding.path = path;
   std::map<ProcessId, Ticks> by_process;
   Ticks sum = 0;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (row[i] != 0) by_process[analysis.locations[i].process] += row[i];
-    sum += row[i];
+  for (const auto& [location, ticks] : row) {
+    if (ticks != 0) by_process[analysis.locations[location].process] += ticks;
+    sum += ticks;
   }
   finding.seconds = analysis.seconds(static_cast<double>(sum));
   finding.share = all > 0 ? static_cast<double>(sum) / all : 0;
@@ -54,7 +69,7 @@ double whole_of(const WaitAnalysis& analysis, std::uint32_t metric, PathId path,
 
 Ticks sum_of(const WaitAnalysis::Row& row) {
   Ticks sum = 0;
-  for (const Ticks each : row) sum += each;
+  for (const auto& [location, ticks] : row) sum += ticks;
   return sum;
 }
 
@@ -99,14 +114,20 @@ std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
 
 Place place_of(const WaitAnalysis& analysis, PathId path) {
   Place place;
-  for (; path != kNone && path != 0; path = analysis.paths[path].parent) {
-    const WaitAnalysis::Path& at = analysis.paths[path];
-    if (split_site(at.site, place.file, place.line)) return place;
-    if (at.region == kNone || at.region >= analysis.regions.size()) continue;
-    const WaitAnalysis::Region& region = analysis.regions[at.region];
-    if (region.line != 0 && !region.file.empty()) return {region.file, region.line};
+  while (path != kNone && path != 0 && !own_place(analysis, analysis.paths[path], place))
+    path = analysis.paths[path].parent;
+  return place;
+}
+
+std::vector<Place> places_of(const WaitAnalysis& analysis) {
+  std::vector<Place> places;
+  places.reserve(analysis.paths.size());
+  for (const WaitAnalysis::Path& at : analysis.paths) {
+    Place& place = places.emplace_back();
+    if (at.parent == kNone || own_place(analysis, at, place)) continue;
+    place = at.parent < places.size() ? places[at.parent] : Place();
   }
-  return {};
+  return places;
 }
 
 bool of_whole_run(const WaitAnalysis& analysis) {
@@ -118,11 +139,10 @@ std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_shar
   const double all = analysis.total(kTime);
   const auto metrics = static_cast<std::uint32_t>(analysis.tree.metrics.size());
   for (PathId path{}; path < analysis.paths.size(); ++path) {
-    std::vector<WaitAnalysis::Row> rows(metrics);
+    const std::vector<WaitAnalysis::Row> rows = analysis.inclusive(path);
     std::vector<double> sums(metrics);  // of the whole run
     for (std::uint32_t metric = 0; metric < metrics; ++metric) {
       if (analysis.tree.metrics[metric].cause.empty()) continue;
-      rows[metric] = analysis.inclusive(metric, path);
       const Ticks seen = sum_of(rows[metric]);
       if (seen != 0) sums[metric] = whole_of(analysis, metric, path, seen);
     }
@@ -153,21 +173,32 @@ std::vector<Finding> findings_of(const WaitAnalysis& analysis, double least_shar
 }
 
 std::string path_text(const WaitAnalysis& analysis, PathId path) {
-  std::vector<std::uint32_t> steps;
+  std::vector<PathId> steps;
   for (; path != kNone && path != 0; path = analysis.paths[path].parent)
     steps.push_back(path);
-  if (steps.empty())
-    return analysis.program.empty()
-               ? "program"
-               : analysis.program.substr(analysis.program.rfind('/') + 1);
+  if (steps.empty()) return name_of(analysis, PathId());
+  std::ranges::reverse(steps);
   std::string text;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    const WaitAnalysis::Path& at = analysis.paths[*step];
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!text.empty()) text += " > ";
-    text += at.region < analysis.regions.size() ? analysis.regions[at.region].name : "?";
+    if (steps.size() > kMostSteps && i == kMostSteps / 2) {
+      i = steps.size() - kMostSteps / 2;
+      text += "... " + std::to_string(i - kMostSteps / 2) + " more > ";
+    }
+    const WaitAnalysis::Path& at = analysis.paths[steps[i]];
+    text += name_of(analysis, steps[i]);
     if (!at.site.empty()) text += " (" + at.site + ")";
   }
   return text;
+}
+
+std::string name_of(const WaitAnalysis& analysis, PathId path) {
+  const RegionId region = analysis.paths[path].region;
+  if (path != 0)
+    return region < analysis.regions.size() ? analysis.regions[region].name : "?";
+  return analysis.program.empty()
+             ? "program"
+             : analysis.program.substr(analysis.program.rfind('/') + 1);
 }
 
 std::string place_text(const WaitAnalysis& analysis, PathId path) {

@@ -47,8 +47,11 @@ struct Place {
   std::uint32_t line = 0;
 };
 Place place_of(const WaitAnalysis& analysis, PathId path);
+std::vector<Place> places_of(const WaitAnalysis& analysis);  // of all paths, in linear time
 
-// "main > solve > MPI_Recv (solve.c:12)"
+// Of its innermost region; of path 0, the program's.
+std::string name_of(const WaitAnalysis& analysis, PathId path);
+// "main > solve > MPI_Recv (solve.c:12)"; of more than 256 regions those in the middle are left out.
 std::string path_text(const WaitAnalysis& analysis, PathId path);
 // The same, then ", file:line", if it does not say that.
 std::string place_text(const WaitAnalysis& analysis, PathId path);

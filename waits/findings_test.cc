@@ -99,4 +99,39 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("Waits: deep call paths - places as of each alone, a text that does not grow") {
+  MadeUpTrace trace(1);
+  constexpr std::uint64_t kDepth = 1000;
+  trace.d.regions[rLoop].line = 0;  // it has the place of what is around it
+  const auto region = [](std::uint64_t depth) { return depth % 3 == 0 ? rMain : rLoop; };
+  for (std::uint64_t i = 0; i < kDepth; ++i) trace.enter(0, i, region(i));
+  for (std::uint64_t i = kDepth; i-- > 0;) trace.leave(0, 2 * kDepth - i, region(i));
+  const WaitAnalysis result = trace.analyze();
+  REQUIRE(result.paths.size() == kDepth + 1);
+  const std::vector<Place> places = places_of(result);
+  REQUIRE(places.size() == result.paths.size());
+  for (PathId i; i < result.paths.size(); ++i) {
+    CHECK(places[i].file == place_of(result, i).file);
+    CHECK(places[i].line == place_of(result, i).line);
+  }
+  const PathId last(result.paths.size() - 1);
+  CHECK(path_text(result, PathId{2}) == "main > !$omp for");
+  const std::string text = path_text(result, last);
+  CHECK(text.starts_with("main > !$omp for > "));
+  CHECK(text.find(" > ... 744 more > ") != std::string::npos);
+  CHECK(text.ends_with(" > main"));
+}
+
+TEST_CASE("Waits: rows by location - in any order, others are nothing") {
+  ByLocation<Ticks> row;
+  CHECK(row.empty());
+  for (const std::uint32_t location : {7, 2, 9, 2, 0}) row.at(LocationId(location)) += 5;
+  CHECK(row[2] == 10);
+  CHECK(row[0] == 5);
+  CHECK(row[8] == 0);
+  std::vector<std::uint32_t> order;
+  for (const auto& [location, ticks] : row) order.push_back(location);
+  CHECK(order == std::vector<std::uint32_t>{0, 2, 7, 9});
+}
+
 }  // namespace refrain::waits::findings_test

@@ -21,8 +21,8 @@ void check(const WaitAnalysis& result) {
   double exclusive = 0;
   for (std::uint32_t metric = 0; metric < result.tree.metrics.size(); ++metric)
     if (result.tree.is_time(metric))
-      for (const auto& row : result.values[metric])
-        for (const Ticks each : row) exclusive += static_cast<double>(each);
+      for (const auto& [path, row] : result.values[metric])
+        for (const auto& [location, each] : row) exclusive += static_cast<double>(each);
   CHECK(exclusive == time);
   for (std::uint32_t metric = 1; metric < result.tree.metrics.size(); ++metric)
     if (const std::uint32_t parent = result.tree.parents[metric]; parent != kNone)

@@ -207,8 +207,7 @@ inline Ticks of_location(const WaitAnalysis& analysis, const std::string& metric
                          std::size_t location) {
   Ticks sum = 0;
   for (PathId path; path < analysis.paths.size(); ++path) {
-    const auto row = analysis.inclusive(analysis.tree.of(metric), path);
-    if (!row.empty()) sum += row[location];
+    sum += analysis.inclusive(analysis.tree.of(metric), path)[location];
   }
   return sum;
 }

@@ -34,8 +34,8 @@ void check_sum(const WaitAnalysis& result) {
     std::uint32_t root = metric;
     while (result.tree.parents[root] != kNone) root = result.tree.parents[root];
     if (root != kTime) continue;
-    for (const auto& row : result.values[metric])
-      for (const Ticks each : row) sum += static_cast<double>(each);
+    for (const auto& [path, row] : result.values[metric])
+      for (const auto& [location, each] : row) sum += static_cast<double>(each);
   }
   double time = 0;
   for (const auto& location : result.locations)
@@ -94,7 +94,7 @@ TEST_CASE(
   CHECK(total(result, "omp_limited_parallelism") == 0);
   const std::uint32_t metric = result.tree.of("omp_idle_threads");
   REQUIRE(result.paths.size() > 1);
-  CHECK(result.inclusive(metric, PathId{1}).at(1) == 150);  // main
+  CHECK(result.inclusive(metric, PathId{1})[1] == 150);  // main
 }
 
 TEST_CASE("Waits: limited parallelism - a thread that takes no part in a region") {

@@ -43,11 +43,10 @@ class AnalysisBuilder {
     add_locations();
     add_grids();
     out_.values.resize(out_.tree.metrics.size());
-    for (auto& rows : out_.values) rows.resize(out_.paths.size());
-    out_.products = out_.squares = out_.values;
-    out_.calls.assign(out_.paths.size(),
-                      std::vector<WaitAnalysis::Calls>(out_.locations.size()));
-    for (std::size_t i = 0; i < shown_.size(); ++i) add_values(i);
+    out_.products.resize(out_.tree.metrics.size());
+    out_.squares.resize(out_.tree.metrics.size());
+    out_.calls.resize(out_.paths.size());
+    for (LocationId i; i < shown_.size(); ++i) add_values(i);
     add_paths_through_time();
     return std::move(out_);
   }
@@ -118,15 +117,12 @@ class AnalysisBuilder {
     }
   }
 
-  void add(std::vector<std::vector<WaitAnalysis::Row>>& table, std::uint32_t metric,
-           PathId path, std::size_t location, Ticks ticks) {
-    if (ticks == 0) return;
-    WaitAnalysis::Row& row = table[metric][path];
-    if (row.empty()) row.resize(out_.locations.size());
-    row[location] += ticks;
+  static void add(std::vector<ByCallPath<WaitAnalysis::Row>>& table, std::uint32_t metric,
+                  PathId path, LocationId location, Ticks ticks) {
+    if (ticks != 0) table[metric].at(path).at(location) += ticks;
   }
 
-  void add_values(std::size_t location) {
+  void add_values(LocationId location) {
     const LocationState& at = state_.locations[shown_[location]];
     const ProcessState& process = state_.processes[at.process];
     const std::vector<PathId>& global = paths_[at.process];
@@ -156,14 +152,7 @@ class AnalysisBuilder {
       }
       for (std::uint32_t metric = 0; metric < metrics; ++metric)
         add(out_.values, metric, global[path], location, exclusive[metric]);
-      WaitAnalysis::Calls& calls = out_.calls[global[path]][location];
-      calls.own += own;
-      if (path < at.visits.size()) calls.visits += at.visits[path];
-      if (path < at.squares.size()) calls.squares += at.squares[path];
-      if (path < at.without_message.size()) {
-        calls.without_message += at.without_message[path];
-        calls.own_without_message += at.own_without_message[path];
-      }
+      add_calls(at, path, out_.calls[global[path]], location);
       for (std::uint32_t metric = kBaseMetrics; metric < metrics; ++metric) {
         const auto& products = state_.severities->products(shown_[location], metric);
         const auto& squares = state_.severities->squares(shown_[location], metric);
@@ -174,6 +163,25 @@ class AnalysisBuilder {
     }
     const bool primary = shown_[location] == process.primary;
     add(out_.values, primary ? kExecution : kTime, PathId{}, location, at.outside);
+  }
+
+  static void add_calls(const LocationState& at, PathId path,
+                        ByLocation<WaitAnalysis::Calls>& row, LocationId location) {
+    const auto of = [path](const auto& by_path) {
+      return path < by_path.size() ? by_path[path] : 0;
+    };
+    const WaitAnalysis::Calls here{.visits = of(at.visits),
+                                   .own = of(at.own),
+                                   .squares = of(at.squares),
+                                   .without_message = of(at.without_message),
+                                   .own_without_message = of(at.own_without_message)};
+    if (here == WaitAnalysis::Calls{}) return;
+    WaitAnalysis::Calls& calls = row.at(location);
+    calls.visits += here.visits;
+    calls.own += here.own;
+    calls.squares += here.squares;
+    calls.without_message += here.without_message;
+    calls.own_without_message += here.own_without_message;
   }
 
   ReplayState& state_;
@@ -197,21 +205,27 @@ base::Result<> check_names(const WaitAnalysis& analysis) {
 
 }  // namespace
 
-WaitAnalysis::Row WaitAnalysis::inclusive(std::uint32_t metric, PathId path) const {
-  Row sum = values[metric][path];
-  for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child) {
-    if (tree.parents[child] != metric) continue;
-    const Row below = inclusive(child, path);
-    if (sum.size() < below.size()) sum.resize(below.size());
-    for (std::size_t i = 0; i < below.size(); ++i) sum[i] += below[i];
+// Children stand behind their parents.
+std::vector<WaitAnalysis::Row> WaitAnalysis::inclusive(PathId path) const {
+  std::vector<Row> rows(tree.metrics.size());
+  for (auto metric = static_cast<std::uint32_t>(rows.size()); metric-- > 0;) {
+    const auto add_to = [&rows](std::uint32_t to, const Row& from) {
+      for (const auto& [location, ticks] : from) rows[to].at(location) += ticks;
+    };
+    add_to(metric, values[metric][path]);
+    if (tree.parents[metric] != kNone) add_to(tree.parents[metric], rows[metric]);
   }
-  return sum;
+  return rows;
+}
+
+WaitAnalysis::Row WaitAnalysis::inclusive(std::uint32_t metric, PathId path) const {
+  return inclusive(path)[metric];
 }
 
 double WaitAnalysis::total(std::uint32_t metric) const {
   long double sum = 0;
-  for (const Row& row : values[metric])
-    for (const Ticks ticks : row) sum += static_cast<long double>(ticks);
+  for (const auto& [path, row] : values[metric])
+    for (const auto& [location, ticks] : row) sum += static_cast<long double>(ticks);
   auto result = static_cast<double>(sum);
   for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
     if (tree.parents[child] == metric) result += total(child);
@@ -351,7 +365,8 @@ std::vector<DelayMetric> delay_metrics() {
 
 constexpr double kMost = 9e18;  // of an archive that defines nonsense
 
-using Table = std::vector<std::vector<double>>;  // by location and path of the analysis
+// By location, and by those paths of the analysis that its process has: Columns says which.
+using Table = std::vector<std::vector<double>>;
 
 double sum_of(const std::vector<double>& row) {
   double sum = 0;
@@ -359,21 +374,56 @@ double sum_of(const std::vector<double>& row) {
   return sum;
 }
 
+// Which call paths of the analysis each process has, in ascending order, and which of these each of its own paths is.
+class Columns {
+ public:
+  explicit Columns(const PathNumbers& numbers) {
+    for (const std::vector<PathId>& global : numbers.paths) {
+      std::vector<PathId>& paths = paths_.emplace_back(global);
+      std::ranges::sort(paths);
+      paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+      std::vector<std::size_t>& of_own = of_own_.emplace_back();
+      of_own.reserve(global.size());
+      for (const PathId path : global)
+        of_own.push_back(column(ProcessId(paths_.size() - 1), path));
+    }
+  }
+  const std::vector<PathId>& paths(ProcessId process) const { return paths_[process]; }
+  std::size_t of_own(ProcessId process, std::size_t path) const {
+    return of_own_[process][path];
+  }
+  std::size_t column(ProcessId process, PathId path) const {
+    const std::vector<PathId>& paths = paths_[process];
+    return static_cast<std::size_t>(std::ranges::lower_bound(paths, path) - paths.begin());
+  }
+
+ private:
+  std::vector<std::vector<PathId>> paths_;        // by process
+  std::vector<std::vector<std::size_t>> of_own_;  // by process
+};
+
 class Adder {
  public:
-  Adder(WaitAnalysis& out, const PathNumbers& numbers) : out_(out), numbers_(numbers) {}
+  Adder(WaitAnalysis& out, const PathNumbers& numbers)
+      : out_(out), numbers_(numbers), columns_(numbers) {}
+
+  const std::vector<PathId>& paths_of(std::size_t location) const {
+    return columns_.paths(out_.locations[location].process);
+  }
 
   Table empty() const {
-    return Table(out_.locations.size(), std::vector<double>(out_.paths.size()));
+    Table table(out_.locations.size());
+    for (std::size_t i = 0; i < table.size(); ++i) table[i].resize(paths_of(i).size());
+    return table;
   }
 
   Table table_of(const paths::ByPath& found) const {
     Table table = empty();
     for (std::size_t i = 0; i < table.size(); ++i) {
-      const auto& global = numbers_.paths[out_.locations[i].process];
       const auto& row = found[numbers_.locations[i]];
       for (std::size_t path = 0; path < row.size(); ++path)
-        table[i][global[path]] += static_cast<double>(row[path]);
+        table[i][columns_.of_own(out_.locations[i].process, path)] +=
+            static_cast<double>(row[path]);
     }
     return table;
   }
@@ -384,12 +434,11 @@ class Adder {
     table = empty();
     const auto kind = static_cast<std::size_t>(metric.kind);
     for (std::size_t i = 0; i < table.size(); ++i) {
-      const auto& global = numbers_.paths[out_.locations[i].process];
       const auto& row = found[numbers_.locations[i]];
       for (std::size_t path = 0; path < row.size(); ++path)
-        table[i][global[path]] += metric.part == DelayMetric::kShortTerm
-                                      ? row[path].short_term[kind]
-                                      : row[path].long_term[kind];
+        table[i][columns_.of_own(out_.locations[i].process, path)] +=
+            metric.part == DelayMetric::kShortTerm ? row[path].short_term[kind]
+                                                   : row[path].long_term[kind];
     }
     return table;
   }
@@ -398,14 +447,12 @@ class Adder {
     out_.tree.parents.push_back(metric.parent.empty() ? kNone
                                                       : out_.tree.of(metric.parent));
     out_.tree.metrics.push_back(std::move(metric));
-    auto& rows = out_.values.emplace_back(out_.paths.size());
-    for (std::size_t i = 0; i < table.size(); ++i)
-      for (std::size_t path = 0; path < table[i].size(); ++path) {
+    auto& rows = out_.values.emplace_back();
+    for (LocationId i; i < table.size(); ++i)
+      for (std::size_t column = 0; column < table[i].size(); ++column) {
         const auto ticks =
-            static_cast<Ticks>(std::llround(std::clamp(table[i][path], 0.0, kMost)));
-        if (ticks == 0) continue;
-        if (rows[path].empty()) rows[path].resize(out_.locations.size());
-        rows[path][i] = ticks;
+            static_cast<Ticks>(std::llround(std::clamp(table[i][column], 0.0, kMost)));
+        if (ticks != 0) rows.at(paths_of(i)[column]).at(i) = ticks;
       }
   }
 
@@ -428,11 +475,10 @@ class Adder {
           own >= kBaseMetrics && !management && !out_.tree.metrics[own].cause.empty();
       if (wait && !(overhead && lock)) continue;
       if (!overhead && (management || within(metric, kOmpOrdered))) continue;
-      for (std::size_t path = 0; path < out_.paths.size(); ++path) {
-        const WaitAnalysis::Row& row = out_.values[metric][path];
-        for (std::size_t i = 0; i < row.size(); ++i)
-          table[i][path] += static_cast<double>(row[i]);
-      }
+      for (const auto& [path, row] : out_.values[metric])
+        for (const auto& [i, ticks] : row)
+          table[i][columns_.column(out_.locations[i].process, PathId(path))] +=
+              static_cast<double>(ticks);
     }
     return table;
   }
@@ -461,6 +507,7 @@ class Adder {
 
   WaitAnalysis& out_;
   const PathNumbers& numbers_;
+  const Columns columns_;
 };
 
 // Call paths that differ in the call sites of MPI calls only are one activity.
@@ -475,68 +522,134 @@ std::vector<std::uint32_t> activities_of(const std::vector<WaitAnalysis::Path>& 
   return activities;
 }
 
-// The same table by activity; as many columns as there are paths.
-Table by_activity(const Table& table, const std::vector<std::uint32_t>& activities) {
-  Table sums(table.size(), std::vector<double>(activities.size()));
-  for (std::size_t i = 0; i < table.size(); ++i)
-    for (std::size_t path = 0; path < activities.size(); ++path)
-      sums[i][activities[path]] += table[i][path];
-  return sums;
-}
+// Sums of a location's values by activity.
+class ActivitySums {
+ public:
+  explicit ActivitySums(const std::vector<std::uint32_t>& activities)
+      : activities_(activities), sums_(activities.size()) {}
 
-// Over all locations.
-std::vector<double> summed(const Table& table, std::size_t columns) {
-  std::vector<double> sum(columns);
-  for (const std::vector<double>& row : table)
-    for (std::size_t i = 0; i < columns; ++i) sum[i] += row[i];
-  return sum;
-}
-
-// A value of each activity, in proportion to each location's and path's part of the critical path there, in whole ticks.
-Table by_part(const Table& critical, const std::vector<std::uint32_t>& activities,
-              const std::vector<double>& whole, const std::vector<double>& value) {
-  Table table = critical;
-  for (std::vector<double>& row : table)
-    for (std::size_t path = 0; path < row.size(); ++path) {
-      const std::uint32_t activity = activities[path];
-      row[path] =
-          row[path] > 0 ? std::round(row[path] / whole[activity] * value[activity]) : 0;
+  // Of this location, until the next one.
+  void take(const std::vector<PathId>& paths, const std::vector<double>& row) {
+    for (const std::uint32_t activity : those_) sums_[activity] = 0;
+    those_.clear();
+    for (std::size_t column = 0; column < paths.size(); ++column) {
+      those_.push_back(activities_[paths[column]]);
+      sums_[those_.back()] += row[column];
     }
-  return table;
-}
-
-// The part of the critical path that is longer than the mean of all locations in the same activity.
-std::vector<double> excess(const std::vector<double>& whole, const Table& active) {
-  std::vector<double> mean = summed(active, whole.size()), over(whole.size());
-  for (std::size_t path = 0; path < whole.size(); ++path)
-    over[path] =
-        std::max(0.0, whole[path] - mean[path] / static_cast<double>(active.size()));
-  return over;
-}
-
-// What each location waits, by the paths on which the critical path is longer than the location's own time.
-// Only those that the location does not enter at all: `others_only`.
-std::vector<double> impact(const std::vector<double>& whole, const Table& active,
-                           bool others_only) {
-  std::vector<double> costs(whole.size());
-  const double length = sum_of(whole);
-  for (const std::vector<double>& row : active) {
-    std::vector<double> over(whole.size());
-    double own = 0;
-    for (std::size_t path = 0; path < whole.size(); ++path) {
-      const double more = std::max(0.0, whole[path] - row[path]);
-      const bool shared = others_only && row[path] > 0;
-      over[path] = shared ? 0 : more;
-      own += row[path] + (shared ? more : 0);
-    }
-    const double all = sum_of(over);
-    if (all <= 0) continue;
-    for (std::size_t path = 0; path < whole.size(); ++path)
-      costs[path] += over[path] * (length - own) / all;
+    std::ranges::sort(those_);
+    those_.erase(std::unique(those_.begin(), those_.end()), those_.end());
   }
-  for (double& each : costs) each = std::max(each, 0.0);
-  return costs;
-}
+  const std::vector<std::uint32_t>& activities() const { return those_; }
+  double operator[](std::uint32_t activity) const { return sums_[activity]; }
+
+ private:
+  const std::vector<std::uint32_t>& activities_;
+  std::vector<double> sums_;
+  std::vector<std::uint32_t> those_;  // of the location
+};
+
+// What activities take on the critical path, and what follows from it. By activity, over all locations.
+class Activities {
+ public:
+  using Values = std::vector<double>;
+
+  Activities(const Adder& adder, std::vector<std::uint32_t> of_path, const Table& critical)
+      : adder_(adder), of_path_(std::move(of_path)), whole_(sums_of(critical)) {}
+
+  // By location and column: the sum of the activity that the path is part of.
+  Table spread(const Table& table) const {
+    Table out = table;
+    ActivitySums sums(of_path_);
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const std::vector<PathId>& paths = adder_.paths_of(i);
+      sums.take(paths, table[i]);
+      for (std::size_t column = 0; column < paths.size(); ++column)
+        out[i][column] = sums[of_path_[paths[column]]];
+    }
+    return out;
+  }
+  double whole(PathId path) const { return whole_[of_path_[path]]; }
+
+  // The part of the critical path that is longer than the mean of all locations in the same activity.
+  Values excess(const Table& active) const {
+    const Values sums = sums_of(active);
+    Values over(whole_.size());
+    for (std::size_t activity = 0; activity < over.size(); ++activity)
+      over[activity] = std::max(
+          0.0, whole_[activity] - sums[activity] / static_cast<double>(active.size()));
+    return over;
+  }
+
+  // What each location waits, by the paths on which the critical path is longer than the location's own time.
+  // Only those that the location does not enter at all: `others_only`. What a location does not have costs the same
+  // for all that do not have it, so that only activities of each location are looked at.
+  Values impact(const Table& active, bool others_only) const {
+    const double length = sum_of(whole_);
+    Values costs(whole_.size()), shares(whole_.size());
+    std::vector<std::size_t> have(whole_.size());
+    double all_shares = 0;
+    std::size_t all_have = 0;
+    ActivitySums row(of_path_);
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      row.take(adder_.paths_of(i), active[i]);
+      double own = 0, over = 0, not_there = length;
+      const auto over_of = [&](std::uint32_t activity) {
+        const bool shared = others_only && row[activity] > 0;
+        return shared ? 0 : std::max(0.0, whole_[activity] - row[activity]);
+      };
+      for (const std::uint32_t activity : row.activities()) {
+        const double more = std::max(0.0, whole_[activity] - row[activity]);
+        own += row[activity] + (others_only && row[activity] > 0 ? more : 0);
+        over += over_of(activity);
+        not_there -= whole_[activity];  // whole ticks: exact
+      }
+      const double all = over + std::max(0.0, not_there);
+      if (all <= 0) continue;
+      const double share = (length - own) / all;
+      all_shares += share;
+      ++all_have;
+      for (const std::uint32_t activity : row.activities()) {
+        costs[activity] += over_of(activity) * share;
+        shares[activity] += share;
+        ++have[activity];
+      }
+    }
+    for (std::size_t activity = 0; activity < costs.size(); ++activity) {
+      if (have[activity] != all_have)
+        costs[activity] += whole_[activity] * (all_shares - shares[activity]);
+      costs[activity] = std::max(costs[activity], 0.0);
+    }
+    return costs;
+  }
+
+  // A value of each activity, in proportion to each location's and path's part of the critical path there, in whole
+  // ticks.
+  Table by_part(const Table& critical, const Values& value) const {
+    Table table = critical;
+    for (std::size_t i = 0; i < table.size(); ++i)
+      for (std::size_t column = 0; column < table[i].size(); ++column) {
+        double& part = table[i][column];
+        const std::uint32_t activity = of_path_[adder_.paths_of(i)[column]];
+        part = part > 0 ? std::round(part / whole_[activity] * value[activity]) : 0;
+      }
+    return table;
+  }
+
+ private:
+  Values sums_of(const Table& table) const {
+    Values sums(of_path_.size());
+    ActivitySums row(of_path_);
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      row.take(adder_.paths_of(i), table[i]);
+      for (const std::uint32_t activity : row.activities()) sums[activity] += row[activity];
+    }
+    return sums;
+  }
+
+  const Adder& adder_;
+  std::vector<std::uint32_t> of_path_;  // activity of each path; fewer than paths
+  Values whole_;                        // of the critical path
+};
 
 }  // namespace
 
@@ -544,31 +657,26 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
                       const PathNumbers& numbers) {
   if (analysis.locations.empty()) return;
   Adder out(analysis, numbers);
-  const std::size_t paths = analysis.paths.size();
   const Table critical = out.table_of(found.critical);
-  const std::vector<std::uint32_t> activities = activities_of(analysis.paths);
-  const std::vector<double> whole = summed(by_activity(critical, activities), paths);
+  const Activities activities(out, activities_of(analysis.paths), critical);
   const Table active = out.active(true);
-  const Table of_activities = by_activity(active, activities);
-  const auto by_critical = [&](const std::vector<double>& value) {
-    return by_part(critical, activities, whole, value);
-  };
 
   const Table imbalance =
-      by_critical(excess(whole, by_activity(out.active(false), activities)));
-  const Table all = by_critical(impact(whole, of_activities, false));
-  Table between = by_critical(impact(whole, of_activities, true));
-  Table balanced = critical, on_path = active, off_path = active, within = all;
+      activities.by_part(critical, activities.excess(out.active(false)));
+  const Table all = activities.by_part(critical, activities.impact(active, false));
+  Table between = activities.by_part(critical, activities.impact(active, true));
+  Table balanced = critical, on_path = activities.spread(active), off_path = active,
+        within = all;
   for (std::size_t i = 0; i < critical.size(); ++i)
-    for (std::size_t path = 0; path < paths; ++path) {
-      balanced[i][path] -= imbalance[i][path];
-      between[i][path] = std::min(between[i][path], all[i][path]);
-      within[i][path] -= between[i][path];
-      const double own = of_activities[i][activities[path]];
-      if (own > 0)
-        on_path[i][path] =
-            std::round(active[i][path] * std::min(1.0, whole[activities[path]] / own));
-      off_path[i][path] -= on_path[i][path];
+    for (std::size_t column = 0; column < critical[i].size(); ++column) {
+      balanced[i][column] -= imbalance[i][column];
+      between[i][column] = std::min(between[i][column], all[i][column]);
+      within[i][column] -= between[i][column];
+      double& on = on_path[i][column];
+      if (on > 0)
+        on = std::round(active[i][column] *
+                        std::min(1.0, activities.whole(out.paths_of(i)[column]) / on));
+      off_path[i][column] -= on;
     }
 
   out.add(

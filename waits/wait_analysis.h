@@ -7,12 +7,15 @@
 // Units: ticks of the archive's clock.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +28,68 @@
 #include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
+
+// Values of some locations; those of all others are Value().
+//
+// Thread-safety: a plain value. Memory: of those that are there. Cost: at() is O(1) in the order of locations, else it moves
+// those behind; operator[] searches.
+
+template <typename Value>
+class ByLocation {
+ public:
+  struct Entry {
+    LocationId location{};
+    Value value{};
+    bool operator==(const Entry&) const = default;
+  };
+
+  const Value& operator[](std::size_t location) const {
+    static const Value kOther{};
+    const auto found = place(location);
+    return found != entries_.end() && found->location == location ? found->value : kOther;
+  }
+  // Made if it is not there.
+  Value& at(LocationId location) {
+    if (entries_.empty() || entries_.back().location < location)
+      return entries_.emplace_back(Entry{location, {}}).value;
+    const auto found = entries_.begin() + (place(location) - entries_.cbegin());
+    if (found->location == location) return found->value;
+    return entries_.insert(found, Entry{location, {}})->value;
+  }
+  bool empty() const { return entries_.empty(); }
+  // In the order of locations.
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  bool operator==(const ByLocation&) const = default;
+
+ private:
+  auto place(std::size_t location) const {
+    return std::ranges::lower_bound(entries_, location, {}, [](const Entry& entry) {
+      return std::size_t{entry.location};
+    });
+  }
+  std::vector<Entry> entries_;
+};
+
+// Rows of some call paths; those of all others are empty. Memory: of those that are there.
+template <typename Row>
+class ByCallPath {
+ public:
+  const Row& operator[](std::size_t path) const {
+    static const Row kEmpty{};
+    const auto found = rows_.find(static_cast<std::uint32_t>(path));
+    return found == rows_.end() ? kEmpty : found->second;
+  }
+  // Made if it is not there.
+  Row& at(PathId path) { return rows_[path]; }
+  // Pairs of path and row, in any order.
+  auto begin() const { return rows_.begin(); }
+  auto end() const { return rows_.end(); }
+  bool operator==(const ByCallPath&) const = default;
+
+ private:
+  std::unordered_map<std::uint32_t, Row> rows_;
+};
 
 struct WaitAnalysis {
   struct Region {
@@ -67,7 +132,7 @@ struct WaitAnalysis {
     std::vector<bool> periodic;
     std::vector<ProcessId> processes;  // row by row: the last dimension is the fastest
   };
-  using Row = std::vector<Ticks>;  // by location; empty: nothing
+  using Row = ByLocation<Ticks>;
   // Of the calls of a path on a location: how many, their own time, and its squares in units of `unit`. Of those
   // without a message (metric.h) the squares are left out.
   struct Calls {
@@ -76,6 +141,7 @@ struct WaitAnalysis {
     std::uint64_t squares = 0;
     std::uint64_t without_message = 0;
     Ticks own_without_message = 0;
+    bool operator==(const Calls&) const = default;
   };
 
   // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h). `error`: how
@@ -101,11 +167,11 @@ struct WaitAnalysis {
   std::vector<Process> processes;
   std::vector<Location> locations;
   std::vector<Grid> grids;
-  std::vector<std::vector<Row>> values;   // by metric and path
-  std::vector<std::vector<Calls>> calls;  // by path and location
+  std::vector<ByCallPath<Row>> values;   // by metric
+  std::vector<ByLocation<Calls>> calls;  // by path
   // As values, of the metrics of `time`: of own time and time charged, and squares of the latter, in unit^2.
-  std::vector<std::vector<Row>> products;
-  std::vector<std::vector<Row>> squares;
+  std::vector<ByCallPath<Row>> products;
+  std::vector<ByCallPath<Row>> squares;
   double unit = 1;  // ticks
   // By metric, of those of `time`; none: all is written, or there is no summary.
   std::vector<Estimate> estimates;
@@ -116,7 +182,8 @@ struct WaitAnalysis {
   std::string paths_error;    // why there is no critical path
 
   double seconds(double ticks) const { return ticks / ticks_per_second; }
-  // Of a metric with its children: at a call path, and over all of them.
+  // Of each metric with its children, at a call path; of one; and over all paths.
+  std::vector<Row> inclusive(PathId path) const;
   Row inclusive(std::uint32_t metric, PathId path) const;
   double total(std::uint32_t metric) const;  // ticks
 };
@@ -168,6 +235,23 @@ class PathFinder {
 
  private:
   std::map<std::tuple<PathId, std::string, std::string>, PathId> known_;
+};
+
+// The locations of an analysis by process and number in it. Thread-safety: const after it was made.
+class LocationFinder {
+ public:
+  explicit LocationFinder(const WaitAnalysis& analysis) {
+    for (LocationId i; i < analysis.locations.size(); ++i)
+      known_.try_emplace({analysis.locations[i].process, analysis.locations[i].number}, i);
+  }
+  // kNone: there is none.
+  LocationId find(std::uint32_t process, std::uint32_t number) const {
+    const auto found = known_.find({process, number});
+    return found == known_.end() ? LocationId{kNone} : found->second;
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LocationId> known_;
 };
 
 // Metrics of the critical path (its profile, its imbalance, what activities on it and off it cost) and delay costs.

@@ -18,7 +18,7 @@ using summary::RunSummary;
 class ExperimentBuilder {
  public:
   ExperimentBuilder(const WaitAnalysis& from, const std::vector<RunSummary>& summaries)
-      : from_(from), summaries_(summaries), finder_(from) {}
+      : from_(from), summaries_(summaries), finder_(from), locations_(from) {}
 
   cube::Experiment take() {
     out_.creator = std::string("Refrain ") + kVersion;
@@ -44,13 +44,13 @@ class ExperimentBuilder {
     for (const RunSummary& summary : summaries_) paths_of_.push_back(paths_of(summary));
     add_system();
     add_visits();
-    for (std::uint32_t metric = 0; metric < from_.tree.metrics.size(); ++metric)
-      for (PathId path{}; path < from_.paths.size(); ++path) {
-        const WaitAnalysis::Row row = from_.inclusive(metric, path);
-        for (LocationId i; i < row.size(); ++i)
-          if (row[i] != 0)
-            out_.add(metric, path, i, from_.seconds(static_cast<double>(row[i])));
-      }
+    for (PathId path{}; path < from_.paths.size(); ++path) {
+      const std::vector<WaitAnalysis::Row> rows = from_.inclusive(path);
+      for (std::uint32_t metric = 0; metric < rows.size(); ++metric)
+        for (const auto& [location, ticks] : rows[metric])
+          if (ticks != 0)
+            out_.add(metric, path, location, from_.seconds(static_cast<double>(ticks)));
+    }
     return std::move(out_);
   }
 
@@ -137,26 +137,23 @@ class ExperimentBuilder {
       for (const RunSummary::Location& at : summary.locations)
         add_visits(summary, at, paths_of_[i]);
     }
-    for (LocationId i; i < from_.locations.size(); ++i) {
-      const WaitAnalysis::Location& location = from_.locations[i];
-      if (location.process < summed.size() && summed[location.process]) continue;
-      // The program is visited by the first thread of a process.
-      if (location.number == 0 && !from_.paths.empty())
+    const auto is_summed = [&](LocationId i) {
+      const ProcessId process = from_.locations[i].process;
+      return process < summed.size() && summed[process];
+    };
+    // The program is visited by the first thread of a process.
+    for (LocationId i; i < from_.locations.size(); ++i)
+      if (!is_summed(i) && from_.locations[i].number == 0 && !from_.paths.empty())
         out_.add(visits_, PathId(), i, std::uint64_t{1});
-      for (PathId path{1}; path < from_.calls.size(); ++path)
-        if (i < from_.calls[path].size() && from_.calls[path][i].visits != 0)
-          out_.add(visits_, path, i, from_.calls[path][i].visits);
-    }
+    for (PathId path{1}; path < from_.calls.size(); ++path)
+      for (const auto& [i, calls] : from_.calls[path])
+        if (!is_summed(i) && calls.visits != 0) out_.add(visits_, path, i, calls.visits);
   }
 
   void add_visits(const RunSummary& summary, const RunSummary::Location& at,
                   const SummaryPaths& paths) {
-    const auto found =
-        std::ranges::find_if(from_.locations, [&](const WaitAnalysis::Location& each) {
-          return each.process == summary.process && each.number == at.number;
-        });
-    if (found == from_.locations.end()) return;
-    const LocationId location(found - from_.locations.begin());
+    const LocationId location = locations_.find(summary.process, at.number);
+    if (location == kNone) return;
     const auto add = [&](PathId path, std::uint64_t visits) {
       if (visits != 0) out_.add(visits_, path, location, visits);
     };
@@ -219,6 +216,7 @@ class ExperimentBuilder {
   const WaitAnalysis& from_;
   const std::vector<RunSummary>& summaries_;
   const PathFinder finder_;
+  const LocationFinder locations_;
   cube::Experiment out_;
   std::uint32_t visits_ = 0;
   std::vector<SummaryPaths> paths_of_;  // of each summary

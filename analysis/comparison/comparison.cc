@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -195,10 +196,13 @@ void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
   const Process& process = processes_[number];
   const ProcessTotals& totals = *totals_[number];
   ++profile_.summaries;
-  for (std::uint32_t i = 0; i < sums.regions.size(); ++i) {
+  for (std::uint32_t i = 0; i < totals.regions.size(); ++i) {
     if (definitions_->regions[i].is_loop) continue;
     const ProcessTotals::Region& region = totals.regions[i];
-    sums.regions[i] = {region.calls, region.inclusive_ns, region.exclusive_ns};
+    if (region.calls == 0 && region.inclusive_ns == 0 && region.exclusive_ns == 0)
+      sums.regions.erase(i);
+    else
+      sums.regions[i] = {region.calls, region.inclusive_ns, region.exclusive_ns};
   }
   profile_.other_calls += totals.other_calls;
   profile_.other_ns += totals.other_ns;
@@ -209,7 +213,8 @@ void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
   sums.collectives = totals.collectives.value_or(sums.collectives);
   if (!totals.complete()) return;  // how much of the others was useful is not known
   for (std::uint32_t i = 0; i < sums.threads.size(); ++i) {
-    const ProcessTotals::Thread& thread = totals.threads[process.locations[i]];
+    const ProcessTotals::Thread& thread =
+        totals.threads[definitions_->locations[process.locations[i]].thread];
     // As in book(): outside of all regions the first thread does the serial work.
     const double outside = i == process.first ? profile_.duration_ns - thread.inside_ns : 0;
     sums.threads[i].useful_ns = thread.useful_ns + std::max(0.0, outside);
@@ -219,13 +224,13 @@ void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
 
 double ProfileSink::written(std::uint32_t region) const {
   double sum = 0;
-  for (const Process& process : processes_) sum += process.written[region];
+  for (const Process& process : processes_) sum += process.written[loop_numbers_[region]];
   return sum;
 }
 
 double ProfileSink::marked(std::uint32_t region) const {
   double sum = 0;
-  for (const Process& process : processes_) sum += process.marked[region];
+  for (const Process& process : processes_) sum += process.marked[loop_numbers_[region]];
   return sum;
 }
 
@@ -267,7 +272,7 @@ void ProfileSink::add_counters(const Sums& sums, std::uint32_t region,
 // Regions by name and place: an archive may define one several times.
 void ProfileSink::add_regions(const Sums& sums) {
   std::map<std::tuple<std::string, std::string, std::uint32_t>, RegionProfile> regions;
-  for (std::uint32_t i = 0; i < sums.regions.size(); ++i) {
+  for (std::uint32_t i = 0; i < definitions_->regions.size(); ++i) {
     const RegionInfo& info = definitions_->regions[i];
     const Sums::Region& sum = sums.regions[i];
     if (info.is_loop || (sum.calls == 0 && sum.inclusive_ns == 0)) continue;
@@ -341,25 +346,29 @@ void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
   }
 }
 
+// Loops of one place, and processes, are weighted by their iterations.
 void ProfileSink::add_messages_of_loops() {
-  for (LoopProfile& loop : profile_.loops) {
-    double iterations = 0;
-    for (std::uint32_t i = 0; i < definitions_->regions.size(); ++i) {
-      const RegionInfo& info = definitions_->regions[i];
-      if (!info.is_loop || place_of_loop(info.name) != loop.name) continue;
-      for (Process& process : processes_) {
-        const NestBooks::Sample sample = process.books->sample(RegionId(i));
-        if (sample.iterations == 0) continue;
-        // Loops of one place, and processes, are weighted by their iterations.
-        const double all = process.books->total().regions[i].calls;
-        iterations += all;
-        loop.sends += all / sample.iterations * sample.counts.sends;
-        loop.bytes_sent += all / sample.iterations * sample.counts.bytes_sent;
-      }
+  std::map<std::string, LoopProfile*> of_place;
+  for (LoopProfile& loop : profile_.loops) of_place[loop.name] = &loop;
+  std::map<LoopProfile*, double> iterations;
+  for (const RegionId i : loops_) {
+    const auto found = of_place.find(place_of_loop(definitions_->regions[i].name));
+    if (found == of_place.end()) continue;
+    LoopProfile& loop = *found->second;
+    for (Process& process : processes_) {
+      const NestBooks::Sample sample = process.books->sample(i);
+      if (sample.iterations == 0) continue;
+      const double all = process.books->total().regions[i].calls;
+      iterations[&loop] += all;
+      loop.sends += all / sample.iterations * sample.counts.sends;
+      loop.bytes_sent += all / sample.iterations * sample.counts.bytes_sent;
     }
-    if (iterations == 0) continue;
-    loop.sends /= iterations;
-    loop.bytes_sent /= iterations;
+  }
+  for (LoopProfile& loop : profile_.loops) {
+    const auto found = iterations.find(&loop);
+    if (found == iterations.end() || found->second == 0) continue;
+    loop.sends /= found->second;
+    loop.bytes_sent /= found->second;
   }
 }
 
@@ -379,9 +388,26 @@ std::string text_of(const RegionProfile& region) {
              : region.name + " @" + place;
 }
 
-bool same(const RegionProfile& a, const RegionProfile& b) {
-  return a.name == b.name && a.file == b.file && a.line == b.line;
-}
+// The regions of a profile by name and place, which are different.
+class RegionIndex {
+ public:
+  explicit RegionIndex(const TraceProfile& profile) {
+    for (const RegionProfile& region : profile.regions)
+      known_.try_emplace(key(region), &region);
+  }
+  // nullptr: there is none like it.
+  const RegionProfile* find(const RegionProfile& wanted) const {
+    const auto found = known_.find(key(wanted));
+    return found == known_.end() ? nullptr : found->second;
+  }
+
+ private:
+  using Key = std::tuple<std::string_view, std::string_view, std::uint32_t>;
+  static Key key(const RegionProfile& region) {
+    return {region.name, region.file, region.line};
+  }
+  std::map<Key, const RegionProfile*> known_;
+};
 
 double share(const RegionProfile& region, const TraceProfile& profile) {
   return profile.thread_ns > 0 ? region.exclusive_ns / profile.thread_ns : 0;
@@ -459,16 +485,13 @@ class CounterRows {
 void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_share,
                      CounterRows& counters, Comparison& out) {
   Section section{"Regions", {}};
-  const auto find = [](const TraceProfile& profile, const RegionProfile& wanted) {
-    return std::find_if(profile.regions.begin(), profile.regions.end(),
-                        [&](const RegionProfile& region) { return same(region, wanted); });
-  };
+  const RegionIndex of_a(a), of_b(b);
   for (const RegionProfile& region : a.regions) {
-    const auto other = find(b, region);
+    const RegionProfile* const other = of_b.find(region);
     const bool matters = share(region, a) >= least_share ||
-                         (other != b.regions.end() && share(*other, b) >= least_share);
+                         (other != nullptr && share(*other, b) >= least_share);
     if (!matters) continue;
-    if (other == b.regions.end()) {
+    if (other == nullptr) {
       out.only_a.push_back(text_of(region));
     } else {
       add_region(section, region, *other, a, b);
@@ -476,7 +499,7 @@ void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_
     }
   }
   for (const RegionProfile& region : b.regions)
-    if (share(region, b) >= least_share && find(a, region) == a.regions.end())
+    if (share(region, b) >= least_share && of_a.find(region) == nullptr)
       out.only_b.push_back(text_of(region));
   out.sections.push_back(std::move(section));
 }
@@ -485,11 +508,12 @@ void compare_regions(const TraceProfile& a, const TraceProfile& b, double least_
 void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_share,
                    CounterRows& counters, Comparison& out) {
   Section section{"Iterations", {}};
+  std::map<std::string_view, const LoopProfile*> of_b;
+  for (const LoopProfile& loop : b.loops) of_b.try_emplace(loop.name, &loop);
   for (const LoopProfile& loop : a.loops) {
-    const auto other = std::find_if(
-        b.loops.begin(), b.loops.end(),
-        [&](const LoopProfile& candidate) { return candidate.name == loop.name; });
-    if (other == b.loops.end()) continue;
+    const auto found = of_b.find(loop.name);
+    if (found == of_b.end()) continue;
+    const LoopProfile* const other = found->second;
     const double process_ns = a.duration_ns * static_cast<double>(a.processes);
     if (loop.total_ns < least_share * process_ns) continue;
     section.rows.push_back({loop.name, "iterations", Unit::kNumber, loop.iterations,

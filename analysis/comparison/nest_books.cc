@@ -7,10 +7,11 @@
 namespace refrain::analysis {
 
 void Sums::add(const Sums& other, double counts, double times) {
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    regions[i].calls += counts * other.regions[i].calls;
-    regions[i].inclusive_ns += times * other.regions[i].inclusive_ns;
-    regions[i].exclusive_ns += times * other.regions[i].exclusive_ns;
+  for (const auto& [number, from] : other.regions) {
+    Region& region = regions[number];
+    region.calls += counts * from.calls;
+    region.inclusive_ns += times * from.inclusive_ns;
+    region.exclusive_ns += times * from.exclusive_ns;
   }
   for (std::size_t i = 0; i < threads.size(); ++i) {
     threads[i].useful_ns += times * other.threads[i].useful_ns;
@@ -33,8 +34,7 @@ void Sums::raise_counts(const Sums& like, double times) {
   const auto raise = [times](double& count, double other) {
     count = std::max(count, times * other);
   };
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    raise(regions[i].calls, like.regions[i].calls);
+  for (const auto& [number, from] : like.regions) raise(regions[number].calls, from.calls);
   raise(sends, like.sends);
   raise(bytes_sent, like.bytes_sent);
   raise(receives, like.receives);
@@ -186,10 +186,6 @@ base::Result<> SampleSink::begin(const TraceDefinitions& definitions) {
   attributes_.emplace(definitions);
   processes_.resize(definitions.processes.size());
   on_.assign(definitions.locations.size(), true);
-  for (Process& process : processes_) {
-    process.skipped.resize(definitions.regions.size());
-    process.least_ns.assign(definitions.regions.size(), ~std::uint64_t{0});
-  }
   return {};
 }
 
@@ -233,7 +229,7 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
   const Open open = process.open.back();
   process.open.pop_back();
   const std::uint64_t duration = ns - open.begin_ns;
-  std::uint64_t& least_ns = process.least_ns[open.region];
+  std::uint64_t& least_ns = process.loops[open.region].least_ns;
   if (open.complete) least_ns = std::min(least_ns, duration);
   if (open.complete && !process.open.empty()) ++process.open.back().inner;
   if (open.written != kSkipped) {
@@ -243,7 +239,7 @@ void SampleSink::end_iteration(Process& process, std::uint64_t ns) {
     iteration.unreported_ns = open.gap_ns - std::min(open.gap_ns, open.skipped_ns);
     return;
   }
-  Range& skipped = process.skipped[open.region];
+  Range& skipped = process.loops[open.region].skipped;
   skipped.least = std::min(skipped.least, duration);
   skipped.greatest = std::max(skipped.greatest, duration);
   if (!process.open.empty() && process.open.back().written != kSkipped)
@@ -255,13 +251,14 @@ SampleKind SampleSink::kind_of(const Process& process, const Written& iteration)
   // most of it may be one inner iteration, written alone.
   constexpr std::uint64_t kUnreportedPart = 100;
   constexpr std::uint64_t kUnreportedPartOfLeast = 10;
+  const auto found = process.loops.find(iteration.region);
+  const Durations durations = found == process.loops.end() ? Durations() : found->second;
   const std::uint64_t reported_well =
-      std::min(iteration.ns / kUnreportedPart,
-               process.least_ns[iteration.region] / kUnreportedPartOfLeast);
+      std::min(iteration.ns / kUnreportedPart, durations.least_ns / kUnreportedPartOfLeast);
   if (!iteration.complete || iteration.unreported_ns > reported_well)
     return SampleKind::kPartial;
   if (iteration.position == 0) return SampleKind::kFirst;
-  const Range& skipped = process.skipped[iteration.region];
+  const Range& skipped = durations.skipped;
   const bool known = skipped.least <= skipped.greatest;
   const bool like_skipped =
       !known || (iteration.ns >= skipped.least && iteration.ns <= skipped.greatest);
@@ -275,7 +272,8 @@ base::Result<> SampleSink::finish(std::uint64_t) {
     for (const Written& iteration : process.written) {
       marks.written.push_back(
           {kind_of(process, iteration), RegionId(iteration.region), iteration.depth});
-      const Range& skipped = process.skipped[iteration.region];
+      const auto found = process.loops.find(iteration.region);
+      const Range skipped = found == process.loops.end() ? Range() : found->second.skipped;
       if (skipped.least <= skipped.greatest &&
           marks.written.back().kind != SampleKind::kPartial)
         marks.classes[iteration.region].add(

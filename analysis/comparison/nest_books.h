@@ -2,7 +2,7 @@
 // skipped iterations from it.
 //
 // Place in the flow: private to comparison.h, which describes the method. Pure.
-// Units: nanoseconds, counts. Cost: skipped() and total() are linear in places times regions.
+// Units: nanoseconds, counts. Cost: skipped() and total() are linear in places and the regions in them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,24 @@ struct Sums {
     double useful_ns = 0;
     double outside_mpi_ns = 0;
   };
-  std::vector<Region> regions;  // by region
+  // Of the regions that occur: there are many places, and few regions in most.
+  class Regions {
+   public:
+    Region& operator[](std::uint32_t region) { return sums_[region]; }
+    const Region& operator[](std::uint32_t region) const {
+      static constexpr Region kNone{};
+      const auto found = sums_.find(region);
+      return found == sums_.end() ? kNone : found->second;
+    }
+    void erase(std::uint32_t region) { sums_.erase(region); }
+    // Pairs of region and sums, in any order.
+    auto begin() const { return sums_.begin(); }
+    auto end() const { return sums_.end(); }
+
+   private:
+    std::unordered_map<std::uint32_t, Region> sums_;
+  };
+  Regions regions;
   std::vector<Thread> threads;  // by thread of the process
   // By region and counter: from the begin to the end of a call.
   std::vector<Counted> region_counters;
@@ -51,8 +69,7 @@ struct Sums {
   double sends = 0, bytes_sent = 0, receives = 0, bytes_received = 0, collectives = 0;
 
   explicit Sums(const Shape& shape)
-      : regions(shape.regions),
-        threads(shape.threads),
+      : threads(shape.threads),
         region_counters(shape.regions * shape.counters),
         thread_counters(shape.threads * shape.counters) {}
   // Adds `counts` times the counts of `other` and `times` times its times.
@@ -286,6 +303,10 @@ class SampleSink final : public reader::TraceSink {
     std::uint64_t least = ~std::uint64_t{0};
     std::uint64_t greatest = 0;
   };
+  struct Durations {
+    std::uint64_t least_ns = ~std::uint64_t{0};  // of complete iterations
+    Range skipped;
+  };
   struct Open {
     std::uint32_t region;
     std::size_t written;  // place in the list; kSkipped
@@ -301,8 +322,7 @@ class SampleSink final : public reader::TraceSink {
     std::uint32_t location = reader::kNone;  // that has the marks
     std::uint64_t ns = 0;                    // until then gaps are counted
     std::vector<Written> written;
-    std::vector<std::uint64_t> least_ns;  // by region: of its complete iterations
-    std::vector<Range> skipped;           // by region
+    std::unordered_map<std::uint32_t, Durations> loops;  // by region
   };
   static constexpr std::size_t kSkipped = ~std::size_t{0};
 

@@ -106,8 +106,8 @@ base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
         Shape{definitions.regions.size(), process.locations.size(), counter_count_});
     process.skipped_by_loop.resize(loops_.size());
     process.places.push_back(&process.books->root());
-    process.written.resize(definitions.regions.size());
-    process.marked.resize(definitions.regions.size());
+    process.written.resize(loops_.size());
+    process.marked.resize(loops_.size());
   }
   return {};
 }
@@ -368,13 +368,13 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
     process.ended = process.places.back();
     process.ended_ns = event.ns;
     process.places.pop_back();
-    process.written[iteration.loop] += iteration.complete;
+    process.written[loop_numbers_[iteration.loop]] += iteration.complete;
   }
   // Inside a skipped iteration all is estimated from typical ones.
   if (process.skipped != 0) return;
   Place& around = *process.places.back();
   if (iteration.complete) {
-    ++process.marked[iteration.loop];
+    ++process.marked[loop_numbers_[iteration.loop]];
     ++around.own().regions[iteration.loop].calls;
     around.own().regions[iteration.loop].inclusive_ns += ns;
     if (counted && !iteration.counted.empty())

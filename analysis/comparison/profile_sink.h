@@ -159,8 +159,8 @@ class ProfileSink final : public reader::TraceSink {
     Place* ended = nullptr;     // the written iteration that ended last
     std::uint64_t ended_ns = 0;
     std::size_t next_written = 0;  // in samples_
-    std::vector<double> written;   // by region: complete iterations in the archive
-    std::vector<double> marked;    // by region: complete iterations that have a mark
+    std::vector<double> written;   // by loop: complete iterations in the archive
+    std::vector<double> marked;    // by loop: complete iterations that have a mark
     // By loop: skipped iterations that lie in no other; changes with `version`.
     std::vector<double> skipped_by_loop;
     std::uint64_t version = 0;

@@ -10,6 +10,7 @@
 #include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/run_totals.h"
+#include "base/open_counts.h"
 #include "base/result.h"
 
 namespace refrain::analysis {
@@ -27,6 +28,8 @@ struct Thread {
     bool fork = false;
     std::uint64_t begin = 0;
     std::uint32_t latest = RunSummary::kNone;  // child
+    std::size_t known =
+        0;  // how many frames the innermost one with a node has below it, and itself
   };
   std::uint32_t process = 0;
   bool counts = false;
@@ -35,6 +38,7 @@ struct Thread {
   RunSummary::Sums outside;
   std::uint32_t latest = RunSummary::kNone;  // outermost region
   std::vector<Frame> stack;
+  base::OpenCounts open;                 // forks count as kNone
   std::vector<RunSummary::Sums> sums{};  // by node
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
 };
@@ -65,14 +69,13 @@ class TreeSink final : public reader::TraceSink {
       case EventKind::kEnter:
         return enter(thread, event);
       case EventKind::kLeave:
-        return leave(thread, event);
+        return leave(thread, event.ticks, event.ref);
       case EventKind::kThreadFork:
       case EventKind::kOmpFork:
-        thread.stack.push_back({.fork = true, .begin = event.ticks});
-        return;
+        return put(thread, {.fork = true, .begin = event.ticks});
       case EventKind::kThreadJoin:
       case EventKind::kOmpJoin:
-        return leave_if(thread, event.ticks, [](const Thread::Frame& f) { return f.fork; });
+        return leave(thread, event.ticks, RunSummary::kNone);
       case EventKind::kMeasurementOnOff:
         if (event.op == OTF2_MEASUREMENT_OFF && !std::exchange(thread.off, true)) ++gaps_;
         if (event.op == OTF2_MEASUREMENT_ON) thread.off = false;
@@ -142,6 +145,7 @@ class TreeSink final : public reader::TraceSink {
                                             RunSummary::Kind::kFork, RunSummary::kNone);
       Thread::Frame fork = thread.stack.back();
       thread.stack.pop_back();
+      thread.open.left(fork.region);
       fork.node = node;
       push(thread, fork);
     }
@@ -155,43 +159,43 @@ class TreeSink final : public reader::TraceSink {
 
   // The innermost region that is known.
   static std::uint32_t around(const Thread& thread) {
-    for (auto frame = thread.stack.rbegin(); frame != thread.stack.rend(); ++frame)
-      if (frame->node != RunSummary::kNone) return frame->node;
-    return RunSummary::kNone;
+    const std::size_t known = thread.stack.empty() ? 0 : thread.stack.back().known;
+    return known == 0 ? RunSummary::kNone : thread.stack[known - 1].node;
+  }
+
+  static void put(Thread& thread, Thread::Frame frame) {
+    frame.known = frame.node != RunSummary::kNone ? thread.stack.size() + 1
+                  : thread.stack.empty()          ? 0
+                                                  : thread.stack.back().known;
+    thread.stack.push_back(frame);
+    thread.open.entered(frame.region);
   }
 
   static void push(Thread& thread, const Thread::Frame& frame) {
-    std::uint32_t* before = &thread.latest;
-    std::uint32_t parent = RunSummary::kNone;
-    for (auto outer = thread.stack.rbegin(); outer != thread.stack.rend(); ++outer) {
-      if (outer->node == RunSummary::kNone) continue;
-      before = &outer->latest;
-      parent = outer->node;
-      break;
-    }
-    ++thread.edges[{*before == RunSummary::kNone ? parent : *before, frame.node}];
-    *before = frame.node;
-    thread.stack.push_back(frame);
+    const std::uint32_t parent = around(thread);
+    std::uint32_t& before = parent == RunSummary::kNone
+                                ? thread.latest
+                                : thread.stack[thread.stack.back().known - 1].latest;
+    ++thread.edges[{before == RunSummary::kNone ? parent : before, frame.node}];
+    before = frame.node;
+    put(thread, frame);
   }
 
-  void leave(Thread& thread, const TraceEvent& event) {
-    if (event.ref >= definitions_->regions.size() ||
-        definitions_->regions[event.ref].is_loop)
+  // Ends the innermost one of the region and those inside; kNone: the innermost fork. If there is none, nothing.
+  void leave(Thread& thread, std::uint64_t ticks, std::uint32_t region) {
+    const bool fork = region == RunSummary::kNone;
+    if (!fork &&
+        (region >= definitions_->regions.size() || definitions_->regions[region].is_loop))
       return;
-    leave_if(thread, event.ticks, [&](const Thread::Frame& frame) {
-      return !frame.fork && frame.region == event.ref;
-    });
-  }
-
-  // Ends the innermost one of which this is true, and those inside; else nothing.
-  template <typename IsIt>
-  void leave_if(Thread& thread, std::uint64_t ticks, const IsIt& is_it) {
-    if (std::none_of(thread.stack.begin(), thread.stack.end(), is_it)) return;
-    bool last = false;
-    while (!last) {
-      last = is_it(thread.stack.back());
+    if (thread.open.is_closed(region)) return;
+    const auto frame = std::ranges::find(thread.stack.rbegin(), thread.stack.rend(), region,
+                                         &Thread::Frame::region);
+    if (frame == thread.stack.rend())
+      return thread.open.searched([&](const auto& count) {
+        for (const Thread::Frame& each : thread.stack) count(each.region);
+      });
+    for (auto inside = frame - thread.stack.rbegin(); inside >= 0; --inside)
       pop(thread, ticks);
-    }
   }
 
   static RunSummary::Sums& sums_of(Thread& thread, std::uint32_t node) {
@@ -211,6 +215,7 @@ class TreeSink final : public reader::TraceSink {
   static void pop(Thread& thread, std::uint64_t ticks) {
     const Thread::Frame frame = thread.stack.back();
     thread.stack.pop_back();
+    thread.open.left(frame.region);
     if (frame.node == RunSummary::kNone) return;
     RunSummary::Sums& sums = sums_of(thread, frame.node);
     const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
@@ -283,6 +288,7 @@ class TreeSink final : public reader::TraceSink {
   void facts(std::uint32_t number) {
     const reader::ProcessInfo& process = definitions_->processes[number];
     RunSummary& summary = trees_[number].summary;
+    trees_[number].nodes.clear();
     summary.process = number;
     summary.rank = process.rank;
     if (process.node < definitions_->nodes.size())
@@ -302,8 +308,10 @@ class TreeSink final : public reader::TraceSink {
       location.outside = thread.outside;
       location.sums = std::move(thread.sums);
       location.sums.resize(summary.nodes.size());
+      location.edges.reserve(thread.edges.size());
       for (const auto& [ends, count] : thread.edges)
         location.edges.push_back({ends.first, ends.second, count});
+      thread.edges.clear();
     }
   }
 

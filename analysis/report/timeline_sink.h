@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "analysis/profile/run_profile.h"
+#include "base/open_counts.h"
 #include "base/result.h"
 #include "reader/trace.h"
 
@@ -163,6 +164,7 @@ class TimelineSink final : public reader::TraceSink {
   };
   struct Location {
     std::vector<Open> open;
+    base::OpenCounts counts;  // of these
     double last_ns = 0;
     std::uint8_t cls = kOutside;  // of what is running
     bool off = false;

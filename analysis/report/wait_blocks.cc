@@ -63,15 +63,13 @@ WaitPlaces places_in(const WaitAnalysis& analysis, const RunProfile& profile) {
 void add_wait_values(Blocks& blocks, const std::string& key, const WaitAnalysis& analysis) {
   std::vector<double> values;
   for (std::size_t metric = 0; metric < analysis.values.size(); ++metric)
-    for (std::size_t path = 0; path < analysis.values[metric].size(); ++path) {
-      const WaitAnalysis::Row& row = analysis.values[metric][path];
-      for (std::size_t location = 0; location < row.size(); ++location)
-        if (row[location] != 0)
+    for (std::size_t path = 0; path < analysis.paths.size(); ++path)
+      for (const auto& [location, ticks] : analysis.values[metric][path])
+        if (ticks != 0)
           values.insert(values.end(),
                         {static_cast<double>(metric), static_cast<double>(path),
                          static_cast<double>(location),
-                         analysis.seconds(static_cast<double>(row[location]))});
-    }
+                         analysis.seconds(static_cast<double>(ticks))});
   blocks.add(key + "analyze/values", values, {values.size() / 4, 4});
 }
 
@@ -80,18 +78,15 @@ nlohmann::json wait_paths_value(const WaitAnalysis& analysis, const WaitPlaces& 
   const auto or_null = [](std::uint32_t index) {
     return index == RunProfile::kNone ? json() : json(index);
   };
+  const std::vector<waits::Place> sources = waits::places_of(analysis);
   json out = json::array();
-  for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
+  for (PathId i; i < analysis.paths.size(); ++i) {
     const WaitAnalysis::Path& path = analysis.paths[i];
-    const waits::Place place = waits::place_of(analysis, PathId(i));
-    const bool known = path.region < analysis.regions.size();
-    out.push_back({{"path", waits::path_text(analysis, PathId(i))},
-                   {"parent", or_null(path.parent)},
-                   {"name", known ? analysis.regions[path.region].name
-                                  : waits::path_text(analysis, PathId{})},
+    out.push_back({{"parent", or_null(path.parent)},
+                   {"name", waits::name_of(analysis, i)},
                    {"site", path.site},
-                   {"file", place.file},
-                   {"line", place.line},
+                   {"file", sources[i].file},
+                   {"line", sources[i].line},
                    {"profile", or_null(places.paths[i])}});
   }
   return out;
@@ -116,9 +111,8 @@ std::string rank_text(const WaitAnalysis& analysis, std::uint32_t process) {
 // "MPI_Allreduce at cg.c:74".
 std::string where_text(const WaitAnalysis& analysis, std::uint32_t path) {
   const std::uint32_t region = analysis.paths[path].region;
-  std::string text = region < analysis.regions.size()
-                         ? analysis.regions[region].name
-                         : waits::path_text(analysis, PathId{});
+  std::string text = region < analysis.regions.size() ? analysis.regions[region].name
+                                                      : waits::name_of(analysis, PathId{});
   if (text.starts_with("!$omp ")) text.erase(0, 6);
   const waits::Place place = waits::place_of(analysis, PathId(path));
   const std::string at = place_text(place.file, place.line);
@@ -160,9 +154,9 @@ void add_transfers(const WaitAnalysis& analysis, const WaitPlaces& places, doubl
        {waits::kMpiPoint2Point, waits::kMpiCollective, waits::kMpiRmaCommunication})
     for (std::uint32_t path = 0; path < analysis.paths.size(); ++path) {
       double ticks = 0, calls = 0;
-      for (const waits::Ticks each : analysis.values[metric][path])
+      for (const auto& [location, each] : analysis.values[metric][path])
         ticks += static_cast<double>(each);
-      for (const WaitAnalysis::Calls& each : analysis.calls[path])
+      for (const auto& [location, each] : analysis.calls[path])
         calls += static_cast<double>(each.visits);
       const double seen = analysis.seconds(ticks);
       if (seen < kLeastWaitShare * all) continue;
@@ -194,11 +188,9 @@ void add_transfers(const WaitAnalysis& analysis, const WaitPlaces& places, doubl
 std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
                         std::uint32_t path) {
   std::map<std::uint32_t, double> own;  // by process, of those that are there
-  for (std::size_t i = 0; i < analysis.locations.size(); ++i) {
-    const WaitAnalysis::Calls& calls = analysis.calls[path][i];
+  for (const auto& [location, calls] : analysis.calls[path])
     if (calls.own != 0)
-      own[analysis.locations[i].process] += static_cast<double>(calls.own);
-  }
+      own[analysis.locations[location].process] += static_cast<double>(calls.own);
   if (own.size() < 2 || !own.contains(process)) return {};
   double others = 0;
   for (const auto& [each, ticks] : own)

@@ -56,8 +56,8 @@ py::array values(const PyAnalysis& self, std::uint32_t metric, bool with_childre
   for (std::uint32_t path = 0; path < from.paths.size(); ++path) {
     const waits::WaitAnalysis::Row row =
         with_children ? from.inclusive(metric, PathId(path)) : from.values[metric][path];
-    for (std::size_t at = 0; at < row.size(); ++at)
-      out[path * width + at] = from.seconds(static_cast<double>(row[at]));
+    for (const auto& [location, ticks] : row)
+      out[path * width + location] = from.seconds(static_cast<double>(ticks));
   }
   return array_of(std::move(out), {static_cast<py::ssize_t>(from.paths.size()),
                                    static_cast<py::ssize_t>(width)});

@@ -449,7 +449,7 @@ class Analysis:
 
     @property
     def call_paths(self) -> List[str]:
-        return [each["path"] for each in self.json["paths"]]
+        return _path_texts([(each["parent"] or None, each["name"], each["site"]) for each in self.json["paths"]])
 
     @property
     def parents(self) -> List[Optional[int]]:

@@ -67,7 +67,8 @@ void check_analysis(const ReportReader& report, const fs::path& archive) {
   // As the other command has them, by metric, path and location.
   std::map<std::string, double> metrics, found;
   for (std::size_t path = 0; path < analysis["paths"].size(); ++path) {
-    CHECK(value["paths"][path]["path"] == analysis["paths"][path]["path"]);
+    for (const char* key : {"parent", "name", "site", "file", "line"})
+      CHECK(value["paths"][path][key] == analysis["paths"][path][key]);
     for (const auto& [name, cells] : analysis["paths"][path]["exclusive"].items())
       for (std::size_t i = 0; i < cells.size(); ++i)
         if (cells[i] != 0.0)

@@ -270,9 +270,10 @@ def check_analysis(archive, analysis, options):
     dump = Dump(file, ["-x", "excl", "-z", "excl"], options)
     wanted = {}
     root = next(iter(key[0] for key in dump.values["visits"] if len(key[0]) == 1))
+    paths = []
     for path in analysis["paths"]:
-        names = [re.sub(r" \([^()]*:\d+\)$", "", name) for name in path["path"].split(" > ")]
-        names = root if tuple(names) == root else root + tuple(names)
+        names = root if path["parent"] is None else paths[path["parent"]] + (path["name"],)
+        paths.append(names)
         for metric, row in path["exclusive"].items():
             values = wanted.setdefault(metric, {})
             for location, seconds in enumerate(row):

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -173,18 +174,19 @@ int AnalyzeCommand::run_first(Job* job) {
 
 int AnalyzeCommand::print(const waits::WaitAnalysis& analysis,
                           const analysis::Conclusions& conclusions) const {
-  std::string text;
+  const auto put = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
   if (json_) {
-    text = analysis_json(analysis, &conclusions);
+    put_analysis_json(analysis, &conclusions, put);
   } else {
     const AnalysisScreen options = {
         .width = terminal_size().columns, .all = all_, .metrics = metrics_};
     for (const std::string& line : conclusions_screen(conclusions, options))
-      text += line + "\n";
-    text += "\nWaits, as seen in the events:\n";
-    for (const std::string& line : analysis_screen(analysis, options)) text += line + "\n";
+      put(line + "\n");
+    put("\nWaits, as seen in the events:\n");
+    for (const std::string& line : analysis_screen(analysis, options)) put(line + "\n");
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;
   const auto experiment = experiment_of_waits(archive_, analysis);

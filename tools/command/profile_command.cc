@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ class ProfileCommand final : public Subcommand {
 
  private:
   int run_iterations();
-  std::string text_of(const ProfiledRun& run) const;
+  void print(const ProfiledRun& run) const;
 
   std::string archive_;
   bool json_ = false;
@@ -99,14 +100,15 @@ int ProfileCommand::run_iterations() {
   return kDone;
 }
 
-std::string ProfileCommand::text_of(const ProfiledRun& run) const {
-  if (json_) return messages_ ? messages_json(run) : profile_json(run);
-  if (csv_) return messages_ ? messages_csv(run) : profile_csv(run);
-  std::string text;
+void ProfileCommand::print(const ProfiledRun& run) const {
+  const auto put = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+  if (json_) return messages_ ? put(messages_json(run)) : put_profile_json(run, put);
+  if (csv_) return messages_ ? put(messages_csv(run)) : put_profile_csv(run, put);
   for (const std::string& line : profile_screen(
            run, {.width = terminal_size().columns, .all = all_, .messages = messages_}))
-    text += line + "\n";
-  return text;
+    put(line + "\n");
 }
 
 int ProfileCommand::run() {
@@ -135,8 +137,7 @@ int ProfileCommand::run() {
     const auto done = cube::write_cube(cube_summaries(*profiled), cube_file_);
     return done.ok() ? kDone : fail(done.error());
   }
-  const std::string text = text_of(*profiled);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(*profiled);
   return kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/quantity_text.h"
 #include "waits/findings.h"
@@ -18,11 +19,6 @@ using waits::WaitAnalysis;
 
 constexpr double kLeastShareOfFindings = 0.01;  // of findings on the screen
 constexpr std::size_t kMostFindings = 10;
-
-// Texts of an archive need not be UTF-8.
-std::string dumped(const json& value) {
-  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-}
 
 std::string time_text(double seconds) { return base::duration_text(seconds * 1e9); }
 
@@ -384,7 +380,7 @@ json analysis_value(const WaitAnalysis& analysis) {
                      {"ranks", ranks}});
   }
   return {{"format", "refrain analyze"},
-          {"version", 1},
+          {"version", 2},
           {"seconds", all_seconds(analysis)},
           {"events", analysis.events},
           {"gaps", analysis.problems.gaps},
@@ -397,25 +393,60 @@ json analysis_value(const WaitAnalysis& analysis) {
           {"problems", remarks(analysis)}};
 }
 
+namespace {
+
+// The program is without parent, and has its name.
+json path_json(const WaitAnalysis& analysis, PathId number, const waits::Place& place) {
+  const WaitAnalysis::Path& path = analysis.paths[number];
+  json values = json::object();
+  for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
+    const WaitAnalysis::Row& row = analysis.values[metric][number];
+    if (row.empty()) continue;
+    json& cells = values[analysis.tree.metrics[metric].name] = json::array();
+    for (std::size_t i = 0; i < analysis.locations.size(); ++i)
+      cells.push_back(analysis.seconds(static_cast<double>(row[i])));
+  }
+  return {
+      {"parent", path.parent == waits::kNone ? json() : json(std::uint32_t{path.parent})},
+      {"name", waits::name_of(analysis, number)},
+      {"site", path.site},
+      {"file", place.file},
+      {"line", place.line},
+      {"exclusive", values}};
+}
+
+}  // namespace
+
+void put_analysis_json(const WaitAnalysis& analysis,
+                       const analysis::Conclusions* conclusions, const PutText& put) {
+  JsonStream out(put, 1);
+  const auto put_paths = [&] {
+    const std::vector<waits::Place> places = waits::places_of(analysis);
+    out.key("paths");
+    out.begin_array();
+    for (PathId i; i < analysis.paths.size(); ++i)
+      out.value(path_json(analysis, i, places[i]));
+    out.end();
+  };
+  // Keys are in the order of the alphabet.
+  bool paths = false;
+  out.begin_object();
+  json all = analysis_value(analysis);
+  if (conclusions != nullptr) all["conclusions"] = conclusions_value(*conclusions);
+  for (const auto& [name, value] : all.items()) {
+    if (name > "paths" && !std::exchange(paths, true)) put_paths();
+    out.key(name);
+    out.value(value);
+  }
+  out.end();
+  out.finish();
+}
+
 std::string analysis_json(const WaitAnalysis& analysis,
                           const analysis::Conclusions* conclusions) {
-  json out = analysis_value(analysis);
-  if (conclusions != nullptr) out["conclusions"] = conclusions_value(*conclusions);
-  json paths = json::array();
-  for (std::uint32_t i = 0; i < analysis.paths.size(); ++i) {
-    json values = json::object();
-    for (std::uint32_t metric = 0; metric < analysis.tree.metrics.size(); ++metric) {
-      const WaitAnalysis::Row& row = analysis.values[metric][i];
-      if (row.empty()) continue;
-      json& cells = values[analysis.tree.metrics[metric].name] = json::array();
-      for (const waits::Ticks each : row)
-        cells.push_back(analysis.seconds(static_cast<double>(each)));
-    }
-    paths.push_back(
-        {{"path", waits::path_text(analysis, PathId(i))}, {"exclusive", values}});
-  }
-  out["paths"] = std::move(paths);
-  return dumped(out);
+  std::string text;
+  put_analysis_json(analysis, conclusions, [&text](std::string_view part) { text += part; });
+  return text;
 }
 
 }  // namespace refrain::tools

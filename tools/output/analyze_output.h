@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/causes/root_causes.h"
+#include "tools/output/json_stream.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::tools {
@@ -29,7 +30,9 @@ std::vector<std::string> analysis_screen(const waits::WaitAnalysis& analysis,
                                          const AnalysisScreen& options);
 // Without the severities of call paths, which may be most of it.
 nlohmann::json analysis_value(const waits::WaitAnalysis& analysis);
-// All of it, as a text. `conclusions`: nullptr if there are none.
+// All of it, as a text, part by part. `conclusions`: nullptr if there are none.
+void put_analysis_json(const waits::WaitAnalysis& analysis,
+                       const analysis::Conclusions* conclusions, const PutText& put);
 std::string analysis_json(const waits::WaitAnalysis& analysis,
                           const analysis::Conclusions* conclusions);
 

@@ -143,6 +143,11 @@ TEST_CASE("Analysis as JSON: metrics by name, findings with place and ranks, pat
         metric = (*each)["parent"].get<std::string>();
     return metric == "time";
   };
+  CHECK(out["version"] == 2);
+  CHECK(out["paths"][0]["parent"].is_null());
+  CHECK(out["paths"][1]["parent"] == 0);
+  CHECK(out["paths"][1]["name"] == "main");
+  CHECK(out["paths"][1]["exclusive"]["execution"].size() == out["locations"].size());
   for (const json& path : out["paths"])
     for (const auto& [metric, cells] : path["exclusive"].items())
       for (const json& cell : cells)

@@ -70,7 +70,8 @@ void put_region(Json& out, const RunProfile& profile, std::uint32_t region) {
   out["paradigm"] = from.paradigm;
 }
 
-Json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
+// Without what it is on each location.
+Json path_json(const ProfiledRun& run, std::uint32_t number) {
   const RunProfile::Path& path = run.profile.paths[number];
   const analysis::PathTotal& total = run.totals.paths[number];
   Json out = {{"path", number}, {"parent", or_null(path.parent)}};
@@ -87,9 +88,6 @@ Json path_json(const ProfiledRun& run, std::uint32_t number, PathLists lists) {
   out["bytes_received"] = total.bytes_received;
   out["messages_sent"] = total.messages_sent;
   out["messages_received"] = total.messages_received;
-  if (lists == PathLists::kLeaveOut) return out;
-  out["locations"] = Json::array();
-  for (const RunProfile::Sums& sums : path.sums) out["locations"].push_back(json_of(sums));
   return out;
 }
 
@@ -136,17 +134,21 @@ Json procedure_json(const analysis::MpiProcedure& procedure) {
 
 class CsvWriter {
  public:
-  explicit CsvWriter(const ProfiledRun& run) : profile_(run.profile) {}
+  CsvWriter(const ProfiledRun& run, const PutText& put)
+      : profile_(run.profile), put_(put) {}
 
-  std::string take() {
+  void write() {
     out_ =
         "path,parent,name,file,line,site,class,process,rank,thread,visits,time_ns,own_ns,"
         "management_ns,elsewhere_ns,minimum_ns,maximum_ns,bytes_sent,bytes_received,"
         "messages_sent,messages_received\n";
     for (LocationId i; i < profile_.locations.size(); ++i) outside(i);
-    for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
+    for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
       for (const RunProfile::Sums& sums : profile_.paths[i].sums) row(i, sums);
-    return std::move(out_);
+      put_(out_);
+      out_.clear();
+    }
+    put_(out_);
   }
 
  private:
@@ -191,31 +193,49 @@ class CsvWriter {
   }
 
   const RunProfile& profile_;
+  const PutText& put_;
   std::string out_;
 };
 
+// All but the lists.
+Json head_json(const ProfiledRun& run) {
+  const analysis::ProfileTotals& totals = run.totals;
+  return {{"format", "refrain profile"},
+          {"version", 1},
+          {"archive", run.archive},
+          {"command", run.command},
+          {"openmp", run.openmp},
+          {"openmp_note", run.openmp_note},
+          {"source", run.from_events ? "events" : "summary"},
+          {"intervals_not_written", run.gaps},
+          {"events_seen", run.events_seen},
+          {"events_written", run.events_written},
+          {"run_ns", totals.run_ns},
+          {"time_ns", totals.time_ns},
+          {"outside_ns", totals.outside_ns},
+          {"elsewhere_ns", totals.elsewhere_ns},
+          {"regions_elsewhere", totals.regions_elsewhere},
+          {"locations_without", run.profile.locations_without},
+          {"efficiencies", json_of(totals.efficiencies)},
+          {"classes", class_times_json(totals.times)}};
+}
+
+// Behind the paths.
+Json tail_json(const ProfiledRun& run) {
+  Json out = {{"parallel_regions", Json::array()}, {"mpi", Json::array()}};
+  for (const auto& region : run.totals.parallel_regions)
+    out["parallel_regions"].push_back(region_json(run, region));
+  for (const auto& procedure : run.totals.mpi)
+    out["mpi"].push_back(procedure_json(procedure));
+  out["mpi_by_size"] = by_size_json(run.messages);
+  out["mpi_by_partner"] = by_partner_json(run.messages);
+  return out;
+}
+
 }  // namespace
 
-Json profile_value(const ProfiledRun& run, PathLists lists) {
-  const analysis::ProfileTotals& totals = run.totals;
-  Json out = {{"format", "refrain profile"},
-              {"version", 1},
-              {"archive", run.archive},
-              {"command", run.command},
-              {"openmp", run.openmp},
-              {"openmp_note", run.openmp_note},
-              {"source", run.from_events ? "events" : "summary"},
-              {"intervals_not_written", run.gaps},
-              {"events_seen", run.events_seen},
-              {"events_written", run.events_written},
-              {"run_ns", totals.run_ns},
-              {"time_ns", totals.time_ns},
-              {"outside_ns", totals.outside_ns},
-              {"elsewhere_ns", totals.elsewhere_ns},
-              {"regions_elsewhere", totals.regions_elsewhere},
-              {"locations_without", run.profile.locations_without},
-              {"efficiencies", json_of(totals.efficiencies)},
-              {"classes", class_times_json(totals.times)}};
+Json profile_value(const ProfiledRun& run) {
+  Json out = head_json(run);
   out["processes"] = Json::array();
   for (const auto& process : run.profile.processes)
     out["processes"].push_back(json_of(process));
@@ -224,24 +244,55 @@ Json profile_value(const ProfiledRun& run, PathLists lists) {
     out["locations"].push_back(location_json(run, i));
   out["paths"] = Json::array();
   for (std::uint32_t i = 0; i < run.profile.paths.size(); ++i)
-    out["paths"].push_back(path_json(run, i, lists));
-  out["parallel_regions"] = Json::array();
-  for (const auto& region : totals.parallel_regions)
-    out["parallel_regions"].push_back(region_json(run, region));
-  out["mpi"] = Json::array();
-  for (const auto& procedure : totals.mpi) out["mpi"].push_back(procedure_json(procedure));
-  out["mpi_by_size"] = by_size_json(run.messages);
-  out["mpi_by_partner"] = by_partner_json(run.messages);
+    out["paths"].push_back(path_json(run, i));
+  out.update(tail_json(run));
   return out;
 }
 
-std::string profile_json(const ProfiledRun& run) {
-  // A name that is no UTF-8 must not cost the rest.
-  return profile_value(run, PathLists::kPut)
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+void put_profile_json(const ProfiledRun& run, const PutText& put) {
+  JsonStream out(put, 2);
+  out.begin_object();
+  out.members(head_json(run));
+  out.key("processes");
+  out.begin_array();
+  for (const auto& process : run.profile.processes) out.value(json_of(process));
+  out.end();
+  out.key("locations");
+  out.begin_array();
+  for (LocationId i; i < run.profile.locations.size(); ++i)
+    out.value(location_json(run, i));
+  out.end();
+  out.key("paths");
+  out.begin_array();
+  for (std::uint32_t i = 0; i < run.profile.paths.size(); ++i) {
+    out.begin_object();
+    out.members(path_json(run, i));
+    out.key("locations");
+    out.begin_array();
+    for (const RunProfile::Sums& sums : run.profile.paths[i].sums) out.value(json_of(sums));
+    out.end();
+    out.end();
+  }
+  out.end();
+  out.members(tail_json(run));
+  out.end();
+  out.finish();
 }
 
-std::string profile_csv(const ProfiledRun& run) { return CsvWriter(run).take(); }
+std::string profile_json(const ProfiledRun& run) {
+  std::string text;
+  put_profile_json(run, [&text](std::string_view part) { text += part; });
+  return text;
+}
+
+void put_profile_csv(const ProfiledRun& run, const PutText& put) {
+  CsvWriter(run, put).write();
+}
+
+std::string profile_csv(const ProfiledRun& run) {
+  std::string text;
+  put_profile_csv(run, [&text](std::string_view part) { text += part; });
+  return text;
+}
 
 }  // namespace refrain::tools

@@ -4,21 +4,23 @@
 // Pure. Thread-safety: none needed. Units: in the names.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "tools/output/json_stream.h"
 #include "tools/output/profile_source.h"
 
 namespace refrain::tools {
 
-// Whether call paths have a list of what they are on each location.
-enum class PathLists : bool { kLeaveOut, kPut };
-// Times of all locations in ns, those of one in ticks of its process, so that they are exact.
-nlohmann::ordered_json profile_value(const ProfiledRun& run, PathLists lists);
-// The same as a text, with all lists.
+// Times of all locations in ns, those of one in ticks of its process, so that they are exact. Call paths are without what
+// they are on each location, which may be most of it.
+nlohmann::ordered_json profile_value(const ProfiledRun& run);
+// The same as a text, part by part, with `locations` of call paths.
+void put_profile_json(const ProfiledRun& run, const PutText& put);
 std::string profile_json(const ProfiledRun& run);
 
 // A row for each call path and location, and one for what a location did outside of all.
+void put_profile_csv(const ProfiledRun& run, const PutText& put);
 std::string profile_csv(const ProfiledRun& run);
 
 }  // namespace refrain::tools

@@ -156,7 +156,7 @@ class RunReporter {
   }
 
   void put_profile() {
-    blocks_.add(key_ + "profile", profile_value(profiled_, PathLists::kLeaveOut));
+    blocks_.add(key_ + "profile", profile_value(profiled_));
     report::add_path_values(blocks_, key_, profiled_.profile);
     blocks_.add(key_ + "efficiency",
                 report::efficiency_value(profiled_.totals.efficiencies));

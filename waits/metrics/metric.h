@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/open_counts.h"
 
 namespace refrain::waits {
 
@@ -177,6 +178,7 @@ struct LocationState {
   Ticks changed = 0;           // latest enter, leave, or end of a gap
   Ticks outside = 0;
   std::vector<Frame> stack;
+  base::OpenCounts open;              // of the stack
   std::vector<Ticks> own;             // by path
   std::vector<Ticks> skipped;         // likewise
   std::vector<std::uint64_t> visits;  // likewise

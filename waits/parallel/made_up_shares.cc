@@ -89,16 +89,7 @@ std::string difference(const WaitAnalysis& a, const WaitAnalysis& b) {
     if (metric < a.squares.size() && a.squares[metric] != b.squares[metric])
       return "squares of " + a.tree.metrics[metric].name;
   }
-  const auto calls = [](const std::vector<WaitAnalysis::Calls>& x,
-                        const std::vector<WaitAnalysis::Calls>& y) {
-    return std::ranges::equal(x, y, [](const auto& one, const auto& other) {
-      return std::tie(one.visits, one.own, one.squares, one.without_message,
-                      one.own_without_message) ==
-             std::tie(other.visits, other.own, other.squares, other.without_message,
-                      other.own_without_message);
-    });
-  };
-  if (!std::ranges::equal(a.calls, b.calls, calls)) return "calls";
+  if (a.calls != b.calls) return "calls";
   const auto causes = [](const WaitAnalysis::Cause& x, const WaitAnalysis::Cause& y) {
     return std::tie(x.kind, x.path, x.causer, x.causer_path, x.ticks) ==
            std::tie(y.kind, y.path, y.causer, y.causer_path, y.ticks);

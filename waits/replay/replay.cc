@@ -264,6 +264,7 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   if (paths.paths().size() != known) joint_->path(at.process, paths.paths().back());
   if (kind.synchronises()) recorder_.point(event.location, now);
   at.stack.push_back({.region = RegionId(event.ref), .path = path, .enter = now});
+  at.open.entered(event.ref);
   if (kind.mpi && windows_) joint_->entered_mpi(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
@@ -277,11 +278,15 @@ void Replay::leave(LocationState& at, const TraceEvent& event, Ticks now) {
   if (event.ref >= state_.kinds.size() || state_.kinds[event.ref].ignored) return;
   if (at.stack.empty() || at.stack.back().region != event.ref) {
     const auto open =
-        std::find_if(at.stack.rbegin(), at.stack.rend(),
-                     [&](const Frame& frame) { return frame.region == event.ref; });
+        at.open.is_closed(event.ref)
+            ? at.stack.rend()
+            : std::find_if(at.stack.rbegin(), at.stack.rend(),
+                           [&](const Frame& frame) { return frame.region == event.ref; });
     if (open == at.stack.rend()) {
       ++state_.problems.leaves_without_enter;
-      return;
+      return at.open.searched([&](const auto& count) {
+        for (const Frame& frame : at.stack) count(frame.region);
+      });
     }
     for (auto inner = std::distance(at.stack.rbegin(), open); inner > 0; --inner) {
       ++state_.problems.enters_without_leave;
@@ -316,6 +321,7 @@ void Replay::pop(LocationState& at, LocationId location, Ticks now) {
   }
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
   at.stack.pop_back();
+  at.open.left(frame.region);
   if (!at.stack.empty()) ran_inside(at.stack.back(), location, frame.enter, now);
   at.changed = now;
   // What ran inside of it is not to be taken for what came after it.

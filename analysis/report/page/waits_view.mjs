@@ -113,7 +113,7 @@ class Waits {
       forest: this.pathForest, title: 'call paths', height: 460, open: 5, order: (i) => this.pathAll?.[i] ?? 0, label: (i) => `${this.paths[i].name}, ${time(this.pathShown(i) * 1e9)}`,
       row: (i) => {
         const v = this.pathShown(i), path = this.paths[i];
-        return [swatch(v / (this.pathMost || 1), v), ...figure(v), el('span', { class: 'label' }, name(plainName(path.name) || path.path || 'program', 64), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
+        return [swatch(v / (this.pathMost || 1), v), ...figure(v), el('span', { class: 'label' }, name(plainName(path.name) || 'program', 64), ' ', el('span', { class: 'where' }, shortSite(path.site) || (path.name?.includes('@') ? '' : place(path.file, path.line))))];
       },
       dim: (i) => !this.pathShown(i), pick: (i) => this.page.selection.set({ wait_path: i }),
     });
@@ -173,9 +173,16 @@ class Waits {
     const byRankMany = this.nodes.filter((node) => node.parent === 0).length > 1;
     const ranks = this.nodes.map((node, i) => ({ ...node, v: this.systemAll[i] })).filter((node) => node.parent === 0 && node.v > 0.5 * this.rankMost && node.v > 0).map((node) => node.rank).sort((a, b) => a - b);
     replace(this.about, el('p', {}, el('b', {}, metric.title || metric.name), ` (${metric.name}): ${metric.description ?? ''}`),
-      el('p', {}, `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name) || this.paths[this.path].path, 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''));
+      el('p', {}, `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name), 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''));
     const est = this.analyze.whole_run?.[metric.name];
     if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.least, time(est.least * 1e9), `analyze.whole_run.${metric.name}.least`), ', at most ', number(est.most, time(est.most * 1e9), `analyze.whole_run.${metric.name}.most`)] : 'No estimate of this metric.');
+  }
+
+  // "main > solve > MPI_Recv (solve.c:12)"
+  pathText(i) {
+    const steps = [];
+    for (let at = i; at > 0; at = this.paths[at].parent ?? 0) steps.push(this.paths[at].name + (this.paths[at].site ? ` (${this.paths[at].site})` : ''));
+    return steps.reverse().join(' > ') || this.paths[0].name;
   }
 
   copy() {
@@ -185,7 +192,7 @@ class Waits {
     for (let i = 0; i < values.length; i += 4) {
       if (!inside[values[i]]) continue;
       const path = this.paths[values[i + 1]], at = this.analyze.locations[values[i + 2]];
-      rows.push([this.tree[values[i]].name, path?.path ?? path?.name ?? '', path?.file ?? '', path?.line ?? '', at?.rank ?? '', at?.thread ?? '', values[i + 3]]);
+      rows.push([this.tree[values[i]].name, path ? this.pathText(values[i + 1]) : '', path?.file ?? '', path?.line ?? '', at?.rank ?? '', at?.thread ?? '', values[i + 3]]);
     }
     copyText(csv(['metric', 'call_path', 'file', 'line', 'rank', 'thread', 'seconds'], rows), `${this.tree[this.metric].name} is copied: ${count(rows.length)} rows`);
   }

@@ -156,7 +156,7 @@ export function madeUp(options = {}) {
 
   // Waits.
   const tree = [['time', null, 'Time', 'time of all locations'], ['execution', 'time', 'Execution', 'the program’s own'], ['mpi', 'execution', 'MPI', 'calls of MPI'], ['mpi_latesender', 'mpi', 'MPI late sender', 'a receive that waits for a send'], ['mpi_wait_nxn', 'mpi', 'MPI wait at N x N', 'until the last one comes'], ['omp_time', 'execution', 'OpenMP', 'constructs of OpenMP'], ['omp_ibarrier_wait', 'omp_time', 'OpenMP implicit barrier wait', 'until the last thread comes'], ['mpi_earlyscan', 'mpi', 'MPI early scan', 'nothing here']].map(([name, parent, title, description]) => ({ name, parent, title, description }));
-  const wpaths = [{ path: 'halo', parent: null, name: 'halo', site: '', file: '', line: 0, profile: null }, ...paths.map((path, i) => ({ path: path.name, parent: path.parent == null ? 0 : path.parent + 1, name: path.name, site: path.site, file: path.file, line: path.line, profile: i }))];
+  const wpaths = [{ parent: null, name: 'halo', site: '', file: '', line: 0, profile: null }, ...paths.map((path, i) => ({ parent: path.parent == null ? 0 : path.parent + 1, name: path.name, site: path.site, file: path.file, line: path.line, profile: i }))];
   const severities = [];
   for (let l = 0; l < locations; ++l) {
     const lean = 0.4 + 1.2 * ((l * 7) % locations) / locations;
