@@ -17,6 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/notes.h"
+#include "reader/event_file.h"
 #include "reader/otf2_callbacks.h"
 
 namespace refrain::reader {
@@ -150,6 +152,9 @@ struct LocationStream {
   OTF2_EvtReader* reader = nullptr;
   EventBatch batch;
   std::size_t next = 0;
+  std::uint64_t read = 0;      // records
+  std::uint64_t most = 0;      // that the file has; more are not asked for
+  std::uint64_t promised = 0;  // by the definitions, or by the file
 
   bool empty() const { return next == batch.entries.size(); }
   std::uint64_t ticks() const { return batch.entries[next].event.ticks; }
@@ -161,6 +166,7 @@ struct ArchiveStream::State {
   Shared shared;
   Shared::Heard heard;
   std::string path;
+  std::filesystem::path anchor;
   OTF2_Reader* reader = nullptr;
   TraceDefinitions definitions;
   std::deque<LocationStream> locations;
@@ -169,10 +175,16 @@ struct ArchiveStream::State {
   std::uint64_t batch = kMostBatch;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
-  TraceSink* sink = nullptr;  // since start()
-  std::uint64_t parts = 1;    // of the work, of which reading is one
+  TraceSink* sink = nullptr;      // since start()
+  std::uint64_t parts = 1;        // of the work, of which reading is one
+  std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
+  std::uint64_t lacking = 0, not_named = 0;  // locations, and those after the first few
+  std::uint64_t not_named_events = 0;
 
   ~State() {
+    if (not_named != 0)
+      base::note(path + ": " + std::to_string(not_named_events) + " events of " +
+                 std::to_string(not_named) + " more locations are missing");
     const Shared::Listening listening(heard);
     if (reader != nullptr) OTF2_Reader_Close(reader);
   }
@@ -201,6 +213,40 @@ struct ArchiveStream::State {
     text = nullptr;
     if (OTF2_Reader_GetCreator(reader, &text) == OTF2_SUCCESS)
       definitions.creator = taken(text);
+    std::uint64_t events = 0, others = 0;
+    OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;
+    OTF2_Compression compression = OTF2_COMPRESSION_UNDEFINED;
+    if (OTF2_Reader_GetFileSubstrate(reader, &substrate) == OTF2_SUCCESS &&
+        substrate == OTF2_SUBSTRATE_POSIX &&
+        OTF2_Reader_GetCompression(reader, &compression) == OTF2_SUCCESS &&
+        compression == OTF2_COMPRESSION_NONE &&
+        OTF2_Reader_GetChunkSize(reader, &events, &others) == OTF2_SUCCESS)
+      chunk_bytes = events;
+  }
+
+  std::string event_file(std::uint32_t index) const {
+    return (anchor.parent_path() / anchor.stem() /
+            (std::to_string(definitions.locations[index].ref) + ".evt"))
+        .string();
+  }
+
+  // After the last event of a location that can be read.
+  void compare_with_promise(std::uint32_t index, std::uint64_t read, std::uint64_t promised,
+                            const std::string& why) {
+    constexpr std::uint64_t kMostNamed = 5;
+    if (read >= promised) return;
+    if (++lacking > kMostNamed) {
+      ++not_named;
+      not_named_events += promised - read;
+      return;
+    }
+    const LocationInfo& location = definitions.locations[index];
+    base::note(path + ": only " + std::to_string(read) + " of " + std::to_string(promised) +
+               " events of location '" + location.name + "' of '" +
+               definitions.processes[location.process].name + "' (" +
+               std::to_string(location.ref) + ") can be read" +
+               (why.empty() ? "" : " (" + why + ")") +
+               "; the others are missing in what follows");
   }
 
   std::string named(const char* what, LocationId location, const char* failed) const {
@@ -216,8 +262,8 @@ struct ArchiveStream::State {
   }
 
   // Clock offsets and the location's own numbers: libotf2 applies what it has read.
-  base::Result<> read_local_definitions(const std::vector<LocationId>& chosen) {
-    if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return {};  // there are none
+  void read_local_definitions(const std::vector<LocationId>& chosen) {
+    if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return;  // there are none
     for (const LocationId location : chosen) {
       OTF2_DefReader* local =
           OTF2_Reader_GetDefReader(reader, definitions.locations[location].ref);
@@ -227,33 +273,54 @@ struct ArchiveStream::State {
           OTF2_Reader_ReadAllLocalDefinitions(reader, local, &count);
       OTF2_Reader_CloseDefReader(reader, local);
       if (code != OTF2_SUCCESS)
-        return base::Failure{wrong("the definitions of a location cannot be read")};
+        base::note(named("the definitions of location ", location,
+                         " are damaged: its times and names may be wrong"));
     }
     OTF2_Reader_CloseDefFiles(reader);
-    return {};
   }
 
   // Before the events of these locations.
   base::Result<> begin_events(const std::vector<LocationId>& chosen, bool local) {
     if (const auto done = select(chosen); !done) return done;
-    if (local)
-      if (const auto done = read_local_definitions(chosen); !done) return done;
+    if (local) read_local_definitions(chosen);
     if (OTF2_Reader_OpenEvtFiles(reader) != OTF2_SUCCESS)
       return base::Failure{wrong("the events cannot be read")};
     return {};
   }
 
-  // False: an error.
+  // False: an error. Where the file is missing or damaged the location has no events.
   bool open_location(std::uint32_t index, const EventCallbacks& callbacks,
                      LocationStream& location) {
     location.batch.definitions = &definitions;
     location.batch.location = LocationId(index);
     location.batch.entries.reserve(batch);
+    location.promised = definitions.locations[index].events;
+    location.most = ~std::uint64_t{0};
+    const std::string file = event_file(index);
+    if (chunk_bytes != 0) {
+      std::error_code none;
+      // A location that left no file has no events.
+      if (!std::filesystem::exists(file, none)) {
+        compare_with_promise(index, 0, location.promised, "it has no file");
+        return true;
+      }
+      if (const auto counted = count_events(file, chunk_bytes)) {
+        location.most = counted->whole;
+        location.promised = std::max(location.promised, counted->promised);
+      } else if (std::ifstream(file).is_open()) {
+        // Each event takes two bytes or more.
+        location.most = std::filesystem::file_size(file, none) / 2;
+      }
+    }
+    heard.text.clear();
     location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[index].ref);
-    // A location that left no file has no events.
-    if (location.reader == nullptr) return definitions.locations[index].events == 0;
-    return OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
-                                            &location.batch) == OTF2_SUCCESS;
+    if (location.reader != nullptr)
+      return OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
+                                              &location.batch) == OTF2_SUCCESS;
+    if (chunk_bytes == 0) return location.promised == 0;
+    if (!std::ifstream(file).is_open()) return false;  // too many are
+    compare_with_promise(index, 0, location.promised, std::exchange(heard, {}).text);
+    return true;
   }
 
   base::Result<> open_locations() {
@@ -274,19 +341,24 @@ struct ArchiveStream::State {
     location.reader = nullptr;
   }
 
-  // False: an error. A location without further events is empty afterwards.
-  bool refill(LocationStream& location) {
+  // A location without further events is empty afterwards.
+  void refill(LocationStream& location) {
     location.batch.clear();
     location.next = 0;
     while (location.empty() && location.reader != nullptr) {
+      const std::uint64_t wanted = std::min(batch, location.most - location.read);
       std::uint64_t count = 0;
-      if (OTF2_Reader_ReadLocalEvents(reader, location.reader, batch, &count) !=
-          OTF2_SUCCESS)
-        return false;
+      heard.text.clear();
+      const bool ok =
+          wanted == 0 || OTF2_Reader_ReadLocalEvents(reader, location.reader, wanted,
+                                                     &count) == OTF2_SUCCESS;
+      location.read += std::max<std::uint64_t>(count, location.batch.entries.size());
       // libotf2 must not be called for events after the last one.
-      if (count < batch) close(location);
+      if (ok && count == wanted && wanted != 0) continue;
+      close(location);
+      compare_with_promise(location.batch.location, location.read, location.promised,
+                           ok ? "" : std::exchange(heard, {}).text);
     }
-    return true;
   }
 
   bool later(std::uint32_t a, std::uint32_t b) const {
@@ -325,9 +397,7 @@ struct ArchiveStream::State {
 
   base::Result<> fill_all() {
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
-      if (!refill(locations[i]))
-        return base::Failure{
-            named("the events of location ", chosen[i], " cannot be read")};
+      refill(locations[i]);
       if (!locations[i].empty()) heap.push_back(i);
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
@@ -344,9 +414,7 @@ struct ArchiveStream::State {
       const std::uint32_t front = heap[0];
       LocationStream& location = locations[front];
       hand_over(location, *sink);
-      if (location.empty() && !refill(location))
-        return base::Failure{
-            named("the events of location ", chosen[front], " cannot be read")};
+      if (location.empty()) refill(location);
       if (location.empty()) {
         heap[0] = heap.back();
         heap.pop_back();
@@ -368,7 +436,9 @@ struct ArchiveStream::State {
     if (ok && location.reader != nullptr)
       ok = OTF2_EvtReader_ApplyClockOffsets(location.reader, false) == OTF2_SUCCESS;
     std::optional<std::uint64_t> first_ticks;
-    while (ok && (ok = refill(location)) && !location.empty()) {
+    while (ok) {
+      refill(location);
+      if (location.empty()) break;
       for (EventBatch::Entry& entry : location.batch.entries) {
         if (!first_ticks) first_ticks = entry.event.ticks;
         entry.event.ns = definitions.duration_ns(entry.event.ticks - *first_ticks);
@@ -396,7 +466,8 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   const Shared::Listening listening(s.heard);
   s.path = path;
   std::error_code error;
-  std::filesystem::path anchor(path);
+  std::filesystem::path& anchor = s.anchor;
+  anchor = path;
   if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
   if (!std::filesystem::exists(anchor, error))
     return base::Failure{path + ": no archive there"};

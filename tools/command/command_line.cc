@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "base/notes.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/programs/installation.h"
@@ -86,7 +87,11 @@ int parse_and_run(int argc, char** argv) {
     return kDone;
   }
   for (std::size_t i = 0; i < commands.size(); ++i)
-    if (parsers[i]->parsed()) return commands[i]->run();
+    if (parsers[i]->parsed()) {
+      const int status = commands[i]->run();
+      for (const std::string& line : base::take_notes()) fail(line);
+      return status;
+    }
   return kWrongUse;
 }
 
