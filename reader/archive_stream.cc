@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clean_text.h"
 #include "base/notes.h"
 #include "reader/event_file.h"
 #include "reader/otf2_callbacks.h"
@@ -142,7 +143,7 @@ class Shared {
 };
 
 std::string taken(char* text) {
-  std::string result = text != nullptr ? text : "";
+  std::string result = base::clean_text(text != nullptr ? text : "");
   std::free(text);
   return result;
 }
@@ -175,16 +176,24 @@ struct ArchiveStream::State {
   std::uint64_t batch = kMostBatch;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
+  std::uint64_t first_ticks = ~std::uint64_t{
+      0};  // of the events; of Refrain's archives: if they are before time zero
   TraceSink* sink = nullptr;      // since start()
   std::uint64_t parts = 1;        // of the work, of which reading is one
   std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
   std::uint64_t lacking = 0, not_named = 0;  // locations, and those after the first few
   std::uint64_t not_named_events = 0;
+  std::uint64_t samples = 0;  // of call stacks
 
   ~State() {
     if (not_named != 0)
       base::note(path + ": " + std::to_string(not_named_events) + " events of " +
                  std::to_string(not_named) + " more locations are missing");
+    if (samples != 0)
+      base::note(
+          path +
+          ": regions are known from samples of call stacks: their visits are not counted, their times are as "
+          "exact as the samples are frequent");
     const Shared::Listening listening(heard);
     if (reader != nullptr) OTF2_Reader_Close(reader);
   }
@@ -352,10 +361,11 @@ struct ArchiveStream::State {
       const bool ok =
           wanted == 0 || OTF2_Reader_ReadLocalEvents(reader, location.reader, wanted,
                                                      &count) == OTF2_SUCCESS;
-      location.read += std::max<std::uint64_t>(count, location.batch.entries.size());
+      location.read += std::max(count, location.batch.records);
       // libotf2 must not be called for events after the last one.
       if (ok && count == wanted && wanted != 0) continue;
       close(location);
+      samples += location.batch.samples;
       compare_with_promise(location.batch.location, location.read, location.promised,
                            ok ? "" : std::exchange(heard, {}).text);
     }
@@ -395,6 +405,17 @@ struct ArchiveStream::State {
     ++done;
   }
 
+  // Time zero is before all events, whatever the definitions say. Other tools may write any smaller time there, such as
+  // none; their runs begin with the first event.
+  void begin_with(std::uint64_t ticks) {
+    const std::uint64_t before = definitions.base_ticks;
+    if (ticks > before && definitions.is_refrain()) return;
+    if (ticks > before && definitions.realtime_ns != 0)
+      definitions.realtime_ns += definitions.duration_ns(ticks - before);
+    definitions.base_ticks = ticks;
+    first_ticks = ticks;
+  }
+
   base::Result<> fill_all() {
     for (std::uint32_t i = 0; i < locations.size(); ++i) {
       refill(locations[i]);
@@ -402,9 +423,7 @@ struct ArchiveStream::State {
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
     std::make_heap(heap.begin(), heap.end(), by_time);
-    // Time zero is before all events, whatever the definitions say.
-    if (!heap.empty())
-      definitions.base_ticks = std::min(definitions.base_ticks, locations[heap[0]].ticks());
+    if (!heap.empty()) begin_with(locations[heap[0]].ticks());
     return {};
   }
 
@@ -464,7 +483,7 @@ base::Result<> ArchiveStream::open(const std::string& path) {
 base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
-  s.path = path;
+  s.path = s.definitions.archive = path;
   std::error_code error;
   std::filesystem::path& anchor = s.anchor;
   anchor = path;
@@ -516,7 +535,8 @@ base::Result<> ArchiveStream::open_events(const std::vector<LocationId>& locatio
 }
 
 std::uint64_t ArchiveStream::base_ticks() const noexcept {
-  return state_->definitions.base_ticks;
+  const State& s = *state_;
+  return s.definitions.is_refrain() ? s.definitions.base_ticks : s.first_ticks;
 }
 
 base::Result<> ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& sink,
@@ -529,7 +549,7 @@ base::Result<> ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& si
 base::Result<> ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& sink,
                                          const Progress& progress) {
   State& s = *state_;
-  s.definitions.base_ticks = base_ticks;
+  if (base_ticks != ~std::uint64_t{0}) s.definitions.base_ticks = base_ticks;
   const auto share = [&s, progress](double done) {
     const auto half = static_cast<double>(s.total) / 2;
     if (progress) progress(static_cast<std::uint64_t>(half + half * done), s.total);

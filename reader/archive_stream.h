@@ -5,7 +5,8 @@
 // locations, a batch of events each, and a heap of its own.
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.
-// Numbers and sizes in the definitions are not trusted.
+// Numbers and sizes in the definitions are not trusted. Of a damaged archive what can be read is handed over; what is
+// missing is a line for each location (base/notes.h), by what the definitions and the file promise.
 // Units: of events, as trace.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
 // Cost: run() takes memory for a batch and libotf2's buffers for each location, whatever their
@@ -61,6 +62,7 @@ class ArchiveStream {
   // The same in two steps, of these locations only (indices of TraceDefinitions::locations),
   // without markers: after the first it is known when they begin. The second is given when all begin.
   base::Result<> open_events(const std::vector<LocationId>& locations);
+  // The largest number: these locations have no events, and do not say when the run begins.
   std::uint64_t base_ticks() const noexcept;
   base::Result<> run_opened(std::uint64_t base_ticks, TraceSink& sink,
                             const Progress& progress = {});

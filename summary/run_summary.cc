@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/folder.h"
+#include "base/notes.h"
 #include "summary/summary_json.h"
 
 namespace refrain::summary {
@@ -274,10 +275,13 @@ base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
     std::string path = folder;
     path.append("/").append(name);
     const auto text_of_file = base::file_text(path);
-    if (!text_of_file) return base::Failure{path + " " + text_of_file.error()};
-    auto summary = summary_from_text(*text_of_file, iterations);
-    if (!summary) return base::Failure{path + " " + summary.error()};
-    summaries.push_back(*std::move(summary));
+    auto summary = text_of_file ? summary_from_text(*text_of_file, iterations)
+                                : base::Result<RunSummary>(text_of_file.failure());
+    if (summary)
+      summaries.push_back(*std::move(summary));
+    else
+      base::note(path + " " + summary.error() +
+                 ": the totals of that process are missing in what follows");
   }
   std::sort(summaries.begin(), summaries.end(),
             [](const RunSummary& a, const RunSummary& b) { return a.process < b.process; });

@@ -250,7 +250,13 @@ void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
 
 void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
   const bool counted = thread.counters.take(event.ns);
-  if (thread.stack.empty()) return;
+  // A leave without an enter ends nothing; one of a region further out ends those inside, which have no leave.
+  if (event.ref >= thread.open.size() || thread.open[event.ref] == 0) return;
+  while (thread.stack.back().region != event.ref) pop(thread, false);
+  pop(thread, counted);
+}
+
+void ProfileSink::pop(Thread& thread, bool counted) {
   Frame& frame = thread.stack.back();
   settle(frame, thread, place_of(thread).own());
   --thread.open[frame.region];

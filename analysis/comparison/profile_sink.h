@@ -180,6 +180,7 @@ class ProfileSink final : public reader::TraceSink {
   void end_iteration(const reader::TraceEvent& event);
   void enter(Thread& thread, const reader::TraceEvent& event);
   void leave(Thread& thread, const reader::TraceEvent& event);
+  void pop(Thread& thread, bool counted);
   void reported_together(const Thread& thread, const reader::TraceEvent& event) const;
   void read_counters(Thread& thread, const reader::TraceEvent& event);
   void book_counted(Place& place, std::uint32_t region, const Thread& thread,
