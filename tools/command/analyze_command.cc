@@ -15,6 +15,7 @@
 #include "tools/command/terminal.h"
 #include "tools/job/job.h"
 #include "tools/output/analyze_output.h"
+#include "tools/output/standard_output.h"
 #include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
 #include "waits/parallel/shared_analysis.h"
@@ -37,7 +38,7 @@ class AnalyzeCommand final : public Subcommand {
   base::Result<> check() const;
   base::Result<waits::WaitAnalysis> analyze(Job* job,
                                             const waits::MorePatterns& more) const;
-  int print(const waits::WaitAnalysis& analysis) const;
+  int print_and_write(const waits::WaitAnalysis& analysis) const;
 
   std::string archive_;
   std::vector<std::string> modules_;  // of patterns
@@ -163,19 +164,14 @@ int AnalyzeCommand::run_first(Job* job) {
     done = estimate_limited(archive_, limit_, *analysis, more);
   else if (analysis->problems.gaps != 0)
     done = estimate_whole_run(archive_, *analysis);
-  return done ? print(*analysis) : fail(done.error());
+  return done ? print_and_write(*analysis) : fail(done.error());
 }
 
-int AnalyzeCommand::print(const waits::WaitAnalysis& analysis) const {
-  std::string text;
-  if (json_) {
-    text = analysis_json(analysis);
-  } else {
-    for (const std::string& line :
-         analysis_screen(analysis, {.width = terminal_size().columns, .all = all_}))
-      text += line + "\n";
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+int AnalyzeCommand::print_and_write(const waits::WaitAnalysis& analysis) const {
+  if (json_)
+    print(analysis_json(analysis));
+  else
+    print_lines(analysis_screen(analysis, {.width = terminal_size().columns, .all = all_}));
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;
   const auto experiment = experiment_of_waits(archive_, analysis);

@@ -17,6 +17,7 @@
 #include "cube/cubex_file.h"
 #include "cube/cubex_reader.h"
 #include "tools/command/subcommand.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -72,17 +73,17 @@ Totals totals_of(const std::vector<Experiment>& files, const Experiment& result)
 
 void print_text(const std::vector<std::string>& names, const std::string& operation,
                 const Experiment& result, const Totals& totals, bool all) {
-  for (std::size_t i = 0; i < names.size(); ++i) fmt::print("{}  {}\n", i + 1, names[i]);
-  fmt::print("\n{:<40} {:<6}", "Metric, in all", "Unit");
-  for (std::size_t i = 0; i < names.size(); ++i) fmt::print(" {:>12}", i + 1);
-  fmt::print(" {:>12}\n", operation);
+  for (std::size_t i = 0; i < names.size(); ++i) print("{}  {}\n", i + 1, names[i]);
+  print("\n{:<40} {:<6}", "Metric, in all", "Unit");
+  for (std::size_t i = 0; i < names.size(); ++i) print(" {:>12}", i + 1);
+  print(" {:>12}\n", operation);
   for (std::size_t metric = 0; metric < result.metrics.size(); ++metric) {
     bool any = totals.result[metric] != 0;
     for (const auto& row : totals.files) any = any || row[metric] != 0;
     if (!any && !all) continue;
-    fmt::print("{:<40} {:<6}", result.metrics[metric].name, result.metrics[metric].unit);
-    for (const auto& row : totals.files) fmt::print(" {:>12.6g}", row[metric]);
-    fmt::print(" {:>12.6g}\n", totals.result[metric]);
+    print("{:<40} {:<6}", result.metrics[metric].name, result.metrics[metric].unit);
+    for (const auto& row : totals.files) print(" {:>12.6g}", row[metric]);
+    print(" {:>12.6g}\n", totals.result[metric]);
   }
 }
 
@@ -106,7 +107,7 @@ void print_json(const std::vector<std::string>& names, const std::string& operat
                     {"call_paths", result.paths.size()},
                     {"locations", result.locations.size()},
                     {"notes", notes}};
-  fmt::print("{}\n", out.dump(1, ' ', false, json::error_handler_t::replace));
+  print("{}\n", out.dump(1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ int ExperimentCommand::run() {
     print_json(files_, operation_, result, totals, notes);
   } else {
     print_text(files_, operation_, result, totals, all_);
-    for (const std::string& note : notes) fmt::print("Note  {}\n", note);
+    for (const std::string& note : notes) print("Note  {}\n", note);
   }
   std::fflush(stdout);
   if (output_.empty()) return kDone;

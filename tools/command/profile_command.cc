@@ -16,6 +16,7 @@
 #include "tools/output/profile_iterations.h"
 #include "tools/output/profile_screen.h"
 #include "tools/output/profile_source.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -29,7 +30,7 @@ class ProfileCommand final : public Subcommand {
 
  private:
   int run_iterations();
-  std::string text_of(const ProfiledRun& run) const;
+  void print_run(const ProfiledRun& run) const;
 
   std::string archive_;
   bool json_ = false;
@@ -86,27 +87,20 @@ int ProfileCommand::run_iterations() {
   const auto read = read_iterations(archive_, kMostParts);
   if (!read) return fail(read.error());
   const ProfiledIterations& run = *read;
-  std::string text;
-  if (json_) {
-    text = iterations_json(run);
-  } else if (csv_) {
-    text = iterations_csv(run);
-  } else {
-    for (const std::string& line : iterations_screen(run, terminal_size().columns, all_))
-      text += line + "\n";
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (json_)
+    print(iterations_json(run));
+  else if (csv_)
+    print(iterations_csv(run));
+  else
+    print_lines(iterations_screen(run, terminal_size().columns, all_));
   return kDone;
 }
 
-std::string ProfileCommand::text_of(const ProfiledRun& run) const {
-  if (json_) return messages_ ? messages_json(run) : profile_json(run);
-  if (csv_) return messages_ ? messages_csv(run) : profile_csv(run);
-  std::string text;
-  for (const std::string& line : profile_screen(
-           run, {.width = terminal_size().columns, .all = all_, .messages = messages_}))
-    text += line + "\n";
-  return text;
+void ProfileCommand::print_run(const ProfiledRun& run) const {
+  if (json_) return print(messages_ ? messages_json(run) : profile_json(run));
+  if (csv_) return print(messages_ ? messages_csv(run) : profile_csv(run));
+  print_lines(profile_screen(
+      run, {.width = terminal_size().columns, .all = all_, .messages = messages_}));
 }
 
 int ProfileCommand::run() {
@@ -135,8 +129,7 @@ int ProfileCommand::run() {
     const auto done = cube::write_cube(cube_summaries(*profiled), cube_file_);
     return done.ok() ? kDone : fail(done.error());
   }
-  const std::string text = text_of(*profiled);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_run(*profiled);
   return kDone;
 }
 
