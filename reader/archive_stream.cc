@@ -178,8 +178,9 @@ struct ArchiveStream::State {
   std::uint64_t last_ns = 0;
   std::uint64_t first_ticks = ~std::uint64_t{
       0};  // of the events; of Refrain's archives: if they are before time zero
-  TraceSink* sink = nullptr;      // since start()
-  std::uint64_t parts = 1;        // of the work, of which reading is one
+  TraceSink* sink = nullptr;  // since start()
+  std::uint64_t parts = 1;    // of the work, of which reading is one
+  std::uint64_t definition_chunk_bytes = 0;
   std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
   std::uint64_t lacking = 0, not_named = 0;  // locations, and those after the first few
   std::uint64_t not_named_events = 0;
@@ -229,13 +230,15 @@ struct ArchiveStream::State {
         substrate == OTF2_SUBSTRATE_POSIX &&
         OTF2_Reader_GetCompression(reader, &compression) == OTF2_SUCCESS &&
         compression == OTF2_COMPRESSION_NONE &&
-        OTF2_Reader_GetChunkSize(reader, &events, &others) == OTF2_SUCCESS)
+        OTF2_Reader_GetChunkSize(reader, &events, &others) == OTF2_SUCCESS) {
       chunk_bytes = events;
+      definition_chunk_bytes = others;
+    }
   }
 
-  std::string event_file(std::uint32_t index) const {
+  std::string file_of(std::uint32_t index, const char* kind) const {
     return (anchor.parent_path() / anchor.stem() /
-            (std::to_string(definitions.locations[index].ref) + ".evt"))
+            (std::to_string(definitions.locations[index].ref) + kind))
         .string();
   }
 
@@ -281,7 +284,9 @@ struct ArchiveStream::State {
       const OTF2_ErrorCode code =
           OTF2_Reader_ReadAllLocalDefinitions(reader, local, &count);
       OTF2_Reader_CloseDefReader(reader, local);
-      if (code != OTF2_SUCCESS)
+      const bool cut = definition_chunk_bytes != 0 &&
+                       is_cut(file_of(location, ".def"), definition_chunk_bytes);
+      if (code != OTF2_SUCCESS || cut)
         base::note(named("the definitions of location ", location,
                          " are damaged: its times and names may be wrong"));
     }
@@ -305,7 +310,7 @@ struct ArchiveStream::State {
     location.batch.entries.reserve(batch);
     location.promised = definitions.locations[index].events;
     location.most = ~std::uint64_t{0};
-    const std::string file = event_file(index);
+    const std::string file = file_of(index, ".evt");
     if (chunk_bytes != 0) {
       std::error_code none;
       // A location that left no file has no events.
@@ -505,6 +510,11 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
 base::Result<> ArchiveStream::read_definitions(DefinitionChoice which) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
+  // libotf2 would take what its memory had before for the rest.
+  const std::string file =
+      std::filesystem::path(s.anchor).replace_extension(".def").string();
+  if (s.definition_chunk_bytes != 0 && is_cut(file, s.definition_chunk_bytes))
+    return base::Failure{s.wrong("the definitions cannot be read: the file has been cut")};
   if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
     return base::Failure{s.wrong("the definitions cannot be read")};
   mark_loops(s.definitions);
@@ -570,6 +580,20 @@ bool ArchiveStream::at_end() const noexcept { return state_->heap.empty(); }
 base::Result<> ArchiveStream::finish() {
   State& s = *state_;
   return s.sink->finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+}
+
+void ArchiveStream::note_cut_files() {
+  State& s = *state_;
+  for (std::uint32_t i = 0; i < s.definitions.locations.size() && s.chunk_bytes != 0; ++i) {
+    const std::uint64_t promised = s.definitions.locations[i].events;
+    const std::string file = s.file_of(i, ".evt");
+    std::error_code none;
+    if (!std::filesystem::exists(file, none)) {
+      s.compare_with_promise(i, 0, promised, "it has no file");
+    } else if (const auto counted = count_events(file, s.chunk_bytes)) {
+      s.compare_with_promise(i, counted->whole, std::max(promised, counted->promised), "");
+    }
+  }
 }
 
 base::Result<> ArchiveStream::run(TraceSink& sink, const Progress& progress) {

@@ -71,6 +71,8 @@ class ArchiveStream {
   // event handed over. Cost: kMarks looks at each event, but keeps only marks.
   base::Result<> run_in_turn(const std::vector<LocationId>& locations, EventChoice which,
                              TraceSink& sink);
+  // For who does not read all events: names the locations whose files have been cut (base/notes.h). Cost: as event_file.h.
+  void note_cut_files();
   std::uint64_t events() const noexcept;
 
  private:

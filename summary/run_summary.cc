@@ -270,7 +270,10 @@ base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
   std::vector<RunSummary> summaries;
   std::error_code error;
   const std::string folder = archive + "/summary";
-  for (const std::string& name : base::names_in(folder, error)) {
+  const std::vector<std::string> names = base::names_in(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    return base::Failure{folder + ": " + error.message()};
+  for (const std::string& name : names) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
     std::string path = folder;
     path.append("/").append(name);

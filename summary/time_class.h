@@ -6,11 +6,11 @@
 // The numbers are part of the spool's format.
 #pragma once
 
-#include <otf2/otf2.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "base/mpi_roles.h"
 
 namespace refrain::summary {
 

@@ -56,7 +56,9 @@ struct Totals {
   std::vector<double> result;
 };
 
-Totals totals_of(const std::vector<Experiment>& files, const Experiment& result) {
+// Of minima and maxima the total of a difference or a mean is that of the totals: the least of the differences says nothing.
+Totals totals_of(Operation operation, const std::vector<Experiment>& files,
+                 const Experiment& result) {
   Totals totals;
   totals.result = cube::totals_of(result);
   for (const Experiment& file : files) {
@@ -67,6 +69,17 @@ Totals totals_of(const std::vector<Experiment>& files, const Experiment& result)
           std::ranges::find(result.metrics, file.metrics[i].name, &cube::Metric::name);
       row[static_cast<std::size_t>(at - result.metrics.begin())] = own[i];
     }
+  }
+  for (std::size_t i = 0; i < result.metrics.size(); ++i) {
+    const auto type = result.metrics[i].type;
+    if (type != cube::Metric::Type::kMinimum && type != cube::Metric::Type::kMaximum)
+      continue;
+    if (operation == Operation::kDifference)
+      totals.result[i] = totals.files[0][i] - totals.files[1][i];
+    if (operation != Operation::kMean) continue;
+    totals.result[i] = 0;
+    for (const std::vector<double>& row : totals.files)
+      totals.result[i] += row[i] / static_cast<double>(files.size());
   }
   return totals;
 }
@@ -155,7 +168,7 @@ int ExperimentCommand::run() {
     read.push_back(std::move(experiment->experiment));
   }
   const Experiment result = cube::combine(operation, read);
-  const Totals totals = totals_of(read, result);
+  const Totals totals = totals_of(operation, read, result);
   if (json_) {
     print_json(files_, operation_, result, totals, notes);
   } else {

@@ -31,9 +31,9 @@ void print_lines(const std::vector<std::string>& lines) {
 }
 
 base::Result<> finish_output() {
-  std::cout.flush();  // CLI11's
   errno = 0;
-  keep_error(std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good());
+  keep_error(std::fflush(stdout) == 0 && std::ferror(stdout) == 0);
+  keep_error(std::cout.flush().good());  // CLI11's
   if (first_error == 0) return {};
   return base::Failure{
       std::string("standard output cannot be written, what is there is not all: ") +
