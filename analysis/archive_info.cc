@@ -143,6 +143,7 @@ class InfoReader {
     take_definitions();
     take_loops();
     if (const auto done = take_marks(); !done) return done.failure();
+    stream_.note_cut_files();
     sort_phases();
     info_.archive_bytes = base::archive_bytes(base::archive_folder(path_));
     info_.totals = read_run_totals(base::archive_folder(path_), definitions_);

@@ -2,10 +2,12 @@
 
 #include <otf2/otf2.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <random>
 
+#include "base/notes.h"
 #include "test/support/leaks.h"
 #include "writer/testing/archive_text.h"
 
@@ -97,13 +99,40 @@ TEST_CASE("ArchiveInfo: not Refrain's archive - an error of one line") {
              Catch::EndsWith("not an archive of Refrain"));
 }
 
-TEST_CASE("ArchiveInfo: missing parts - an error, no crash") {
+TEST_CASE("ArchiveInfo: missing definitions - an error, no crash") {
   const test::TemporaryFolder folder;
   write_sample(folder);
-  SECTION("definitions") { fs::remove(folder / "traces.def"); }
-  SECTION("events") { fs::remove_all(folder / "traces"); }
+  fs::remove(folder / "traces.def");
   CHECK_THAT(read_archive_info(folder.path().string()).error(),
              Catch::Contains("cannot be read"));
+}
+
+TEST_CASE(
+    "ArchiveInfo: missing or cut events - all the rest, and a line for each location") {
+  const test::TemporaryFolder folder;
+  write_sample(folder);
+  base::take_notes();
+  REQUIRE(read_archive_info(folder.path().string()));
+  REQUIRE(base::take_notes().empty());
+  std::string what = " can be read";
+  SECTION("missing") {
+    fs::remove_all(folder / "traces");
+    what = "it has no file";
+  }
+  SECTION("cut") {
+    for (const auto& entry : fs::directory_iterator(folder / "traces"))
+      if (entry.path().extension() == ".evt")
+        fs::resize_file(entry.path(), fs::file_size(entry) / 2);
+  }
+  const auto info = read_archive_info(folder.path().string());
+  REQUIRE(info);
+  CHECK(info->locations.size() == 2);
+  const auto lines = base::take_notes();
+  const auto with_events = std::ranges::count_if(
+      info->locations, [](const LocationInfo& each) { return each.archive_events != 0; });
+  CHECK(with_events != 0);
+  CHECK(lines.size() == static_cast<std::size_t>(with_events));
+  for (const std::string& line : lines) CHECK_THAT(line, Catch::Contains(what));
 }
 
 TEST_CASE("ArchiveInfo: a job - messages, those left out, figures of each rank") {

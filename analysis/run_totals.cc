@@ -12,6 +12,7 @@
 
 #include "base/archive_files.h"
 #include "base/mpi_roles.h"
+#include "base/notes.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 
@@ -104,9 +105,7 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
   };
   const auto summaries = summary::read_summaries(folder);
   if (!summaries) return said(summaries.error());
-  const auto totals = process_totals(*summaries, definitions);
-  if (!totals) return said(totals.error());
-  return totals_of(*totals, definitions);
+  return totals_of(process_totals(*summaries, definitions), definitions);
 }
 
 base::Result<RunTotals> read_run_totals(const std::string& path) {
@@ -372,7 +371,7 @@ FoundLocations locations_of(const RunSummary& summary, const TraceDefinitions& d
 
 }  // namespace
 
-base::Result<std::vector<std::optional<ProcessTotals>>> process_totals(
+std::vector<std::optional<ProcessTotals>> process_totals(
     const std::vector<RunSummary>& summaries, const TraceDefinitions& definitions) {
   std::vector<std::optional<ProcessTotals>> totals(definitions.processes.size());
   reader::RefTable references;
@@ -394,8 +393,9 @@ base::Result<std::vector<std::optional<ProcessTotals>>> process_totals(
       }
       if (covered) totals[process] = Totals(summary, definitions).take(locations);
     } catch (const std::exception& problem) {
-      return base::Failure{"summary of process " + std::to_string(summary.process) + " " +
-                           problem.what()};
+      base::note(definitions.archive + ": the summary of process " +
+                 std::to_string(summary.process) + " " + problem.what() +
+                 "; its totals are missing in what follows");
     }
   }
   return totals;

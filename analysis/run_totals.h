@@ -91,8 +91,8 @@ struct ProcessTotals {
 };
 
 // By process of the archive; none for one without a summary, or with a thread that has events and is not
-// in it. Fails where a summary belongs to another archive.
-base::Result<std::vector<std::optional<ProcessTotals>>> process_totals(
+// in it, and for one whose summary belongs to another archive, which is named (base/notes.h).
+std::vector<std::optional<ProcessTotals>> process_totals(
     const std::vector<summary::RunSummary>& summaries,
     const reader::TraceDefinitions& definitions);
 

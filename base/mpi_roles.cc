@@ -118,4 +118,21 @@ OTF2_RegionRole role_of_mpi(std::string_view procedure) noexcept {
   return role;
 }
 
+OTF2_RegionRole role_of_mpi(std::string_view procedure, OTF2_RegionRole defined) noexcept {
+  switch (defined) {
+    case OTF2_REGION_ROLE_POINT2POINT:
+    case OTF2_REGION_ROLE_BARRIER:
+    case OTF2_REGION_ROLE_COLL_ONE2ALL:
+    case OTF2_REGION_ROLE_COLL_ALL2ONE:
+    case OTF2_REGION_ROLE_COLL_ALL2ALL:
+    case OTF2_REGION_ROLE_COLL_OTHER:
+    case OTF2_REGION_ROLE_RMA:
+    case OTF2_REGION_ROLE_FILE_IO:
+    case OTF2_REGION_ROLE_FILE_IO_METADATA:
+      return defined;
+    default:
+      return role_of_mpi(procedure);
+  }
+}
+
 }  // namespace refrain::base

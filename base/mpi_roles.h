@@ -13,5 +13,7 @@ namespace refrain::base {
 // Large-count names ("MPI_Send_c"), non-blocking ("MPI_Ibcast"), persistent ("MPI_Bcast_init")
 // and neighbourhood ones have the role of the plain procedure.
 OTF2_RegionRole role_of_mpi(std::string_view procedure) noexcept;
+// That which an archive defines, if it says more than "function"; else by the name.
+OTF2_RegionRole role_of_mpi(std::string_view procedure, OTF2_RegionRole defined) noexcept;
 
 }  // namespace refrain::base

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -23,7 +24,23 @@ bool is_stream(const std::string& path) {
          (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
 }
 
+// Names of files that are not complete, for the end by a signal: few at a time.
+std::array<std::atomic<const char*>, 16>& unfinished() {
+  static std::array<std::atomic<const char*>, 16> names;
+  return names;
+}
+
+void replace_unfinished(const char* from, const char* to) {
+  for (std::atomic<const char*>& name : unfinished())
+    if (const char* was = from; name.compare_exchange_strong(was, to)) return;
+}
+
 }  // namespace
+
+void remove_unfinished_files() noexcept {
+  for (const std::atomic<const char*>& name : unfinished())
+    if (const char* const file = name.load()) unlink(file);
+}
 
 Result<> may_place(const std::string& path, Existing existing, Streams streams) {
   struct stat there {};
@@ -40,7 +57,9 @@ NewFile::NewFile(std::string path, mode_t mode, Streams streams)
 
 NewFile::~NewFile() {
   close_file();
-  if (made_) unlink(aside_.c_str());
+  if (!made_) return;
+  unlink(aside_.c_str());
+  replace_unfinished(aside_.c_str(), nullptr);
 }
 
 Result<> NewFile::open(Existing existing) {
@@ -62,6 +81,7 @@ Result<> NewFile::open(Existing existing) {
     if (!made_ && errno != EEXIST) break;
   }
   if (!made_) return cannot_write(errno);
+  replace_unfinished(nullptr, aside_.c_str());
   return {};
 }
 
@@ -105,6 +125,7 @@ Result<> NewFile::put_in_place() {
     // A file system without hard links.
   }
   if (std::rename(aside_.c_str(), path_.c_str()) != 0) return cannot_write(errno);
+  replace_unfinished(aside_.c_str(), nullptr);
   made_ = false;
   return {};
 }

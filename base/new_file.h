@@ -1,5 +1,6 @@
 // A file that is written aside and appears under its name when it is complete. What a file is already is replaced as a
 // whole, or not at all; a device, a pipe, a folder or a link in its place is not touched, and the link not followed.
+// What a process that is killed had not completed stays as PATH.part-PROCESS-NUMBER, unless remove_unfinished_files() was called.
 //
 // Thread-safety: one thread. Ownership: of the file until put_in_place(); the destructor removes it.
 // Cost: writes are buffered.
@@ -53,6 +54,9 @@ class NewFile {
 // Whether something may be written to `path`: nothing is there, or a regular file that may be replaced.
 Result<> may_place(const std::string& path, Existing existing,
                    Streams streams = Streams::kRefused);
+
+// Removes what is not complete yet, for the end by a signal. Safe in a signal handler.
+void remove_unfinished_files() noexcept;
 
 // All of a file at once.
 Result<> write_new_file(const std::string& path, std::string_view text,

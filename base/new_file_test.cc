@@ -94,4 +94,18 @@ TEST_CASE("NewFile: links, pipes and folders - are not touched, nor what links l
   CHECK(test::read_file(target) == "of another");
 }
 
+TEST_CASE("NewFile: the end by a signal - nothing is left of what is not complete") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_new_file((folder / "complete").string(), "text"));
+  NewFile file((folder / "file").string());
+  REQUIRE(file.open());
+  file.write("text");
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) ==
+        2);
+  remove_unfinished_files();
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) ==
+        1);
+  CHECK(test::read_file(folder / "complete") == "text");
+}
+
 }  // namespace refrain::base::new_file_test

@@ -1,5 +1,7 @@
 #include "base/xml_text.h"
 
+#include "base/clean_text.h"
+
 namespace refrain::base {
 
 std::string xml_text(std::string_view text) {
@@ -25,7 +27,7 @@ std::string xml_text(std::string_view text) {
         out += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? '?' : c;
     }
   }
-  return out;
+  return clean_text(out);
 }
 
 }  // namespace refrain::base

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/notes.h"
 #include "reader/foreign_archive.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
@@ -207,18 +208,31 @@ TEST_CASE("Convert: refusal - nothing left of an incomplete output") {
     return names;
   };
   const auto before = files();
-  fs::remove(folder / "traces" / "42.evt");
+  const std::string definitions = test::read_file(folder / "traces.def");
+  fs::resize_file(folder / "traces.def", definitions.size() / 2);
   for (const Format format : {Format::kCsv, Format::kChrome, Format::kParaver}) {
-    CHECK_THAT(convert(folder.path(), format).error(), Catch::Contains("location 42"));
+    CHECK_THAT(convert(folder.path(), format).error(), Catch::Contains("definitions"));
     CHECK(files() == before);
   }
+  std::ofstream(folder / "traces.def", std::ios::binary) << definitions;
   ConvertOptions options;
   options.archive = folder.path();
   options.output = "/dev/full";
-  CHECK_THAT(convert_archive(options).error(), Catch::Contains("42"));
-  reader::write_foreign_archive(folder / "whole", {.more_enters = 5000});
-  options.archive = folder / "whole";
   CHECK_THAT(convert_archive(options).error(), Catch::Contains("No space left"));
+}
+
+TEST_CASE("Convert: a file of events is missing - the others, and a line about it") {
+  const test::TemporaryFolder folder;
+  reader::write_foreign_archive(folder.path(), {.more_enters = 5000});
+  fs::remove(folder / "traces" / "42.evt");
+  for (const Format format : {Format::kCsv, Format::kChrome, Format::kParaver}) {
+    base::take_notes();
+    const auto result = convert(folder.path(), format);
+    REQUIRE(result);
+    CHECK(result->events > 10000);
+    CHECK_THAT(base::take_notes().at(0),
+               Catch::Contains("only 0 of 12 events of location 'location 42'"));
+  }
 }
 
 TEST_CASE("Convert: damaged files - an error or a conversion, never a crash") {

@@ -219,7 +219,8 @@ class Combiner {
     const bool real =
         operation_ == Operation::kDifference || operation_ == Operation::kMean;
     if (real)
-      for (Metric& metric : out.metrics) metric.type = Metric::Type::kSeconds;
+      for (Metric& metric : out.metrics)
+        if (metric.is_count()) metric.type = Metric::Type::kSeconds;
     out.values.resize(out.metrics.size());
     for (std::uint32_t metric = 0; metric < out.metrics.size(); ++metric) combine(metric);
     return std::move(out);
@@ -260,7 +261,7 @@ class Combiner {
         if (out.metrics[metric].is_count())
           out.add(metric, path, location, static_cast<std::uint64_t>(value + 0.5));
         else
-          out.add(metric, path, location, value);
+          out.set(metric, path, location, value);
       }
   }
 

@@ -1,7 +1,5 @@
 #include "cube/cubex_reader.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,11 +8,13 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <pugixml.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/result.h"
@@ -23,47 +23,68 @@
 namespace refrain::cube {
 namespace {
 
-// The members of a tar file in memory.
+// The members of a tar file in memory, by name.
 //
-// Thread-safety: any thread.
+// Thread-safety: any thread. As CubeLib reads it: checksums of headers are not compared (Cube 4.8 writes wrong ones), and
+// there may be a block more behind a member than tar knows.
 
-// By name.
-base::Result<> read_tar(const std::string& file,
-                        std::map<std::string, std::string>& members);
+constexpr std::size_t kBlock = 512;
+constexpr std::size_t kNameBytes = 100, kSizeAt = 124, kSizeBytes = 12, kKindAt = 156;
+constexpr std::size_t kMagicAt = 257;
+
+// Octal digits, or, with the highest bit set, a number of 64 bits at the end.
+std::uint64_t size_in(const std::array<char, kBlock>& header) {
+  std::uint64_t size = 0;
+  const bool binary = (static_cast<unsigned char>(header[kSizeAt]) & 0x80) != 0;
+  for (std::size_t i = binary ? 4 : 0; i < kSizeBytes; ++i) {
+    const char c = header[kSizeAt + i];
+    if (binary)
+      size = size << 8 | static_cast<unsigned char>(c);
+    else if (c >= '0' && c <= '7')
+      size = size << 3 | static_cast<std::uint64_t>(c - '0');
+    else if (c != ' ')
+      break;
+  }
+  return size;
+}
 
 base::Result<> read_tar(const std::string& file,
                         std::map<std::string, std::string>& members) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error))
     return base::Failure{file + ": no such file"};
-  const std::unique_ptr<archive, decltype(&archive_read_free)> tar(archive_read_new(),
-                                                                   &archive_read_free);
-  if (tar == nullptr) return base::Failure{file + ": no memory"};
-  archive_read_support_format_tar(tar.get());
-  const std::string refused = file + ": not a file of Cube (.cubex)";
-  if (archive_read_open_filename(tar.get(), file.c_str(), 1 << 16) != ARCHIVE_OK)
-    return base::Failure{refused};
-  archive_entry* entry = nullptr;
-  for (;;) {
-    const int status = archive_read_next_header(tar.get(), &entry);
-    if (status == ARCHIVE_EOF) break;
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) {
-      // What CubeLib reads may have a block more behind a member than tar knows.
-      return base::Failure{members.contains("anchor.xml") ? file + ": damaged" : refused};
+  const std::uint64_t bytes = std::filesystem::file_size(file, error);
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, kBlock> header{};
+  std::uint64_t at = 0;
+  bool damaged = false;
+  while (!damaged && in.read(header.data(), header.size())) {
+    at += kBlock;
+    if (std::ranges::all_of(header, [](char c) { return c == '\0'; })) continue;
+    if (std::string_view(header.data() + kMagicAt, 5) != "ustar") {
+      damaged = true;
+      break;
     }
-    const char* name = archive_entry_pathname(entry);
-    if (name == nullptr) return base::Failure{refused};
-    std::string& text = members[name];
-    text.clear();
-    std::array<char, 1 << 14> buffer;
-    for (;;) {
-      const auto bytes = archive_read_data(tar.get(), buffer.data(), buffer.size());
-      if (bytes < 0) return base::Failure{file + ": damaged"};
-      if (bytes == 0) break;
-      text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    const std::uint64_t size = size_in(header);
+    const std::uint64_t blocks = size / kBlock + (size % kBlock != 0 ? 1 : 0);
+    if (size > bytes - at) {
+      damaged = true;
+      break;
     }
+    const bool is_file = header[kKindAt] == '0' || header[kKindAt] == '\0';
+    const std::string name(header.data(), strnlen(header.data(), kNameBytes));
+    if (is_file) {
+      std::string& text = members[name];
+      text.resize(size);
+      damaged = !in.read(text.data(), static_cast<std::streamsize>(size));
+    }
+    at = std::min(at + blocks * kBlock, bytes);
+    in.clear();
+    in.seekg(static_cast<std::streamoff>(at));
   }
-  if (!members.contains("anchor.xml")) return base::Failure{refused};
+  if (!members.contains("anchor.xml"))
+    return base::Failure{file + ": not a file of Cube (.cubex)"};
+  if (damaged) return base::Failure{file + ": damaged"};
   return {};
 }
 

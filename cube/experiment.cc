@@ -36,6 +36,10 @@ void Experiment::add(std::uint32_t metric, PathId path, LocationId location, dou
   bits = std::bit_cast<std::uint64_t>(now);
 }
 
+void Experiment::set(std::uint32_t metric, PathId path, LocationId location, double value) {
+  at(metric, path, location) = std::bit_cast<std::uint64_t>(value);
+}
+
 const char* role_word(std::uint32_t role) noexcept {
   switch (role) {
     case OTF2_REGION_ROLE_FUNCTION:

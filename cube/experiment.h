@@ -78,6 +78,8 @@ struct Experiment {
   void add(std::uint32_t metric, PathId path, LocationId location, std::uint64_t count);
   // Adds, or takes the minimum or the maximum.
   void add(std::uint32_t metric, PathId path, LocationId location, double value);
+  // Of a metric that is no count.
+  void set(std::uint32_t metric, PathId path, LocationId location, double value);
 
  private:
   std::uint64_t& at(std::uint32_t metric, PathId path, LocationId location);

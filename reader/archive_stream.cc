@@ -17,6 +17,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clean_text.h"
+#include "base/notes.h"
+#include "reader/event_file.h"
 #include "reader/otf2_callbacks.h"
 
 namespace refrain::reader {
@@ -145,7 +148,7 @@ class Shared {
 };
 
 std::string taken(char* text) {
-  std::string result = text != nullptr ? text : "";
+  std::string result = base::clean_text(text != nullptr ? text : "");
   std::free(text);
   return result;
 }
@@ -155,7 +158,9 @@ struct LocationStream {
   OTF2_EvtReader* reader = nullptr;  // none: not now
   EventBatch batch;
   std::size_t next = 0;
-  std::uint64_t read = 0;  // of libotf2
+  std::uint64_t read = 0;      // records
+  std::uint64_t most = 0;      // that the file has; more are not asked for
+  std::uint64_t promised = 0;  // by the definitions, or by the file
   bool at_end = false;
 
   bool empty() const { return next == batch.entries.size(); }
@@ -168,6 +173,7 @@ struct ArchiveStream::State {
   Shared shared;
   Shared::Heard heard;
   std::string path;
+  std::filesystem::path anchor;
   OTF2_Reader* reader = nullptr;
   TraceDefinitions definitions;
   std::deque<LocationStream> locations;
@@ -178,10 +184,25 @@ struct ArchiveStream::State {
   EventCallbacks callbacks;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
+  std::uint64_t first_ticks = ~std::uint64_t{
+      0};  // of the events; of Refrain's archives: if they are before time zero
   TraceSink* sink = nullptr;  // since start()
   std::uint64_t parts = 1;    // of the work, of which reading is one
+  std::uint64_t definition_chunk_bytes = 0;
+  std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
+  std::uint64_t lacking = 0, not_named = 0;  // locations, and those after the first few
+  std::uint64_t not_named_events = 0;
+  std::uint64_t samples = 0;  // of call stacks
 
   ~State() {
+    if (not_named != 0)
+      base::note(path + ": " + std::to_string(not_named_events) + " events of " +
+                 std::to_string(not_named) + " more locations are missing");
+    if (samples != 0)
+      base::note(
+          path +
+          ": regions are known from samples of call stacks: their visits are not counted, their times are as "
+          "exact as the samples are frequent");
     const Shared::Listening listening(heard);
     if (reader != nullptr) OTF2_Reader_Close(reader);
   }
@@ -210,6 +231,42 @@ struct ArchiveStream::State {
     text = nullptr;
     if (OTF2_Reader_GetCreator(reader, &text) == OTF2_SUCCESS)
       definitions.creator = taken(text);
+    std::uint64_t events = 0, others = 0;
+    OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;
+    OTF2_Compression compression = OTF2_COMPRESSION_UNDEFINED;
+    if (OTF2_Reader_GetFileSubstrate(reader, &substrate) == OTF2_SUCCESS &&
+        substrate == OTF2_SUBSTRATE_POSIX &&
+        OTF2_Reader_GetCompression(reader, &compression) == OTF2_SUCCESS &&
+        compression == OTF2_COMPRESSION_NONE &&
+        OTF2_Reader_GetChunkSize(reader, &events, &others) == OTF2_SUCCESS) {
+      chunk_bytes = events;
+      definition_chunk_bytes = others;
+    }
+  }
+
+  std::string file_of(std::uint32_t index, const char* kind) const {
+    return (anchor.parent_path() / anchor.stem() /
+            (std::to_string(definitions.locations[index].ref) + kind))
+        .string();
+  }
+
+  // After the last event of a location that can be read.
+  void compare_with_promise(std::uint32_t index, std::uint64_t read, std::uint64_t promised,
+                            const std::string& why) {
+    constexpr std::uint64_t kMostNamed = 5;
+    if (read >= promised) return;
+    if (++lacking > kMostNamed) {
+      ++not_named;
+      not_named_events += promised - read;
+      return;
+    }
+    const LocationInfo& location = definitions.locations[index];
+    base::note(path + ": only " + std::to_string(read) + " of " + std::to_string(promised) +
+               " events of location '" + location.name + "' of '" +
+               definitions.processes[location.process].name + "' (" +
+               std::to_string(location.ref) + ") can be read" +
+               (why.empty() ? "" : " (" + why + ")") +
+               "; the others are missing in what follows");
   }
 
   std::string named(const char* what, LocationId location, const char* failed) const {
@@ -225,23 +282,17 @@ struct ArchiveStream::State {
   }
 
   bool has_local_definitions(LocationId location) const {
-    std::filesystem::path anchor = anchor_file();
-    const std::filesystem::path folder = anchor.replace_extension();
+    std::filesystem::path folder = anchor;
+    folder.replace_extension();
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error)) return true;  // it is kept otherwise
     const std::string name = std::to_string(definitions.locations[location].ref) + ".def";
     return std::filesystem::exists(folder / name, error);
   }
 
-  std::filesystem::path anchor_file() const {
-    std::error_code error;
-    const std::filesystem::path anchor(path);
-    return std::filesystem::is_directory(anchor, error) ? anchor / "traces.otf2" : anchor;
-  }
-
   // Clock offsets and the location's own numbers: libotf2 applies what it has read.
-  base::Result<> read_local_definitions(const std::vector<LocationId>& chosen) {
-    if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return {};  // there are none
+  void read_local_definitions(const std::vector<LocationId>& chosen) {
+    if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return;  // there are none
     for (const LocationId location : chosen) {
       // Asked for a file that is not there libotf2 (3.0.2) keeps a chunk of memory for it.
       if (!has_local_definitions(location)) continue;
@@ -252,31 +303,36 @@ struct ArchiveStream::State {
       const OTF2_ErrorCode code =
           OTF2_Reader_ReadAllLocalDefinitions(reader, local, &count);
       OTF2_Reader_CloseDefReader(reader, local);
-      if (code != OTF2_SUCCESS)
-        return base::Failure{wrong("the definitions of a location cannot be read")};
+      const bool cut = definition_chunk_bytes != 0 &&
+                       is_cut(file_of(location, ".def"), definition_chunk_bytes);
+      if (code != OTF2_SUCCESS || cut)
+        base::note(named("the definitions of location ", location,
+                         " are damaged: its times and names may be wrong"));
     }
     OTF2_Reader_CloseDefFiles(reader);
-    return {};
   }
 
   // Before the events of these locations.
   base::Result<> begin_events(const std::vector<LocationId>& chosen, bool local) {
     if (const auto done = select(chosen); !done) return done;
-    if (local)
-      if (const auto done = read_local_definitions(chosen); !done) return done;
+    if (local) read_local_definitions(chosen);
     if (OTF2_Reader_OpenEvtFiles(reader) != OTF2_SUCCESS)
       return base::Failure{wrong("the events cannot be read")};
     return {};
   }
 
-  // Where it has been read until. False: an error.
+  // Where it has been read until. False: an error. Where the file is damaged that is its end.
   bool open_location(LocationStream& location) {
-    const LocationInfo& info = definitions.locations[location.batch.location];
-    location.reader = OTF2_Reader_GetEvtReader(reader, info.ref);
-    // A location that left no file has no events.
+    const std::uint32_t index = location.batch.location;
+    heard.text.clear();
+    location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[index].ref);
     if (location.reader == nullptr) {
       location.at_end = true;
-      return info.events == 0;
+      if (chunk_bytes == 0) return location.promised == 0;
+      if (!std::ifstream(file_of(index, ".evt")).is_open()) return false;  // too many are
+      compare_with_promise(index, location.read, location.promised,
+                           std::exchange(heard, {}).text);
+      return true;
     }
     if (OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
                                          &location.batch) != OTF2_SUCCESS)
@@ -287,6 +343,7 @@ struct ArchiveStream::State {
     // There is no further one.
     location.at_end = true;
     close(location);
+    compare_with_promise(index, location.read, location.promised, "");
     heard = {};
     return code == OTF2_ERROR_INVALID_ARGUMENT;
   }
@@ -295,16 +352,35 @@ struct ArchiveStream::State {
   bool begin_location(std::uint32_t index, LocationStream& location) {
     location.batch.definitions = &definitions;
     location.batch.location = LocationId(index);
+    location.promised = definitions.locations[index].events;
+    location.most = ~std::uint64_t{0};
+    if (chunk_bytes != 0) {
+      const std::string file = file_of(index, ".evt");
+      std::error_code none;
+      // A location that left no file has no events.
+      if (!std::filesystem::exists(file, none)) {
+        location.at_end = true;
+        compare_with_promise(index, 0, location.promised, "it has no file");
+        return true;
+      }
+      if (const auto counted = count_events(file, chunk_bytes)) {
+        location.most = counted->whole;
+        location.promised = std::max(location.promised, counted->promised);
+      } else if (std::ifstream(file).is_open()) {
+        // Each event takes two bytes or more.
+        location.most = std::filesystem::file_size(file, none) / 2;
+      }
+    }
     return open_location(location);
   }
 
   base::Result<> choose_batch() {
     const std::uint64_t count = std::max<std::uint64_t>(1, chosen.size());
-    std::uint64_t chunk_bytes = 0, definition_bytes = 0;
-    OTF2_Reader_GetChunkSize(reader, &chunk_bytes, &definition_bytes);
+    std::uint64_t open_bytes = 0, definition_bytes = 0;
+    OTF2_Reader_GetChunkSize(reader, &open_bytes, &definition_bytes);
     rlimit files{};
     const bool limited = getrlimit(RLIMIT_NOFILE, &files) == 0;
-    in_turns = chunk_bytes > kMostOpenBytes / count ||
+    in_turns = open_bytes > kMostOpenBytes / count ||
                (limited && count + kOtherFiles > files.rlim_cur);
     batch = std::clamp((in_turns ? kLargerBatches : 1) * kBatchEvents / count, kLeastBatch,
                        kMostBatch);
@@ -318,23 +394,32 @@ struct ArchiveStream::State {
     location.reader = nullptr;
   }
 
-  // False: an error. A location without further events is empty afterwards.
-  bool refill(LocationStream& location) {
+  // A location without further events is empty afterwards.
+  void refill(LocationStream& location) {
     location.batch.clear();
     location.next = 0;
     while (location.empty() && !location.at_end) {
-      if (location.reader == nullptr && !open_location(location)) return false;
+      if (location.reader == nullptr && !open_location(location)) {
+        location.at_end = true;
+        compare_with_promise(location.batch.location, location.read, location.promised,
+                             "its file cannot be opened again");
+      }
       if (location.at_end) break;
+      const std::uint64_t wanted = std::min(batch, location.most - location.read);
       std::uint64_t count = 0;
-      if (OTF2_Reader_ReadLocalEvents(reader, location.reader, batch, &count) !=
-          OTF2_SUCCESS)
-        return false;
-      location.read += count;
+      heard.text.clear();
+      const bool ok =
+          wanted == 0 || OTF2_Reader_ReadLocalEvents(reader, location.reader, wanted,
+                                                     &count) == OTF2_SUCCESS;
+      location.read += std::max(count, location.batch.records);
       // libotf2 must not be called for events after the last one.
-      location.at_end = count < batch;
+      location.at_end = !ok || count != wanted || wanted == 0;
       if (location.at_end || in_turns) close(location);
+      if (!location.at_end) continue;
+      samples += location.batch.samples;
+      compare_with_promise(location.batch.location, location.read, location.promised,
+                           ok ? "" : std::exchange(heard, {}).text);
     }
-    return true;
   }
 
   bool later(std::uint32_t a, std::uint32_t b) const {
@@ -371,22 +456,29 @@ struct ArchiveStream::State {
     ++done;
   }
 
+  // Time zero is before all events, whatever the definitions say. Other tools may write any smaller time there, such as
+  // none; their runs begin with the first event.
+  void begin_with(std::uint64_t ticks) {
+    const std::uint64_t before = definitions.base_ticks;
+    if (ticks > before && definitions.is_refrain()) return;
+    if (ticks > before && definitions.realtime_ns != 0)
+      definitions.realtime_ns += definitions.duration_ns(ticks - before);
+    definitions.base_ticks = ticks;
+    first_ticks = ticks;
+  }
+
   base::Result<> fill_all() {
     if (const auto done = choose_batch(); !done) return done;
     for (std::uint32_t i = 0; i < chosen.size(); ++i) {
       if (!begin_location(chosen[i], locations.emplace_back()))
         return base::Failure{
             named("the events of location ", chosen[i], " cannot be opened")};
-      if (!refill(locations[i]))
-        return base::Failure{
-            named("the events of location ", chosen[i], " cannot be read")};
+      refill(locations[i]);
       if (!locations[i].empty()) heap.push_back(i);
     }
     const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
     std::make_heap(heap.begin(), heap.end(), by_time);
-    // Time zero is before all events, whatever the definitions say.
-    if (!heap.empty())
-      definitions.base_ticks = std::min(definitions.base_ticks, locations[heap[0]].ticks());
+    if (!heap.empty()) begin_with(locations[heap[0]].ticks());
     return {};
   }
 
@@ -396,9 +488,7 @@ struct ArchiveStream::State {
       const std::uint32_t front = heap[0];
       LocationStream& location = locations[front];
       hand_over(location, *sink);
-      if (location.empty() && !refill(location))
-        return base::Failure{
-            named("the events of location ", chosen[front], " cannot be read")};
+      if (location.empty()) refill(location);
       if (location.empty()) {
         location.batch = {};
         heap[0] = heap.back();
@@ -421,7 +511,9 @@ struct ArchiveStream::State {
     if (ok && location.reader != nullptr)
       ok = OTF2_EvtReader_ApplyClockOffsets(location.reader, false) == OTF2_SUCCESS;
     std::optional<std::uint64_t> first_ticks;
-    while (ok && (ok = refill(location)) && !location.empty()) {
+    while (ok) {
+      refill(location);
+      if (location.empty()) break;
       for (EventBatch::Entry& entry : location.batch.entries) {
         if (!first_ticks) first_ticks = entry.event.ticks;
         entry.event.ns = definitions.duration_ns(entry.event.ticks - *first_ticks);
@@ -447,9 +539,11 @@ base::Result<> ArchiveStream::open(const std::string& path) {
 base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
-  s.path = path;
+  s.path = s.definitions.archive = path;
   std::error_code error;
-  const std::filesystem::path anchor = s.anchor_file();
+  std::filesystem::path& anchor = s.anchor;
+  anchor = path;
+  if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
   if (!std::filesystem::exists(anchor, error))
     return base::Failure{path + ": no archive there"};
   if (const auto done = check_anchor_file(anchor.string()); !done)
@@ -467,6 +561,11 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
 base::Result<> ArchiveStream::read_definitions(DefinitionChoice which) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
+  // libotf2 would take what its memory had before for the rest.
+  const std::string file =
+      std::filesystem::path(s.anchor).replace_extension(".def").string();
+  if (s.definition_chunk_bytes != 0 && is_cut(file, s.definition_chunk_bytes))
+    return base::Failure{s.wrong("the definitions cannot be read: the file has been cut")};
   if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
     return base::Failure{s.wrong("the definitions cannot be read")};
   mark_loops(s.definitions);
@@ -496,7 +595,8 @@ base::Result<> ArchiveStream::open_events(const std::vector<LocationId>& locatio
 }
 
 std::uint64_t ArchiveStream::base_ticks() const noexcept {
-  return state_->definitions.base_ticks;
+  const State& s = *state_;
+  return s.definitions.is_refrain() ? s.definitions.base_ticks : s.first_ticks;
 }
 
 base::Result<> ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& sink,
@@ -509,7 +609,7 @@ base::Result<> ArchiveStream::run_opened(std::uint64_t base_ticks, TraceSink& si
 base::Result<> ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& sink,
                                          const Progress& progress) {
   State& s = *state_;
-  s.definitions.base_ticks = base_ticks;
+  if (base_ticks != ~std::uint64_t{0}) s.definitions.base_ticks = base_ticks;
   const auto share = [&s, progress](double done) {
     const auto half = static_cast<double>(s.total) / 2;
     if (progress) progress(static_cast<std::uint64_t>(half + half * done), s.total);
@@ -530,6 +630,20 @@ bool ArchiveStream::at_end() const noexcept { return state_->heap.empty(); }
 base::Result<> ArchiveStream::finish() {
   State& s = *state_;
   return s.sink->finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+}
+
+void ArchiveStream::note_cut_files() {
+  State& s = *state_;
+  for (std::uint32_t i = 0; i < s.definitions.locations.size() && s.chunk_bytes != 0; ++i) {
+    const std::uint64_t promised = s.definitions.locations[i].events;
+    const std::string file = s.file_of(i, ".evt");
+    std::error_code none;
+    if (!std::filesystem::exists(file, none)) {
+      s.compare_with_promise(i, 0, promised, "it has no file");
+    } else if (const auto counted = count_events(file, s.chunk_bytes)) {
+      s.compare_with_promise(i, counted->whole, std::max(promised, counted->promised), "");
+    }
+  }
 }
 
 base::Result<> ArchiveStream::run(TraceSink& sink, const Progress& progress) {

@@ -5,7 +5,8 @@
 // locations, a batch of events each, and a heap of its own.
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.
-// Numbers and sizes in the definitions are not trusted.
+// Numbers and sizes in the definitions are not trusted. Of a damaged archive what can be read is handed over; what is
+// missing is a line for each location (base/notes.h), by what the definitions and the file promise.
 // Units: of events, as trace.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
 // Cost: run() takes memory for a batch and libotf2's buffers for each location that has more events than that, whatever their
@@ -62,6 +63,7 @@ class ArchiveStream {
   // The same in two steps, of these locations only (indices of TraceDefinitions::locations),
   // without markers: after the first it is known when they begin. The second is given when all begin.
   base::Result<> open_events(const std::vector<LocationId>& locations);
+  // The largest number: these locations have no events, and do not say when the run begins.
   std::uint64_t base_ticks() const noexcept;
   base::Result<> run_opened(std::uint64_t base_ticks, TraceSink& sink,
                             const Progress& progress = {});
@@ -70,6 +72,8 @@ class ArchiveStream {
   // event handed over. Cost: kMarks looks at each event, but keeps only marks.
   base::Result<> run_in_turn(const std::vector<LocationId>& locations, EventChoice which,
                              TraceSink& sink);
+  // For who does not read all events: names the locations whose files have been cut (base/notes.h). Cost: as event_file.h.
+  void note_cut_files();
   std::uint64_t events() const noexcept;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <otf2/otf2.h>
 
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -42,6 +43,7 @@ class Writer {
       if (location == 7) rank_0();
       if (location == 42) rank_1();
       if (location == 99) gpu();
+      check(OTF2_EvtWriter_GetNumberOfEvents(writer_, &events_[location]));
       check(OTF2_Archive_CloseEvtWriter(archive_, writer_));
     }
     check(OTF2_Archive_CloseEvtFiles(archive_));
@@ -175,7 +177,7 @@ class Writer {
       check(OTF2_GlobalDefWriter_WriteLocation(
           definitions_, r(kLocations[i]), r(i == 3 ? 6U : 0U),
           i == 3 ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM : OTF2_LOCATION_TYPE_CPU_THREAD,
-          r(options_.said_events), r(groups[i])));
+          r(options_.said_events.value_or(events_[kLocations[i]])), r(groups[i])));
     region(3, 1, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_COMPILER, 7, 12);
     region(5, 3, OTF2_REGION_ROLE_POINT2POINT, OTF2_PARADIGM_MPI, 4444, 0);
     region(6, 4, OTF2_REGION_ROLE_POINT2POINT, OTF2_PARADIGM_MPI, 0, 0);
@@ -206,6 +208,7 @@ class Writer {
 
   ForeignOptions options_;
   std::mt19937 random_;
+  std::map<std::uint64_t, std::uint64_t> events_;  // by location
   OTF2_Archive* archive_ = nullptr;
   OTF2_EvtWriter* writer_ = nullptr;
   OTF2_GlobalDefWriter* definitions_ = nullptr;

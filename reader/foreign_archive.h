@@ -7,15 +7,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace refrain::reader {
 
 inline constexpr std::uint64_t kForeignTicks = 2'500'000'000;
 
 struct ForeignOptions {
-  std::uint64_t more_enters = 0;   // pairs of enter and leave on location 7 after all else
-  std::uint64_t said_events = 10;  // by the definitions, of each location
-  bool undefined = true;           // an enter of a region that is not defined
+  std::uint64_t more_enters = 0;  // pairs of enter and leave on location 7 after all else
+  std::optional<std::uint64_t> said_events =
+      {};                 // by the definitions, of each location; else as many as there are
+  bool undefined = true;  // an enter of a region that is not defined
   // Not 0: an eighth of all references, ranks and counts, in definitions and events, are
   // something else, chosen by this seed: undefined, of another definition, their own.
   std::uint32_t lies = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/clean_text.h"
+
 namespace refrain::reader {
 namespace {
 
@@ -28,7 +30,9 @@ OTF2_CallbackCode on_clock(void* data, std::uint64_t resolution, std::uint64_t o
 }
 
 OTF2_CallbackCode on_string(void* data, OTF2_StringRef self, const char* text) {
-  return with(data, [&](RawDefinitions& raw) { raw.strings[self] = text ? text : ""; });
+  return with(data, [&](RawDefinitions& raw) {
+    raw.strings[self] = base::clean_text(text != nullptr ? text : "");
+  });
 }
 
 OTF2_CallbackCode on_node(void* data, OTF2_SystemTreeNodeRef self, OTF2_StringRef name,
@@ -76,6 +80,12 @@ OTF2_CallbackCode on_region(void* data, OTF2_RegionRef self, OTF2_StringRef name
   return with(data, [&](RawDefinitions& raw) {
     raw.regions[self] = {name, file, line, role, paradigm, flags};
   });
+}
+
+OTF2_CallbackCode on_calling_context(void* data, OTF2_CallingContextRef self,
+                                     OTF2_RegionRef region, OTF2_SourceCodeLocationRef,
+                                     OTF2_CallingContextRef parent) {
+  return with(data, [&](RawDefinitions& raw) { raw.contexts[self] = {region, parent}; });
 }
 
 OTF2_CallbackCode on_group(void* data, OTF2_GroupRef self, OTF2_StringRef,
@@ -167,6 +177,7 @@ OTF2_GlobalDefReaderCallbacks* make_callbacks(bool groups) {
   OTF2_GlobalDefReaderCallbacks_SetLocationCallback(c, on_location);
   OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
   OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
+  OTF2_GlobalDefReaderCallbacks_SetCallingContextCallback(c, on_calling_context);
   if (groups) OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
   OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
@@ -223,17 +234,23 @@ void take_attributes(EventBatch& batch, Event& event, OTF2_AttributeList* list) 
   }
 }
 
+EventBatch::Entry& add(EventBatch& batch, OTF2_TimeStamp ticks, Kind kind) {
+  batch.last_ticks = std::max(batch.last_ticks, ticks);
+  EventBatch::Entry& entry = batch.entries.emplace_back();
+  entry.event.ticks = batch.last_ticks;
+  entry.extras = static_cast<std::uint32_t>(batch.extras.size());
+  entry.event.kind = kind;
+  entry.event.location = batch.location;
+  return entry;
+}
+
 template <typename Fill>
 OTF2_CallbackCode put(void* data, OTF2_TimeStamp ticks, OTF2_AttributeList* list, Kind kind,
                       Fill fill) noexcept {
   auto& batch = *static_cast<EventBatch*>(data);
   try {
-    batch.last_ticks = std::max(batch.last_ticks, ticks);
-    EventBatch::Entry& entry = batch.entries.emplace_back();
-    entry.event.ticks = batch.last_ticks;
-    entry.extras = static_cast<std::uint32_t>(batch.extras.size());
-    entry.event.kind = kind;
-    entry.event.location = batch.location;
+    ++batch.records;
+    EventBatch::Entry& entry = add(batch, ticks, kind);
     fill(batch, entry.event);
     if (list != nullptr) take_attributes(batch, entry.event, list);
     return OTF2_CALLBACK_SUCCESS;
@@ -316,6 +333,101 @@ OTF2_CallbackCode on_unknown(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64
   return put(data, ticks, list, Kind::kUnknown, [](EventBatch&, Event&) {});
 }
 
+// From the open contexts to this one (kNone: to none): leaves what it is not in, enters what it is in.
+void change_context(EventBatch& batch, OTF2_TimeStamp ticks, std::uint32_t context) {
+  const std::vector<CallingContextInfo>& all = batch.definitions->contexts;
+  std::vector<std::uint32_t>& next = batch.next_contexts;
+  next.clear();
+  // They may be a circle.
+  for (; context < all.size() && next.size() < all.size(); context = all[context].parent)
+    next.push_back(context);
+  std::reverse(next.begin(), next.end());
+  const auto [open, wanted] = std::ranges::mismatch(batch.contexts, next);
+  const auto same = static_cast<std::size_t>(open - batch.contexts.begin());
+  for (; batch.contexts.size() > same; batch.contexts.pop_back())
+    add(batch, ticks, Kind::kLeave).event.ref = all[batch.contexts.back()].region;
+  for (std::size_t i = same; i < next.size(); ++i) {
+    add(batch, ticks, Kind::kEnter).event.ref = all[next[i]].region;
+    batch.contexts.push_back(next[i]);
+  }
+}
+
+std::uint32_t context_of(const EventBatch& batch, OTF2_CallingContextRef ref) {
+  return batch.definitions->context_table.of(ref);
+}
+
+template <typename Action>
+OTF2_CallbackCode on_batch(void* data, Action action) noexcept {
+  try {
+    return action(*static_cast<EventBatch*>(data));
+  } catch (...) {
+    return OTF2_CALLBACK_ERROR;
+  }
+}
+
+OTF2_CallbackCode on_context_enter(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
+                                   void* data, OTF2_AttributeList* list,
+                                   OTF2_CallingContextRef context, std::uint32_t unwind) {
+  return on_batch(data, [&](EventBatch& batch) {
+    // An instrumented region: it is entered anew, also where it was open.
+    const std::uint32_t index = context_of(batch, context);
+    if (index != kNone && !batch.contexts.empty() && batch.contexts.back() == index)
+      change_context(batch, ticks, batch.definitions->contexts[index].parent);
+    if (index != kNone) change_context(batch, ticks, index);
+    return put(data, ticks, list, Kind::kCallingContextEnter,
+               [&](EventBatch&, Event& event) {
+                 event.ref = context;
+                 event.value = unwind;
+               });
+  });
+}
+
+OTF2_CallbackCode on_context_leave(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
+                                   void* data, OTF2_AttributeList* list,
+                                   OTF2_CallingContextRef context) {
+  return on_batch(data, [&](EventBatch& batch) {
+    const OTF2_CallbackCode done =
+        put(data, ticks, list, Kind::kCallingContextLeave,
+            [context](EventBatch&, Event& event) { event.ref = context; });
+    const std::uint32_t index = context_of(batch, context);
+    if (index != kNone)
+      change_context(batch, ticks, batch.definitions->contexts[index].parent);
+    return done;
+  });
+}
+
+OTF2_CallbackCode on_context_sample(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
+                                    void* data, OTF2_AttributeList* list,
+                                    OTF2_CallingContextRef context, std::uint32_t unwind,
+                                    OTF2_InterruptGeneratorRef generator) {
+  return on_batch(data, [&](EventBatch& batch) {
+    ++batch.samples;
+    const std::uint32_t index = context_of(batch, context);
+    if (index != kNone) change_context(batch, ticks, index);
+    return put(data, ticks, list, Kind::kCallingContextSample,
+               [&](EventBatch&, Event& event) {
+                 event.ref = context;
+                 event.value = unwind;
+                 event.op = generator;
+               });
+  });
+}
+
+OTF2_CallbackCode on_flush(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
+                           void* data, OTF2_AttributeList* list, OTF2_TimeStamp end) {
+  return on_batch(data, [&](EventBatch& batch) {
+    const OTF2_CallbackCode done =
+        put(data, ticks, list, Kind::kBufferFlush,
+            [end](EventBatch&, Event& event) { event.value = end; });
+    const std::uint32_t region = batch.definitions->flush_region;
+    if (region != kNone) {
+      add(batch, ticks, Kind::kEnter).event.ref = region;
+      add(batch, end, Kind::kLeave).event.ref = region;
+    }
+    return done;
+  });
+}
+
 OTF2_CallbackCode on_metric(OTF2_LocationRef, OTF2_TimeStamp ticks, std::uint64_t,
                             void* data, OTF2_AttributeList* list, OTF2_MetricRef metric,
                             std::uint8_t count, const OTF2_Type* types,
@@ -361,7 +473,7 @@ void set_process_callbacks(OTF2_EvtReaderCallbacks* c) {
   SET(Enter, Region);
   SET(Leave, Region);
   OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(c, on_measurement);
-  SET(BufferFlush, Value);
+  OTF2_EvtReaderCallbacks_SetBufferFlushCallback(c, on_flush);
   SET(MpiSend, Peer, Comm, Tag, Bytes);
   SET(MpiIsend, Peer, Comm, Tag, Bytes, Request);
   SET(MpiIsendComplete, Request);
@@ -422,9 +534,9 @@ void set_thread_callbacks(OTF2_EvtReaderCallbacks* c) {
   SET(ThreadBegin, Comm, Value);
   SET(ThreadWait, Comm, Value);
   SET(ThreadEnd, Comm, Value);
-  SET(CallingContextEnter, Ref, Value);
-  SET(CallingContextLeave, Ref);
-  SET(CallingContextSample, Ref, Value, Op);
+  OTF2_EvtReaderCallbacks_SetCallingContextEnterCallback(c, on_context_enter);
+  OTF2_EvtReaderCallbacks_SetCallingContextLeaveCallback(c, on_context_leave);
+  OTF2_EvtReaderCallbacks_SetCallingContextSampleCallback(c, on_context_sample);
   SET(IoCreateHandle, Ref, Op, Tag, Value);
   SET(IoDestroyHandle, Ref);
   SET(IoDuplicateHandle, Ref, Tag, Value);

@@ -89,6 +89,10 @@ struct RawDefinitions {
     std::uint8_t type = 0;
     std::uint32_t comm = 0;
   };
+  struct CallingContext {
+    OTF2_RegionRef region;
+    OTF2_CallingContextRef parent;
+  };
   struct MetricMember {
     OTF2_StringRef name, unit;
     OTF2_MetricType type;
@@ -105,6 +109,7 @@ struct RawDefinitions {
   std::map<OTF2_SystemTreeNodeRef, Node> nodes;
   std::set<OTF2_SystemTreeNodeRef> shared_memory;
   std::map<OTF2_RegionRef, Region> regions;
+  std::map<OTF2_CallingContextRef, CallingContext> contexts;
   std::map<OTF2_GroupRef, Group> groups;
   std::map<OTF2_CommRef, Comm> comms;
   std::map<OTF2_CartDimensionRef, std::pair<std::uint32_t, bool>> cart_dimensions;
@@ -122,6 +127,10 @@ OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups,
 
 // Turns the records of one location into TraceEvents, a batch at a time.
 //
+// Of calling contexts, which tools write that sample, enters and leaves of their regions are made, so that nobody else has
+// to know them: a context is open from the first record that names it to the first one that does not. A flush of the
+// tool's buffer becomes a region of its own. The records themselves are kept.
+//
 // Thread-safety: none; the callbacks run on the thread that reads. Units: `ticks` of the batch are the archive's,
 // never falling in a location. Cost: one copy an event; a batch keeps its memory.
 
@@ -135,10 +144,16 @@ struct EventBatch {
   std::uint64_t last_ticks = 0;
   std::vector<Entry> entries;
   std::vector<ExtraValue> extras;
+  std::uint64_t records = 0;  // of which the entries were made
+  // Calling contexts: those that are open, from outside, of the whole location; and how many samples there were.
+  std::vector<std::uint32_t> contexts;
+  std::vector<std::uint32_t> next_contexts;  // for change_context()
+  std::uint64_t samples = 0;
 
   void clear() {
     entries.clear();
     extras.clear();
+    records = 0;
   }
 };
 

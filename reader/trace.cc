@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/clean_text.h"
 #include "reader/otf2_callbacks.h"
 
 namespace refrain::reader {
@@ -34,6 +35,7 @@ class Resolver {
 
   void run() {
     regions();
+    contexts();
     locations();
     groups();
     ranks();
@@ -72,7 +74,27 @@ class Resolver {
       region.paradigm = from.paradigm;
       region.flags = from.flags;
     }
+    if (!out_.is_refrain()) {  // which flushes nothing
+      out_.flush_region = static_cast<std::uint32_t>(out_.regions.size());
+      RegionInfo& flush = out_.regions.emplace_back();
+      flush.name = "flush of the trace's buffer";
+      flush.role = OTF2_REGION_ROLE_ARTIFICIAL;
+      flush.paradigm = OTF2_PARADIGM_MEASUREMENT_SYSTEM;
+    }
     out_.regions.emplace_back().name = "undefined region";
+  }
+
+  void contexts() {
+    for (const auto& [ref, from] : raw_.contexts) {
+      out_.context_table.add(ref, static_cast<std::uint32_t>(out_.contexts.size()));
+      const std::uint32_t region = out_.region_table.of(from.region);
+      out_.contexts.push_back(
+          {region != kNone ? region : static_cast<std::uint32_t>(out_.regions.size() - 1),
+           kNone});
+    }
+    std::size_t i = 0;
+    for (const auto& [ref, from] : raw_.contexts)
+      out_.contexts[i++].parent = out_.context_table.of(from.parent);
   }
 
   std::uint32_t node_of(std::uint32_t tree_node) {
@@ -287,6 +309,15 @@ std::uint32_t RefTable::slow(std::uint64_t ref) const noexcept {
   return found == sparse_.end() ? kNone : found->second;
 }
 
+std::string mpi_procedure(std::string_view name) {
+  const std::string_view all = name;
+  if (name.starts_with("PMPI_") || name.starts_with("pmpi_")) name.remove_prefix(1);
+  if (!name.starts_with("MPI_") && !name.starts_with("mpi_")) return std::string(all);
+  name = name.substr(0, name.find_first_of("( ["));
+  while (name.ends_with('_')) name.remove_suffix(1);
+  return std::string(name);
+}
+
 std::string openmp_runtime(const std::map<std::string, std::string>& properties) {
   const auto found = properties.find("REFRAIN::RUNTIME");
   if (found == properties.end()) return {};
@@ -428,7 +459,7 @@ OTF2_CallbackCode on_marker(void* data, OTF2_TimeStamp time, OTF2_TimeStamp dura
     marker.duration_ns = definitions.ns(time + duration) - marker.ns;
     if (time + duration < time) marker.duration_ns = 0;
     marker.category = state.categories[kind];
-    marker.text = text != nullptr ? text : "";
+    marker.text = base::clean_text(text != nullptr ? text : "");
     const auto location = state.locations.find(reference);
     if (scope == OTF2_MARKER_SCOPE_LOCATION && location != state.locations.end())
       marker.location = LocationId(location->second);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +32,8 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 //   Parameter*              ref: index of the parameter; value: its bits, or the string
 //   Metric                  ref: reference of class or instance; extras: the values
 //   Io*                     ref: reference of the handle
+//   CallingContext*         ref: reference of the context; what it opens and closes comes as Enter and Leave
+//   BufferFlush             value: its end, in ticks; comes with Enter and Leave of TraceDefinitions::flush_region
 //   others                  OTF2's own numbers
 // clang-format off
 #define REFRAIN_TRACE_EVENTS(X)                                                            \
@@ -137,6 +140,9 @@ struct RegionInfo {
   bool is_loop = false;  // detected by Refrain: an enter is an iteration
 };
 
+// The name of an MPI procedure without what tools add: "MPI_Recv()", "PMPI_Recv", "MPI_Recv [rank 1]".
+std::string mpi_procedure(std::string_view name);
+
 struct LocationInfo {
   std::uint64_t ref = 0;
   std::string name;
@@ -185,6 +191,12 @@ struct MetricInfo {
   OTF2_MetricMode mode = OTF2_METRIC_ABSOLUTE_POINT;
 };
 
+// Of archives of tools that sample call stacks: a region in the context of those around it.
+struct CallingContextInfo {
+  std::uint32_t region = 0;      // index
+  std::uint32_t parent = kNone;  // index
+};
+
 struct MarkerInfo {
   std::uint64_t ns = 0;
   std::uint64_t duration_ns = 0;
@@ -204,11 +216,15 @@ struct TraceDefinitions {
   std::uint64_t base_ticks = 0;   // time zero
   std::uint64_t end_ticks = 0;    // by the definitions
   std::uint64_t realtime_ns = 0;  // of time zero; 0: not known
+  std::string archive;            // as it was named to open it
   std::string machine;
   std::string creator;
   std::map<std::string, std::string> properties;  // of the anchor file
   std::unordered_map<std::uint32_t, std::string> strings;
   std::vector<RegionInfo> regions;  // the last one: any that is not defined
+  std::vector<CallingContextInfo> contexts;
+  std::uint32_t flush_region =
+      kNone;  // of tools that write their buffers while the program runs
   std::vector<LocationInfo> locations;
   std::vector<ProcessInfo> processes;  // that have locations
   std::size_t location_groups = 0;     // defined, also those without locations
@@ -222,7 +238,8 @@ struct TraceDefinitions {
   std::unordered_map<std::uint32_t, NamedInfo> attributes;
   std::unordered_map<std::uint32_t, std::string> places;  // source code locations
   std::vector<MarkerInfo> markers;                        // by time
-  RefTable region_table, comm_table, window_table, parameter_table, group_table;
+  RefTable region_table, comm_table, window_table, parameter_table, group_table,
+      context_table;
 
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
   // Recorded by `refrain run --summary-only`: there are no events, and no marks of iterations.

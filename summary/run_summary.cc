@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/folder.h"
+#include "base/notes.h"
 #include "summary/summary_json.h"
 
 namespace refrain::summary {
@@ -275,15 +276,21 @@ base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
   std::vector<RunSummary> summaries;
   std::error_code error;
   const std::string folder = archive + "/summary";
-  for (const std::string& name : base::names_in(folder, error)) {
+  const std::vector<std::string> names = base::names_in(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    return base::Failure{folder + ": " + error.message()};
+  for (const std::string& name : names) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
     std::string path = folder;
     path.append("/").append(name);
     const auto text_of_file = base::file_text(path);
-    if (!text_of_file) return base::Failure{path + " " + text_of_file.error()};
-    auto summary = summary_from_text(*text_of_file, iterations);
-    if (!summary) return base::Failure{path + " " + summary.error()};
-    summaries.push_back(*std::move(summary));
+    auto summary = text_of_file ? summary_from_text(*text_of_file, iterations)
+                                : base::Result<RunSummary>(text_of_file.failure());
+    if (summary)
+      summaries.push_back(*std::move(summary));
+    else
+      base::note(path + " " + summary.error() +
+                 ": the totals of that process are missing in what follows");
   }
   std::sort(summaries.begin(), summaries.end(),
             [](const RunSummary& a, const RunSummary& b) { return a.process < b.process; });

@@ -115,7 +115,7 @@ base::Result<RunSummary> summary_from_text(const std::string& text,
 std::string summary_path(const std::string& archive, std::uint32_t process);
 // Makes the file.
 base::Result<> write_summary(const std::string& archive, const RunSummary& summary);
-// Of all processes, in their order; none if there are none.
+// Of all processes, in their order; none if there are none. One that is damaged is left out, and named (base/notes.h).
 base::Result<std::vector<RunSummary>> read_summaries(
     const std::string& archive, Iterations iterations = Iterations::kLeave);
 

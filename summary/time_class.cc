@@ -15,8 +15,8 @@ bool manages_windows(std::string_view procedure) {
 
 }  // namespace
 
-TimeClass class_of_mpi(std::string_view procedure) noexcept {
-  switch (base::role_of_mpi(procedure)) {
+TimeClass class_of_mpi(std::string_view procedure, OTF2_RegionRole defined) noexcept {
+  switch (base::role_of_mpi(procedure, defined)) {
     case OTF2_REGION_ROLE_POINT2POINT:
       return TimeClass::kMpiPointToPoint;
     case OTF2_REGION_ROLE_BARRIER:

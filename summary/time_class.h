@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/mpi_roles.h"
+
 namespace refrain::summary {
 
 enum class TimeClass : std::uint8_t {
@@ -31,7 +33,8 @@ enum class TimeClass : std::uint8_t {
 };
 inline constexpr std::size_t kTimeClasses = 15;
 
-// Of an MPI procedure, by its name. Pure; cost: as base::role_of_mpi().
-TimeClass class_of_mpi(std::string_view procedure) noexcept;
+// Of an MPI procedure, by its name, and by the role that an archive defines (base::role_of_mpi()). Pure; cost: as that.
+TimeClass class_of_mpi(std::string_view procedure,
+                       OTF2_RegionRole defined = OTF2_REGION_ROLE_FUNCTION) noexcept;
 
 }  // namespace refrain::summary

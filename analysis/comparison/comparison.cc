@@ -123,7 +123,7 @@ Efficiencies efficiencies(const std::vector<double>& useful, double duration_ns)
 base::Result<> ProfileSink::finish(std::uint64_t end_ns) {
   for (Thread& thread : threads_) {
     if (thread.number == kNone) continue;
-    book(thread, end_ns);
+    book(thread, of_refrain_ ? end_ns : processes_[thread.process].last_ns);
     settle_all(thread);
   }
   sum_up(end_ns);

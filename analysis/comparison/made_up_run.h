@@ -59,6 +59,7 @@ class MadeUpRun {
     for (const RegionIndex loop : {kOuter, kInner, kOther})
       definitions.regions[loop].is_loop = true;
     number_regions();
+    definitions.properties["REFRAIN::VERSION"] = "made up";
     definitions.attributes[kWritten].name = "written";
     definitions.attributes[kComplete].name = "complete";
     definitions.parameters.push_back({.name = "polls"});

@@ -82,6 +82,7 @@ using reader::TraceEvent;
 
 base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
   definitions_ = &definitions;
+  of_refrain_ = definitions.is_refrain();
   marks_.emplace(definitions);
   for (const RegionInfo& region : definitions.regions)
     kinds_.push_back({is_useful(region), region.paradigm == OTF2_PARADIGM_MPI});
@@ -96,9 +97,7 @@ base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
   threads_.resize(definitions.locations.size());
   processes_.resize(definitions.processes.size());
   samples_.resize(processes_.size());
-  auto totals = process_totals(summaries_, definitions);
-  if (!totals) return base::Failure{path_ + ": " + totals.error()};
-  totals_ = *std::move(totals);
+  totals_ = process_totals(summaries_, definitions);
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     find_threads(i);
     Process& process = processes_[i];
@@ -182,6 +181,13 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   if (!top.mpi) sums.threads[thread.number].outside_mpi_ns += passed;
 }
 
+// Other tools' archives do not say when a process begins and ends: with its first and its last event.
+void ProfileSink::lasts(Process& process, std::uint64_t ns) {
+  process.last_ns = ns;
+  if (std::exchange(process.begun, true)) return;
+  for (const std::uint32_t location : process.locations) threads_[location].ns = ns;
+}
+
 void ProfileSink::book_all(std::uint32_t process, std::uint64_t ns) {
   for (const std::uint32_t location : processes_[process].locations) {
     book(threads_[location], ns);
@@ -206,6 +212,7 @@ void ProfileSink::event(const TraceEvent& event) {
   Thread& thread = threads_[event.location];
   if (event.kind == EventKind::kMetric) return read_counters(thread, event);
   if (thread.number == kNone) return;
+  if (!of_refrain_) lasts(processes_[thread.process], event.ns);
   if (marks_->is_mark(event)) {
     book_all(thread.process, event.ns);
     return event.kind == EventKind::kEnter ? begin_iteration(event) : end_iteration(event);
@@ -250,7 +257,13 @@ void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
 
 void ProfileSink::leave(Thread& thread, const TraceEvent& event) {
   const bool counted = thread.counters.take(event.ns);
-  if (thread.stack.empty()) return;
+  // A leave without an enter ends nothing; one of a region further out ends those inside, which have no leave.
+  if (event.ref >= thread.open.size() || thread.open[event.ref] == 0) return;
+  while (thread.stack.back().region != event.ref) pop(thread, false);
+  pop(thread, counted);
+}
+
+void ProfileSink::pop(Thread& thread, bool counted) {
   Frame& frame = thread.stack.back();
   settle(frame, thread, place_of(thread).own());
   --thread.open[frame.region];

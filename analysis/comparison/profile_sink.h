@@ -151,6 +151,8 @@ class ProfileSink final : public reader::TraceSink {
     std::unique_ptr<NestBooks> books;
     std::vector<std::uint32_t> locations;  // its threads
     std::uint32_t first = 0;               // number of the first one
+    bool begun = false;                    // of other tools' archives: there was an event
+    std::uint64_t last_ns = 0;             // and when the last one was
     std::vector<Place*> places;            // open ones, the root first
     std::vector<OpenIteration> open;       // marks, outermost first
     VisitCounter visits;
@@ -172,6 +174,7 @@ class ProfileSink final : public reader::TraceSink {
   Place& place_of(const Thread& thread) const;
   void switch_writing(Thread& thread, bool on);
   void book(Thread& thread, std::uint64_t ns);
+  void lasts(Process& process, std::uint64_t ns);
   void book_all(std::uint32_t process, std::uint64_t ns);
   void settle(Frame& frame, const Thread& thread, Sums& sums);
   void settle_all(Thread& thread);
@@ -180,6 +183,7 @@ class ProfileSink final : public reader::TraceSink {
   void end_iteration(const reader::TraceEvent& event);
   void enter(Thread& thread, const reader::TraceEvent& event);
   void leave(Thread& thread, const reader::TraceEvent& event);
+  void pop(Thread& thread, bool counted);
   void reported_together(const Thread& thread, const reader::TraceEvent& event) const;
   void read_counters(Thread& thread, const reader::TraceEvent& event);
   void book_counted(Place& place, std::uint32_t region, const Thread& thread,
@@ -208,6 +212,7 @@ class ProfileSink final : public reader::TraceSink {
   std::optional<MarkAttributes> marks_;
   std::optional<CounterTable> counters_;
   std::size_t counter_count_ = 0;
+  bool of_refrain_ = false;
   std::vector<RegionKind> kinds_;
   std::vector<LoopId> loop_numbers_;  // by region
   std::vector<RegionId> loops_;       // of the loops

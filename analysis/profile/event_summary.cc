@@ -12,6 +12,7 @@
 #include "analysis/run_totals.h"
 #include "base/open_counts.h"
 #include "base/result.h"
+#include "reader/unused_records.h"
 
 namespace refrain::analysis {
 namespace {
@@ -56,6 +57,7 @@ class TreeSink final : public reader::TraceSink {
     }
     last_tick_ = definitions.base_ticks;
     messages_.begin(definitions);
+    unused_.begin(definitions);
     return {};
   }
 
@@ -63,6 +65,9 @@ class TreeSink final : public reader::TraceSink {
     last_tick_ = std::max(last_tick_, event.ticks);
     Thread& thread = threads_[event.location];
     if (!thread.counts) return;
+    Tree& tree = trees_[thread.process];
+    tree.begin = std::min(tree.begin, event.ticks);
+    tree.end = std::max(tree.end, event.ticks);
     if (thread.off) not_written(thread, event.ticks);
     messages_.event(event);
     switch (event.kind) {
@@ -97,18 +102,25 @@ class TreeSink final : public reader::TraceSink {
       case EventKind::kParameterUnsignedInt:
         return parameter(thread, event);
       default:
-        return;
+        return unused_.add(event.kind);
     }
   }
 
   std::string error() const override { return {}; }
 
+  // Refrain's archives say when the run begins and ends; in others a process lasts from its first event to its last one.
   base::Result<> finish(std::uint64_t) override {
     last_tick_ = std::max(last_tick_, definitions_->end_ticks);
+    for (Tree& tree : trees_)
+      if (definitions_->is_refrain() || tree.begin > tree.end) {
+        tree.begin = definitions_->base_ticks;
+        tree.end = definitions_->is_refrain() ? last_tick_ : tree.begin;
+      }
     for (Thread& thread : threads_) {
       if (!thread.counts) continue;
-      if (thread.off) not_written(thread, last_tick_);
-      while (!thread.stack.empty()) pop(thread, last_tick_);
+      const std::uint64_t end = trees_[thread.process].end;
+      if (thread.off) not_written(thread, end);
+      while (!thread.stack.empty()) pop(thread, end);
     }
     for (std::uint32_t i = 0; i < trees_.size(); ++i) facts(i);
     return {};
@@ -126,6 +138,7 @@ class TreeSink final : public reader::TraceSink {
  private:
   struct Tree {
     RunSummary summary;
+    std::uint64_t begin = ~std::uint64_t{0}, end = 0;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
              std::uint32_t>
         nodes;
@@ -295,8 +308,8 @@ class TreeSink final : public reader::TraceSink {
       summary.host = definitions_->nodes[process.node];
     summary.program = process.name;
     summary.ticks_per_second = static_cast<double>(definitions_->ticks_per_second);
-    summary.begin = definitions_->base_ticks;
-    summary.end = last_tick_;
+    summary.begin = trees_[number].begin;
+    summary.end = trees_[number].end;
     for (const std::uint32_t at : process.locations) {
       Thread& thread = threads_[at];
       if (!thread.counts) continue;
@@ -319,6 +332,7 @@ class TreeSink final : public reader::TraceSink {
   std::vector<Tree> trees_;
   std::vector<Thread> threads_;
   MessageEvents messages_;
+  reader::UnusedRecords unused_;
   std::uint64_t last_tick_ = 0;
   std::uint64_t gaps_ = 0;
 };

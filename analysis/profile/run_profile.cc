@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "reader/trace.h"
 #include "summary/time_class.h"
 
 namespace refrain::analysis {
@@ -37,7 +38,7 @@ constexpr std::array<Names, kTimeClasses> kNames = {{
     {"target_wait", "devices, waiting and management"},
     {"target_data", "devices, data"},
     {"target_kernels", "devices, submission of kernels"},
-    {"unknown", "regions without a place"},
+    {"unknown", "without a place, or the tracer's"},
 }};
 
 }  // namespace
@@ -71,7 +72,10 @@ TimeClass class_of_target(std::string_view name) noexcept {
 
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
                    std::string_view name) noexcept {
-  if (paradigm == OTF2_PARADIGM_MPI) return summary::class_of_mpi(name);
+  if (paradigm == OTF2_PARADIGM_MPI)
+    return summary::class_of_mpi(reader::mpi_procedure(name),
+                                 static_cast<OTF2_RegionRole>(role));
+  if (paradigm == OTF2_PARADIGM_MEASUREMENT_SYSTEM) return TimeClass::kUnknown;
   switch (role) {
     case OTF2_REGION_ROLE_BARRIER:
     case OTF2_REGION_ROLE_CRITICAL:

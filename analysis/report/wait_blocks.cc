@@ -18,12 +18,15 @@ using waits::WaitAnalysis;
 
 std::vector<std::uint32_t> paths_in(const WaitAnalysis& analysis,
                                     const RunProfile& profile) {
-  using Key = std::tuple<std::uint32_t, std::string, std::string>;
+  // By name, file and line: functions of one name may be several.
+  using Key =
+      std::tuple<std::uint32_t, std::string, std::string, std::uint32_t, std::string>;
   std::map<Key, std::uint32_t> known;
   for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
     const RunProfile::Path& path = profile.paths[i];
     if (path.region == RunProfile::kNone) continue;
-    known.try_emplace({path.parent, profile.regions[path.region].name, path.site}, i);
+    const RunProfile::Region& region = profile.regions[path.region];
+    known.try_emplace({path.parent, region.name, region.file, region.line, path.site}, i);
   }
   std::vector<std::uint32_t> out(analysis.paths.size(), RunProfile::kNone);
   for (std::uint32_t i = 1; i < analysis.paths.size(); ++i) {
@@ -32,7 +35,9 @@ std::vector<std::uint32_t> paths_in(const WaitAnalysis& analysis,
     // The program itself is no path of the profile.
     const std::uint32_t parent = path.parent == 0 ? RunProfile::kNone : out[path.parent];
     if (path.parent != 0 && parent == RunProfile::kNone) continue;
-    const auto found = known.find({parent, analysis.regions[path.region].name, path.site});
+    const auto& region = analysis.regions[path.region];
+    const auto found =
+        known.find({parent, region.name, region.file, region.line, path.site});
     if (found != known.end()) out[i] = found->second;
   }
   return out;

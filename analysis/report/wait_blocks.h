@@ -24,7 +24,7 @@ struct WaitPlaces {
   std::vector<std::uint32_t> paths;      // by call path of the analysis
   std::vector<std::uint32_t> locations;  // by location of the analysis
 };
-// Call paths are one if those around them are, and their regions' names and call sites are equal.
+// Call paths are one if those around them are, and their regions' names, files, lines and call sites are equal.
 WaitPlaces places_in(const waits::WaitAnalysis& analysis,
                      const analysis::RunProfile& profile);
 

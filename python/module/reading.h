@@ -11,10 +11,12 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/notes.h"
 #include "base/result.h"
 
 // Ids are ints in Python.
@@ -69,12 +71,29 @@ class ReadingLock {
   std::unique_lock<std::recursive_mutex> lock_;
 };
 
+// A warning of Python for each line about what an archive lacks. With Python's lock.
+inline void warn_of_notes() {
+  for (const std::string& line : base::take_notes())
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, line.c_str(), 2) != 0)
+      throw py::error_already_set();
+}
+
 // Long, without Python's lock.
 template <typename Read>
 auto reading(Read read) {
-  const py::gil_scoped_release release;
-  const std::lock_guard<std::recursive_mutex> lock(reading_mutex());
-  return read();
+  const auto unlocked = [&read] {
+    const py::gil_scoped_release release;
+    const std::lock_guard<std::recursive_mutex> lock(reading_mutex());
+    return read();
+  };
+  if constexpr (std::is_void_v<decltype(read())>) {
+    unlocked();
+    warn_of_notes();
+  } else {
+    auto result = unlocked();
+    warn_of_notes();
+    return result;
+  }
 }
 
 // Texts of an archive need not be UTF-8.

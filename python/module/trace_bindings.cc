@@ -35,6 +35,7 @@ struct Trace {
     const ReadingLock lock;
     const StatefulEvent* event = access->next();
     require(access->error());
+    if (event == nullptr) warn_of_notes();
     return event;
   }
   const reader::TraceDefinitions& definitions() const { return access->definitions(); }

@@ -312,7 +312,7 @@ TEST_CASE("Profile: MPI, everything written - the events say the same") {
   CHECK(profile["mpi"].size() > 5);
 }
 
-TEST_CASE("Profile: what cannot be read - one line, exit status 2") {
+TEST_CASE("Profile: what cannot be read - one line, exit status 2 or what is left") {
   TemporaryFolder folder;
   recorded({.program = "cg_clang", .arguments = {"2"}}, folder / "a");
   const auto refused = [](const std::string& archive, const std::string& why) {
@@ -330,12 +330,21 @@ TEST_CASE("Profile: what cannot be read - one line, exit status 2") {
   std::string text = read_file(summary);
   REQUIRE(text.size() > 100);
   std::ofstream(summary) << text.substr(0, text.size() / 2);
-  refused(folder / "a", "process-0.json is not a summary");
+  const auto from_events = [&](const std::string& why) {
+    const Result result = run_refrain({"profile", folder / "a"});
+    INFO(result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK(result.output.find("events in the archive, which has no summary") !=
+          std::string::npos);
+    CHECK(result.errors.find(why) != std::string::npos);
+    CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
+  };
+  from_events("process-0.json is not a summary");
   const std::string version = "\"version\":2";
   REQUIRE(text.find(version) != std::string::npos);
   text.replace(text.find(version), version.size(), "\"version\":77");
   std::ofstream(summary) << text;
-  refused(folder / "a", "version 77");
+  from_events("version 77");
   // Without it, the events are read.
   std::filesystem::remove_all(folder / "a" / "summary");
   const Result events = run_refrain({"profile", folder / "a"});

@@ -3,7 +3,8 @@
 Usage: tools/check damage [--prefix PREFIX] [--seed N] [--rounds N] [--keep FOLDER] ARCHIVE ...
 
 Each ARCHIVE is damaged --rounds times: bits, bytes, intervals, the end of one of its files; then
-`refrain info`, `convert` to every format and `compare` with the whole one read it. If it has
+`refrain info`, `profile`, `analyze`, `graph`, `report`, `convert` to every format and `compare` with the whole one read
+it. Archives should have files of more than a chunk (1 MiB). If it has
 its spool (`refrain run --keep-spool`), that is damaged, too, and recovered; what comes out must
 be read by otf2-print. Filter files, settings and symbol streams are made up.
 
@@ -47,7 +48,7 @@ def damaged(data, rng):
         if not data:
             break
         at = rng.randrange(len(data))
-        kind = rng.randrange(5)
+        kind = rng.randrange(7)
         if kind == 0:
             data[at] ^= 1 << rng.randrange(8)
         elif kind == 1:
@@ -56,6 +57,11 @@ def damaged(data, rng):
             data[at:at + 8] = b"\xff" * len(data[at:at + 8])
         elif kind == 3 and rng.random() < 0.3:
             del data[at:]
+        elif kind == 5 and rng.random() < 0.5:  # as by a copy that was cut
+            del data[-rng.randrange(1, 200):]
+        elif kind == 6 and rng.random() < 0.5:  # as by a file system after a crash
+            at -= at % 4096
+            data[at:at + 4096] = bytes(len(data[at:at + 4096]))
         else:
             source, length = rng.randrange(len(data)), rng.randrange(1, 40)
             data[at:at + length] = data[source:source + length]
@@ -118,6 +124,12 @@ class Trial:
             self.run("convert " + target,
                      ["convert", copy, "--to", target, "-o", os.path.join(work, "out." + suffix)],
                      copy)
+        for name in ("profile", "analyze"):
+            self.run(name, [name, "--quiet", copy], copy)
+        self.run("profile --events", ["profile", "--events", "--quiet", copy], copy)
+        self.run("graph", ["graph", "--to", "json", "--quiet", copy], copy)
+        self.run("report", ["report", "--quiet", "--overwrite", "-o",
+                            os.path.join(work, "out.html"), copy], copy)
         self.run("compare", ["compare", whole, copy], copy)
 
     def spool(self, whole, work, rng):

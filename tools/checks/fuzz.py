@@ -28,16 +28,16 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPORA = os.path.join(ROOT, "test/fuzz/corpus")
 TARGETS = ["filter", "settings", "symbols", "detector", "spool", "summary", "archive",
-           "profile", "graph", "cubex", "samples"]
+           "damage", "profile", "graph", "cubex", "samples"]
 MOST_BYTES = {"filter": 2000, "settings": 2000, "symbols": 4000, "detector": 4096,
-              "spool": 20000, "summary": 65536, "archive": 20000,
+              "spool": 20000, "summary": 65536, "archive": 20000, "damage": 200,
               "profile": 65536, "graph": 65536, "cubex": 65536,
               "samples": 20000}
 MEMORY_FOLDER = "/dev/shm"  # for the files that a target makes of its input
 # libotf2 forgets what it had of an archive that it then refuses.
-LEAKS = {"archive": 0, "spool": 0}
+LEAKS = {"archive": 0, "damage": 0, "spool": 0}
 # An archive may claim gigabytes: libotf2 asks malloc for them, and looks whether it got them.
-MALLOC_MAY_FAIL = {"archive": 1}
+MALLOC_MAY_FAIL = {"archive": 1, "damage": 1}
 
 
 def corpus(target):

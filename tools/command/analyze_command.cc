@@ -16,6 +16,7 @@
 #include "tools/command/terminal.h"
 #include "tools/job/job.h"
 #include "tools/output/analyze_output.h"
+#include "tools/output/standard_output.h"
 #include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
 #include "waits/parallel/shared_analysis.h"
@@ -38,8 +39,8 @@ class AnalyzeCommand final : public Subcommand {
   base::Result<> check() const;
   base::Result<waits::WaitAnalysis> analyze(Job* job,
                                             const waits::MorePatterns& more) const;
-  int print(const waits::WaitAnalysis& analysis,
-            const analysis::Conclusions& conclusions) const;
+  int print_and_write(const waits::WaitAnalysis& analysis,
+                      const analysis::Conclusions& conclusions) const;
 
   std::string archive_;
   std::vector<std::string> modules_;  // of patterns
@@ -169,23 +170,20 @@ int AnalyzeCommand::run_first(Job* job) {
     done = estimate_whole_run(archive_, *analysis);
   if (!done) return fail(done.error());
   const auto conclusions = conclude_run(archive_);
-  return conclusions ? print(*analysis, *conclusions) : fail(conclusions.error());
+  return conclusions ? print_and_write(*analysis, *conclusions)
+                     : fail(conclusions.error());
 }
 
-int AnalyzeCommand::print(const waits::WaitAnalysis& analysis,
-                          const analysis::Conclusions& conclusions) const {
-  const auto put = [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  };
+int AnalyzeCommand::print_and_write(const waits::WaitAnalysis& analysis,
+                                    const analysis::Conclusions& conclusions) const {
   if (json_) {
-    put_analysis_json(analysis, &conclusions, put);
+    put_analysis_json(analysis, &conclusions, [](std::string_view text) { print(text); });
   } else {
     const AnalysisScreen options = {
         .width = terminal_size().columns, .all = all_, .metrics = metrics_};
-    for (const std::string& line : conclusions_screen(conclusions, options))
-      put(line + "\n");
-    put("\nWaits, as seen in the events:\n");
-    for (const std::string& line : analysis_screen(analysis, options)) put(line + "\n");
+    print_lines(conclusions_screen(conclusions, options));
+    print_lines({"", "Waits, as seen in the events:"});
+    print_lines(analysis_screen(analysis, options));
   }
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -9,14 +10,18 @@
 #include <set>
 #include <vector>
 
+#include "base/clean_text.h"
+#include "base/new_file.h"
+#include "base/notes.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
+#include "tools/output/standard_output.h"
 #include "tools/programs/installation.h"
 
 namespace refrain::tools {
 
 int fail(const std::string& line) {
-  std::fprintf(stderr, "refrain: %s\n", line.c_str());
+  std::fprintf(stderr, "refrain: %s\n", base::clean_text(line).c_str());
   return kWrongUse;
 }
 
@@ -28,6 +33,18 @@ int parse_error(const CLI::ParseError& error) {
   for (char& c : text)
     if (c == '\n') c = ' ';
   return fail(text + " (see 'refrain help')");
+}
+
+extern "C" void end_by_signal(int signal) {
+  base::remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+// Files that are not complete go with the command. What ignores a signal (nohup) goes on to.
+void remove_files_at_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+    if (std::signal(signal, end_by_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -86,18 +103,26 @@ int parse_and_run(int argc, char** argv) {
     return kDone;
   }
   for (std::size_t i = 0; i < commands.size(); ++i)
-    if (parsers[i]->parsed()) return commands[i]->run();
+    if (parsers[i]->parsed()) {
+      const int status = commands[i]->run();
+      for (const std::string& line : base::take_notes()) fail(line);
+      return status;
+    }
   return kWrongUse;
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  remove_files_at_signals();
+  int status = kWrongUse;
   try {
-    return parse_and_run(argc, argv);
+    status = parse_and_run(argc, argv);
   } catch (const std::exception& problem) {
-    return fail(problem.what());
+    status = fail(problem.what());
   }
+  const auto printed = finish_output();
+  return printed ? status : fail(printed.error());
 }
 
 }  // namespace refrain::tools

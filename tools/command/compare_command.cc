@@ -10,10 +10,12 @@
 #include <string>
 
 #include "analysis/comparison/comparison.h"
+#include "base/clean_text.h"
 #include "base/quantity_text.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/comparison_data.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -118,30 +120,31 @@ std::string value_text(double value, Unit unit, bool estimated) {
 
 void print_text(const Comparison& comparison, const std::string& first,
                 const TraceProfile& a, const std::string& second, const TraceProfile& b) {
-  fmt::print("A  {}: {}\n", first, known_text(a));
-  fmt::print("B  {}: {}\n", second, known_text(b));
+  print("A  {}: {}\n", first, known_text(a));
+  print("B  {}: {}\n", second, known_text(b));
   if (!a.openmp.empty() && !b.openmp.empty() && a.openmp != b.openmp)
-    fmt::print(
+    print(
         "The runs used different OpenMP runtimes (A: {}, B: {}): what differs may be theirs\n",
         a.openmp, b.openmp);
   bool any_estimated = false;
   for (const Section& section : comparison.sections) {
-    fmt::print("\n{:<44} {:<26} {:>14} {:>14} {:>14}\n", section.title, "", "A", "B",
-               "difference");
+    print("\n{:<44} {:<26} {:>14} {:>14} {:>14}\n", section.title, "", "A", "B",
+          "difference");
     const std::string* before = nullptr;
     for (const Row& row : section.rows) {
       const bool same = before != nullptr && *before == row.subject;
-      fmt::print("{:<44} {:<26} {:>14} {:>14} {:>14}\n", same ? "" : row.subject,
-                 row.figure, value_text(row.a, row.unit, row.a_estimated),
-                 value_text(row.b, row.unit, row.b_estimated), difference_text(row));
+      print("{:<44} {:<26} {:>14} {:>14} {:>14}\n",
+            same ? "" : base::clean_line(row.subject), row.figure,
+            value_text(row.a, row.unit, row.a_estimated),
+            value_text(row.b, row.unit, row.b_estimated), difference_text(row));
       before = &row.subject;
       any_estimated = any_estimated || row.a_estimated || row.b_estimated;
     }
   }
   if (any_estimated)
-    fmt::print("\n~ estimated from written iterations; all other figures were counted\n");
-  for (const std::string& name : comparison.only_a) fmt::print("\nOnly in A: {}\n", name);
-  for (const std::string& name : comparison.only_b) fmt::print("\nOnly in B: {}\n", name);
+    print("\n~ estimated from written iterations; all other figures were counted\n");
+  for (const std::string& name : comparison.only_a) print("\nOnly in A: {}\n", name);
+  for (const std::string& name : comparison.only_b) print("\nOnly in B: {}\n", name);
 }
 
 }  // namespace
@@ -194,13 +197,13 @@ int CompareCommand::run() {
   if (!b) return fail(b.error());
   const Comparison comparison = analysis::compare(*a, *b, least);
   if (json_) {
-    fmt::print("{}\n", comparison_value(comparison, first_, *a, second_, *b)
-                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    print("{}\n", comparison_value(comparison, first_, *a, second_, *b)
+                      .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     print_text(comparison, first_, *a, second_, *b);
   }
   if (tolerance_.empty() || comparison.greatest_difference() <= tolerance) return kDone;
-  if (!json_) fmt::print("\nMore than {} apart\n", tolerance_);
+  if (!json_) print("\nMore than {} apart\n", tolerance_);
   return kDiffers;
 }
 

@@ -8,6 +8,7 @@
 
 #include "filters/settings.h"
 #include "tools/command/subcommand.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -49,15 +50,15 @@ void print_json(const Settings& now, const Settings& defaults) {
                    {"help", info.one_line},
                    {"details", info.long_text},
                    {"expert", info.expert}});
-  fmt::print("{}\n", all.dump(2));
+  print("{}\n", all.dump(2));
 }
 
 void print_markdown(const Settings& defaults) {
-  fmt::print("| variable | default | range | meaning |\n| --- | --- | --- | --- |\n");
+  print("| variable | default | range | meaning |\n| --- | --- | --- | --- |\n");
   for (const SettingInfo& info : filters::setting_table())
-    fmt::print("| `{}` | {} | {} | {}{}{} |\n", filters::variable_name(info),
-               with_unit(defaults, info), info.range, info.one_line,
-               *info.long_text == 0 ? "" : ". ", info.long_text);
+    print("| `{}` | {} | {} | {}{}{} |\n", filters::variable_name(info),
+          with_unit(defaults, info), info.range, info.one_line,
+          *info.long_text == 0 ? "" : ". ", info.long_text);
 }
 
 // Those for experts only with `all`, or where they are set.
@@ -70,13 +71,12 @@ void print_text(const Settings& now, const Settings& defaults, bool all) {
       ++more;
       continue;
     }
-    fmt::print("{} = {}{}\n", filters::variable_name(info), value,
-               value == fallback ? "" : "   (set; default " + fallback + ")");
-    fmt::print("    {}: {} ({})\n", filters::type_name(info.type), info.one_line,
-               info.range);
-    if (*info.long_text != 0) fmt::print("    {}\n", info.long_text);
+    print("{} = {}{}\n", filters::variable_name(info), value,
+          value == fallback ? "" : "   (set; default " + fallback + ")");
+    print("    {}: {} ({})\n", filters::type_name(info.type), info.one_line, info.range);
+    if (*info.long_text != 0) print("    {}\n", info.long_text);
   }
-  if (more != 0) fmt::print("{} more with --expert\n", more);
+  if (more != 0) print("{} more with --expert\n", more);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "convert/convert.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -71,8 +72,7 @@ int ConvertCommand::run() {
   bar.remove();
   if (!result) return fail(result.error());
   for (const std::string& note : result->notes) fail(note);
-  if (!quiet_ && output_ != "-")
-    fmt::print("{} events: {}\n", result->events, result->files[0]);
+  if (!quiet_ && output_ != "-") print("{} events: {}\n", result->events, result->files[0]);
   return kDone;
 }
 

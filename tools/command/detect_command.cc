@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "tools/command/subcommand.h"
 #include "tools/detect/detection.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -65,27 +66,26 @@ void print_json(const std::string& file, const DetectionSettings& settings,
   out["ns_per_event"] = found.ns_per_event;
   out["max_push_ns"] = found.max_push_ns;
   // A file's name that is no UTF-8 must not cost the rest.
-  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void print_loops(const std::vector<DetectedLoop>& loops) {
   constexpr std::size_t kMost = 20;
   if (loops.empty()) {
-    fmt::print("Loops      none detected: everything is written\n");
+    print("Loops      none detected: everything is written\n");
     return;
   }
-  fmt::print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n", "Loops", "parent",
-             "body events", "visits", "iterations", "written", "first event");
+  print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n", "Loops", "parent",
+        "body events", "visits", "iterations", "written", "first event");
   for (std::size_t i = 0; i < std::min(kMost, loops.size()); ++i) {
     const DetectedLoop& loop = loops[i];
     const std::string indent(2 * std::size_t{std::min(loop.level, 4u)}, ' ');
-    fmt::print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n",
-               fmt::format("{}loop {}", indent, loop.id),
-               loop.parent < 0 ? "-" : fmt::format("loop {}", loop.parent),
-               loop.body_events, loop.visits, loop.iterations, loop.written,
-               loop.first_event);
+    print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n",
+          fmt::format("{}loop {}", indent, loop.id),
+          loop.parent < 0 ? "-" : fmt::format("loop {}", loop.parent), loop.body_events,
+          loop.visits, loop.iterations, loop.written, loop.first_event);
   }
-  if (loops.size() > kMost) fmt::print("... and {} more loops\n", loops.size() - kMost);
+  if (loops.size() > kMost) print("... and {} more loops\n", loops.size() - kMost);
 }
 
 void print_text(const std::string& file, const DetectionSettings& settings,
@@ -95,16 +95,16 @@ void print_text(const std::string& file, const DetectionSettings& settings,
   if (tracer.detector != "nested")
     how += fmt::format(" (window {}, longest period {})", tracer.window_events,
                        tracer.max_period_events);
-  fmt::print("Stream     {}\n", file);
-  fmt::print("Events     {}, {} distinct\n", found.events, found.distinct);
-  fmt::print("Settings   detector {}, limit {}, nested {}\n", how, tracer.limit,
-             filters::word_of(settings.nested));
-  fmt::print("Skipped    {} events ({:.2f} %), {} gap{}\n", found.skipped,
-             100 * skipped_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
-  fmt::print("Cost       {:.1f} ns an event, longest push {:.0f} ns\n", found.ns_per_event,
-             found.max_push_ns);
+  print("Stream     {}\n", file);
+  print("Events     {}, {} distinct\n", found.events, found.distinct);
+  print("Settings   detector {}, limit {}, nested {}\n", how, tracer.limit,
+        filters::word_of(settings.nested));
+  print("Skipped    {} events ({:.2f} %), {} gap{}\n", found.skipped,
+        100 * skipped_fraction(found), found.gaps, found.gaps == 1 ? "" : "s");
+  print("Cost       {:.1f} ns an event, longest push {:.0f} ns\n", found.ns_per_event,
+        found.max_push_ns);
   print_loops(found.loops);
-  fmt::print("Structure  {}\n", found.structure);
+  print("Structure  {}\n", found.structure);
 }
 
 base::Result<> set(filters::Settings& settings, const char* name, const std::string& text) {
@@ -167,7 +167,7 @@ int DetectCommand::run() {
           fail((file == "-" ? "standard input" : "'" + file + "'") + " " + found.error());
       continue;
     }
-    if (any && !json_) fmt::print("\n");
+    if (any && !json_) print("\n");
     any = true;
     if (json_)
       print_json(file, settings, *found);

@@ -15,6 +15,7 @@
 #include "tools/doctor/machine.h"
 #include "tools/doctor/runtimes.h"
 #include "tools/doctor/trial.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -29,7 +30,7 @@ class DoctorCommand final : public Subcommand {
   int run() override;
 
  private:
-  int print(const Checks& checks) const;
+  int print_checks(const Checks& checks) const;
 
   std::string program_;
   bool json_ = false;
@@ -59,7 +60,7 @@ void DoctorCommand::add_options(CLI::App& app) {
   app.add_option("--be-traced", role_)->group("");  // for trials; not in the help
 }
 
-int DoctorCommand::print(const Checks& checks) const {
+int DoctorCommand::print_checks(const Checks& checks) const {
   if (json_) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const Check& check : checks)
@@ -67,13 +68,13 @@ int DoctorCommand::print(const Checks& checks) const {
                      {"state", state_name(check.state)},
                      {"text", check.text},
                      {"advice", check.advice}});
-    fmt::print("{}\n",
-               nlohmann::ordered_json({{"version", kVersion}, {"checks", all}})
-                   .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print("{}\n",
+          nlohmann::ordered_json({{"version", kVersion}, {"checks", all}})
+              .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     for (const Check& check : checks) {
-      fmt::print("{:<8} {:<11} {}\n", state_name(check.state), check.name, check.text);
-      if (!check.advice.empty()) fmt::print("{:<20} -> {}\n", "", check.advice);
+      print("{:<8} {:<11} {}\n", state_name(check.state), check.name, check.text);
+      if (!check.advice.empty()) print("{:<20} -> {}\n", "", check.advice);
     }
   }
   return has_problem(checks) ? kAnswerIsNo : kDone;
@@ -85,7 +86,7 @@ int DoctorCommand::run() {
   Checks checks;
   if (!program_.empty()) {
     check_program(checks, program_);
-    return print(checks);
+    return print_checks(checks);
   }
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error);
@@ -95,7 +96,7 @@ int DoctorCommand::run() {
   check_helpers(checks);
   check_clock(checks);
   check_limits(checks);
-  return print(checks);
+  return print_checks(checks);
 }
 
 std::unique_ptr<Subcommand> make_doctor_command() {

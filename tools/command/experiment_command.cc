@@ -17,6 +17,7 @@
 #include "cube/cubex_file.h"
 #include "cube/cubex_reader.h"
 #include "tools/command/subcommand.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -55,7 +56,9 @@ struct Totals {
   std::vector<double> result;
 };
 
-Totals totals_of(const std::vector<Experiment>& files, const Experiment& result) {
+// Of minima and maxima the total of a difference or a mean is that of the totals: the least of the differences says nothing.
+Totals totals_of(Operation operation, const std::vector<Experiment>& files,
+                 const Experiment& result) {
   Totals totals;
   totals.result = cube::totals_of(result);
   for (const Experiment& file : files) {
@@ -67,22 +70,33 @@ Totals totals_of(const std::vector<Experiment>& files, const Experiment& result)
       row[static_cast<std::size_t>(at - result.metrics.begin())] = own[i];
     }
   }
+  for (std::size_t i = 0; i < result.metrics.size(); ++i) {
+    const auto type = result.metrics[i].type;
+    if (type != cube::Metric::Type::kMinimum && type != cube::Metric::Type::kMaximum)
+      continue;
+    if (operation == Operation::kDifference)
+      totals.result[i] = totals.files[0][i] - totals.files[1][i];
+    if (operation != Operation::kMean) continue;
+    totals.result[i] = 0;
+    for (const std::vector<double>& row : totals.files)
+      totals.result[i] += row[i] / static_cast<double>(files.size());
+  }
   return totals;
 }
 
 void print_text(const std::vector<std::string>& names, const std::string& operation,
                 const Experiment& result, const Totals& totals, bool all) {
-  for (std::size_t i = 0; i < names.size(); ++i) fmt::print("{}  {}\n", i + 1, names[i]);
-  fmt::print("\n{:<40} {:<6}", "Metric, in all", "Unit");
-  for (std::size_t i = 0; i < names.size(); ++i) fmt::print(" {:>12}", i + 1);
-  fmt::print(" {:>12}\n", operation);
+  for (std::size_t i = 0; i < names.size(); ++i) print("{}  {}\n", i + 1, names[i]);
+  print("\n{:<40} {:<6}", "Metric, in all", "Unit");
+  for (std::size_t i = 0; i < names.size(); ++i) print(" {:>12}", i + 1);
+  print(" {:>12}\n", operation);
   for (std::size_t metric = 0; metric < result.metrics.size(); ++metric) {
     bool any = totals.result[metric] != 0;
     for (const auto& row : totals.files) any = any || row[metric] != 0;
     if (!any && !all) continue;
-    fmt::print("{:<40} {:<6}", result.metrics[metric].name, result.metrics[metric].unit);
-    for (const auto& row : totals.files) fmt::print(" {:>12.6g}", row[metric]);
-    fmt::print(" {:>12.6g}\n", totals.result[metric]);
+    print("{:<40} {:<6}", result.metrics[metric].name, result.metrics[metric].unit);
+    for (const auto& row : totals.files) print(" {:>12.6g}", row[metric]);
+    print(" {:>12.6g}\n", totals.result[metric]);
   }
 }
 
@@ -106,7 +120,7 @@ void print_json(const std::vector<std::string>& names, const std::string& operat
                     {"call_paths", result.paths.size()},
                     {"locations", result.locations.size()},
                     {"notes", notes}};
-  fmt::print("{}\n", out.dump(1, ' ', false, json::error_handler_t::replace));
+  print("{}\n", out.dump(1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -154,12 +168,12 @@ int ExperimentCommand::run() {
     read.push_back(std::move(experiment->experiment));
   }
   const Experiment result = cube::combine(operation, read);
-  const Totals totals = totals_of(read, result);
+  const Totals totals = totals_of(operation, read, result);
   if (json_) {
     print_json(files_, operation_, result, totals, notes);
   } else {
     print_text(files_, operation_, result, totals, all_);
-    for (const std::string& note : notes) fmt::print("Note  {}\n", note);
+    for (const std::string& note : notes) print("Note  {}\n", note);
   }
   std::fflush(stdout);
   if (output_.empty()) return kDone;

@@ -11,6 +11,7 @@
 #include "tools/command/terminal.h"
 #include "tools/output/info_data.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -58,18 +59,14 @@ int InfoCommand::run() {
   // All else is known without it.
   if (!info.totals) fail(info.totals.error() + "; totals of the whole run are left out");
   if (json_) {
-    const std::string text = info_json(info, archive_);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(info_json(info, archive_));
     return kDone;
   }
   constexpr std::size_t kMostLines = 40;
   const TerminalSize size = terminal_size();
   ScreenOptions options{.width = size.columns, .all = all_, .bodies = bodies_};
   if (size.lines > 16) options.height = std::min(kMostLines, size.lines - 1);
-  for (const std::string& line : info_screen(info, archive_, options)) {
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fputc('\n', stdout);
-  }
+  print_lines(info_screen(info, archive_, options));
   return kDone;
 }
 

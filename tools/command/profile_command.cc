@@ -17,6 +17,7 @@
 #include "tools/output/profile_iterations.h"
 #include "tools/output/profile_screen.h"
 #include "tools/output/profile_source.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {
@@ -30,7 +31,7 @@ class ProfileCommand final : public Subcommand {
 
  private:
   int run_iterations();
-  void print(const ProfiledRun& run) const;
+  void print_run(const ProfiledRun& run) const;
 
   std::string archive_;
   bool json_ = false;
@@ -87,28 +88,21 @@ int ProfileCommand::run_iterations() {
   const auto read = read_iterations(archive_, kMostParts);
   if (!read) return fail(read.error());
   const ProfiledIterations& run = *read;
-  std::string text;
-  if (json_) {
-    text = iterations_json(run);
-  } else if (csv_) {
-    text = iterations_csv(run);
-  } else {
-    for (const std::string& line : iterations_screen(run, terminal_size().columns, all_))
-      text += line + "\n";
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (json_)
+    print(iterations_json(run));
+  else if (csv_)
+    print(iterations_csv(run));
+  else
+    print_lines(iterations_screen(run, terminal_size().columns, all_));
   return kDone;
 }
 
-void ProfileCommand::print(const ProfiledRun& run) const {
-  const auto put = [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  };
+void ProfileCommand::print_run(const ProfiledRun& run) const {
+  const auto put = [](std::string_view text) { print(text); };
   if (json_) return messages_ ? put(messages_json(run)) : put_profile_json(run, put);
   if (csv_) return messages_ ? put(messages_csv(run)) : put_profile_csv(run, put);
-  for (const std::string& line : profile_screen(
-           run, {.width = terminal_size().columns, .all = all_, .messages = messages_}))
-    put(line + "\n");
+  print_lines(profile_screen(
+      run, {.width = terminal_size().columns, .all = all_, .messages = messages_}));
 }
 
 int ProfileCommand::run() {
@@ -137,7 +131,7 @@ int ProfileCommand::run() {
     const auto done = cube::write_cube(cube_summaries(*profiled), cube_file_);
     return done.ok() ? kDone : fail(done.error());
   }
-  print(*profiled);
+  print_run(*profiled);
   return kDone;
 }
 

@@ -18,6 +18,7 @@
 #include "spool/spool_place.h"
 #include "tools/command/subcommand.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/standard_output.h"
 #include "writer/archive_writer.h"
 #include "writer/summary.h"
 
@@ -89,10 +90,10 @@ int RecoverCommand::collect() {
   if (!collected) return fail(collected.error());
   if (quiet_) return kDone;
   const auto distant = spool::distant_spools(archive_);
-  fmt::print("{} {} moved into '{}'; {}\n", *collected,
-             *collected == 1 ? "spool" : "spools", archive_,
-             distant.empty() ? "'refrain recover " + archive_ + "' makes the archive"
-                             : "those of " + spool::places_text(distant));
+  print("{} {} moved into '{}'; {}\n", *collected, *collected == 1 ? "spool" : "spools",
+        archive_,
+        distant.empty() ? "'refrain recover " + archive_ + "' makes the archive"
+                        : "those of " + spool::places_text(distant));
   return kDone;
 }
 
@@ -149,10 +150,9 @@ int RecoverCommand::run() {
     const auto read = analysis::read_run_totals(archive_);
     const std::string totals = read ? totals_text(*read) : std::string();
     if (!totals.empty()) lines.insert(lines.end() - 1, "whole run: " + totals);
-    for (const std::string& line : lines) fmt::print("{}\n", line);
+    for (const std::string& line : lines) print("{}\n", line);
   }
-  if (!quiet_ && !formats.files.empty())
-    fmt::print("for Paraver: {}\n", formats.files.front());
+  if (!quiet_ && !formats.files.empty()) print("for Paraver: {}\n", formats.files.front());
   return kDone;
 }
 

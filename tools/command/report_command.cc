@@ -8,6 +8,7 @@
 
 #include "analysis/report/blocks.h"
 #include "base/new_file.h"
+#include "base/notes.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -81,6 +82,10 @@ int ReportCommand::run() {
     if (!run) return fail(run.error());
     runs.push_back(run->facts());
     for (const std::string& limit : run->limits) limits.push_back(limit);
+    for (const std::string& note : base::take_notes()) {
+      limits.push_back(note);
+      fail(note);
+    }
   }
   if (archives_.size() == 2) {
     const auto comparison = report_comparison(archives_[0], archives_[1], {});

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clean_text.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/standard_output.h"
 #include "tools/output/watch_screen.h"
 #include "watch/live_run.h"
 #include "watch/running_jobs.h"
@@ -71,7 +73,7 @@ class FullScreen {
   static void show(const std::vector<std::string>& lines) {
     std::string text = "\033[H";
     for (std::size_t i = 0; i < lines.size(); ++i)
-      text += (i == 0 ? "" : "\r\n") + lines[i] + "\033[K";
+      text += (i == 0 ? "" : "\r\n") + base::clean_line(lines[i]) + "\033[K";
     put(text + "\033[J");
   }
 
@@ -140,13 +142,10 @@ base::Result<std::string> WatchCommand::find_archive() const {
 }
 
 void WatchCommand::print(const watch::RunState& state) const {
-  std::string text;
   if (json_)
-    text = watch_json(state) + "\n";
+    tools::print(watch_json(state) + "\n");
   else
-    for (const std::string& line : watch_screen(state, terminal_size().columns, 0))
-      text += line + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+    print_lines(watch_screen(state, terminal_size().columns, 0));
   std::fflush(stdout);
 }
 

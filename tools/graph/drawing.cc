@@ -15,6 +15,7 @@
 
 #include "analysis/flow/graphviz.h"
 #include "base/xml_text.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 
@@ -412,8 +413,7 @@ base::Result<std::string> text_of(const Drawing& drawing, const std::string& for
 base::Result<> write_text(const std::string& text, const std::string& output,
                           base::Existing existing) {
   if (output == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    if (std::fflush(stdout) != 0) return base::Failure{"stdout cannot be written"};
+    tools::print(text);
     return {};
   }
   return base::write_new_file(output, text, existing);

@@ -177,7 +177,8 @@ class PathScreen {
       }
       const auto which = static_cast<TimeClass>(cls);
       const bool gap = run_.from_events && which == TimeClass::kUnknown;
-      row(fmt::format("  {}", gap ? "not written" : analysis::class_title(which)),
+      row(fmt::format("  {}",
+                      gap ? "not written, or the tracer's" : analysis::class_title(which)),
           {duration_text(totals_.times[cls]),
            percent_text(totals_.times[cls], totals_.time_ns), duration_text(least),
            duration_text(most)});

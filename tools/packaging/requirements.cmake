@@ -30,7 +30,6 @@ endfunction()
 
 refrain_header(otf2/otf2.h libotf2-trace-dev)
 refrain_header(elfutils/libdw.h libdw-dev)
-refrain_header(archive.h libarchive-dev)
 refrain_header(pugixml.hpp libpugixml-dev)
 refrain_header(zlib.h zlib1g-dev)
 refrain_header(capstone/capstone.h libcapstone-dev)

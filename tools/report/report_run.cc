@@ -17,6 +17,7 @@
 #include "analysis/report/row_blocks.h"
 #include "analysis/report/wait_blocks.h"
 #include "base/archive_files.h"
+#include "base/notes.h"
 #include "summary/merged_flow.h"
 #include "tools/output/analyze_output.h"
 #include "tools/output/info_data.h"
@@ -129,8 +130,10 @@ class RunReporter {
 
   base::Result<> read_loops() {
     auto loops = report_loops(archive_, info_);
-    if (!loops) return loops.failure();
-    loops_of_code_ = *std::move(loops);
+    if (loops)
+      loops_of_code_ = *std::move(loops);
+    else
+      base::note(loops.error() + "; the loops of the code are missing in the report");
     return {};
   }
 
@@ -224,8 +227,10 @@ class RunReporter {
   void put_graphs() {
     report::add_control_flow(blocks_, key_, profiled_.profile, profiled_.totals);
     const auto flow = summary::read_merged_flow(base::archive_folder(archive_));
-    if (!flow) throw std::runtime_error(flow.error());
-    if (*flow) report::add_event_flow(blocks_, key_, **flow, profiled_.totals.time_ns);
+    if (!flow)
+      base::note(flow.error() + "; the graph of MPI's events is missing in the report");
+    else if (*flow)
+      report::add_event_flow(blocks_, key_, **flow, profiled_.totals.time_ns);
   }
 
   void put_loops() {

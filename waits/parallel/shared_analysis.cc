@@ -86,7 +86,8 @@ class Joint {
   // All say when their events begin.
   std::uint64_t hello() {
     const reader::TraceDefinitions& definitions = source_.definitions();
-    std::uint64_t base = definitions.base_ticks;
+    std::uint64_t base =
+        definitions.is_refrain() ? definitions.base_ticks : ~std::uint64_t{0};
     for (std::size_t i = 0; i < readers_.size(); ++i) {
       const exchange::Bytes bytes = exchange_.receive(rank(i));
       exchange::ByteReader in(bytes);

@@ -78,6 +78,7 @@ constexpr Ticks kMostTicks = Ticks{1} << 60;
 base::Result<> Replay::begin(const reader::TraceDefinitions& definitions) {
   base_ = definitions.base_ticks;
   windows_ = !definitions.windows.empty();
+  unused_.begin(definitions);
   state_.begin(definitions, patterns_);
   if (joint_ == nullptr) {
     own_joint_ = std::make_unique<JointReplay>(state_, patterns_, folder_);
@@ -193,7 +194,7 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kMpiRequestCancelled:
       return message(at, event);
     default:
-      return;
+      return unused_.add(event.kind);
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "reader/trace.h"
+#include "reader/unused_records.h"
 #include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
@@ -87,6 +88,7 @@ class Replay final : public reader::TraceSink {
   Ticks base_ = 0;
   bool windows_ = false;  // there are some
   ReplayState state_;
+  reader::UnusedRecords unused_;
   std::unique_ptr<RunView> view_;
   std::unique_ptr<Teams> teams_;
   std::unique_ptr<Tasks> tasks_;

@@ -95,8 +95,8 @@ BaseMetric management_metric(std::string_view name) {
   return kMpiManagement;
 }
 
-BaseMetric mpi_metric(const std::string& procedure, std::string_view name) {
-  switch (base::role_of_mpi(procedure)) {
+BaseMetric mpi_metric(OTF2_RegionRole role, std::string_view name) {
+  switch (role) {
     case OTF2_REGION_ROLE_POINT2POINT:
       return kMpiPoint2Point;
     case OTF2_REGION_ROLE_BARRIER:
@@ -117,7 +117,8 @@ BaseMetric mpi_metric(const std::string& procedure, std::string_view name) {
   }
 }
 
-RegionKind mpi_kind(const std::string& procedure) {
+RegionKind mpi_kind(const reader::RegionInfo& region) {
+  const std::string procedure = reader::mpi_procedure(region.name);
   std::string lower(procedure);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) {
     return static_cast<char>(std::tolower(c));
@@ -126,7 +127,7 @@ RegionKind mpi_kind(const std::string& procedure) {
   if (name.starts_with("mpi_")) name.remove_prefix(4);
   RegionKind kind;
   kind.mpi = true;
-  kind.metric = mpi_metric(procedure, name);
+  kind.metric = mpi_metric(base::role_of_mpi(procedure, region.role), name);
   kind.multiple = begins_with(name, {"waitall", "waitany", "waitsome"});
   kind.test = begins_with(name, {"test", "mpi polls", "request_get_status", "win_test"});
   kind.neighbours = begins_with(name, {"neighbor_", "ineighbor_"});
@@ -206,8 +207,10 @@ RegionKind openmp_kind(const reader::RegionInfo& region) {
 
 RegionKind kind_of(const reader::RegionInfo& region) {
   if (region.is_loop) return {.ignored = true};
-  if (region.paradigm == OTF2_PARADIGM_MPI) return mpi_kind(region.name);
+  if (region.paradigm == OTF2_PARADIGM_MPI) return mpi_kind(region);
   if (region.paradigm == OTF2_PARADIGM_OPENMP) return openmp_kind(region);
+  // The tool's own: no execution of the program.
+  if (region.paradigm == OTF2_PARADIGM_MEASUREMENT_SYSTEM) return {.metric = kTime};
   return {};
 }
 

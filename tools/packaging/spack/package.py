@@ -29,7 +29,6 @@ class Refrain(CMakePackage):
     depends_on("nlohmann-json@3.11:", type="build")
     depends_on("otf2@3:")
     depends_on("elfutils")
-    depends_on("libarchive")
     depends_on("pugixml")
     depends_on("zlib-api")
     depends_on("capstone@4:")

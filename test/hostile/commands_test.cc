@@ -1,0 +1,219 @@
+// The command with inputs that are damaged and outputs that cannot be written.
+#include <sys/types.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "reader/foreign_archive.h"
+#include "reader/small_archive.h"
+#include "summary/run_summary.h"
+#include "test/support/files.h"
+#include "test/support/process.h"
+
+namespace refrain::commands_test {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+test::Result refrain(Words words) {
+  words.insert(words.begin(), test::data_file("tools/refrain").string());
+  return test::run({.arguments = std::move(words), .time_limit = std::chrono::minutes(2)});
+}
+
+// What reads all events of any archive.
+std::vector<Words> readers(const std::string& archive,
+                           const test::TemporaryFolder& folder) {
+  return {{"profile", "--events", archive},
+          {"analyze", "--no-cube", archive},
+          {"convert", "--to", "csv", "--overwrite", "-o", folder / "out.csv", archive},
+          {"report", "--overwrite", "-o", folder / "out.html", archive},
+          {"compare", archive, archive},
+          {"graph", "--events", "--to", "json", archive}};
+}
+
+// Of the next node.
+void add_sums(summary::RunSummary::Location& location, std::uint64_t visits,
+              std::uint64_t time) {
+  summary::RunSummary::Sums& sums = location.sums.emplace_back();
+  sums.visits = visits;
+  sums.time = sums.least = sums.greatest = time;
+}
+
+// Of two processes, with summaries, as Refrain writes them.
+void write_own(const std::string& archive) {
+  reader::SmallArchive own(archive, "Refrain");
+  own.of_refrain();
+  const auto main = own.region("main");
+  for (std::uint32_t process = 0; process < 2; ++process) {
+    own.process();
+    own.enter(0, main);
+    own.leave(1000, main);
+  }
+  own.finish(0, 1000);
+  for (std::uint32_t process = 0; process < 2; ++process) {
+    summary::RunSummary summary;
+    summary.process = summary.rank = process;
+    summary.program = "program";
+    summary.end = 1000;
+    summary.regions.emplace_back().name = "main";
+    summary.regions[0].reference = main;
+    summary.nodes.push_back({.region = 0});
+    summary::RunSummary::Location& location = summary.locations.emplace_back();
+    location.reference = process;
+    location.primary = true;
+    add_sums(location, 1, 1000);
+    REQUIRE(summary::write_summary(archive, summary));
+  }
+}
+
+TEST_CASE("Commands: a file of events is cut - the rest, and a line; they end") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  reader::write_foreign_archive(archive, {.more_enters = 100'000});
+  const fs::path file = fs::path(archive) / "traces" / "7.evt";
+  fs::resize_file(file, fs::file_size(file) - 100);
+  for (const Words& words : readers(archive, folder)) {
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK(result.errors.find(" of 200019 events of location 'location 7'") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("Commands: one summary is damaged - they go on without it, in one line") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  write_own(archive);
+  std::vector<Words> all = readers(archive, folder);
+  all.push_back({"info", archive});
+  all.push_back({"profile", archive});
+  all.push_back({"graph", "--to", "json", archive});
+  for (const Words& words : all) {
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK(result.errors == "");
+  }
+  const std::string damaged = summary::summary_path(archive, 1);
+  std::ofstream(damaged) << "{";
+  for (const Words& words : all) {
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    CHECK(result.exit_status == 0);
+    const bool reads = words[0] != "convert" &&
+                       (words.size() < 2 || words[1] != "--events") &&
+                       words[0] != "analyze";
+    CHECK((result.errors.find(damaged + " is not a summary") != std::string::npos) ==
+          reads);
+    CHECK(std::ranges::count(result.errors, '\n') == (reads ? 1 : 0));
+  }
+  const test::Result cube = refrain({"analyze", "--cube", folder / "a.cubex", archive});
+  CHECK(cube.exit_status == 0);
+  CHECK(cube.errors.find(damaged + " is not a summary") != std::string::npos);
+}
+
+TEST_CASE("Commands: a full disk - is no success") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  write_own(archive);
+  const std::string command = test::data_file("tools/refrain").string();
+  for (const std::string& words :
+       {"info " + archive, "info --json " + archive, "profile " + archive,
+        "profile --csv " + archive, "analyze --no-cube " + archive,
+        "compare " + archive + " " + archive, "graph --to json " + archive,
+        std::string("doctor --no-trial"), std::string("config"), std::string("help"),
+        std::string("--version")}) {
+    const test::Result result =
+        test::run({.arguments = {"sh", "-c", command + " " + words + " > /dev/full"}});
+    INFO(words << ": " << result.errors);
+    CHECK(result.exit_status == 2);
+    CHECK(result.errors.find("standard output cannot be written") != std::string::npos);
+    CHECK(result.errors.find("No space left on device") != std::string::npos);
+  }
+}
+
+TEST_CASE("Commands: the end by a signal - nothing is left of what is not complete") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  reader::write_foreign_archive(archive, {.more_enters = 3'000'000});
+  fs::create_directory(folder / "out");
+  const auto files = [&] {
+    return std::distance(fs::directory_iterator(folder / "out"), fs::directory_iterator());
+  };
+  for (const int signal : {SIGINT, SIGTERM}) {
+    bool there = false;
+    const test::Result result =
+        test::run({.arguments = {test::data_file("tools/refrain").string(), "convert",
+                                 "--to", "csv", "-o", folder / "out" / "a.csv", archive},
+                   .kill_signal = signal,
+                   .kill_once = [&](const test::Result&) { return there = files() != 0; }});
+    CHECK(there);
+    CHECK(result.signal == signal);
+    CHECK(files() == 0);
+  }
+}
+
+TEST_CASE("Commands: names with escape sequences - none reaches the terminal") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  reader::SmallArchive of_others(archive);
+  const auto name = of_others.region("red\x1b[31m\nline\xff");
+  of_others.process("p\x1b]0;title\x07");
+  of_others.enter(0, name);
+  of_others.leave(1000, name);
+  of_others.finish(0, 1000);
+  for (const Words& words : readers(archive, folder)) {
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK((result.output + result.errors).find_first_of("\x1b\x07") == std::string::npos);
+  }
+  const std::string screen = refrain({"profile", archive}).output;
+  CHECK(screen.find("red\xef\xbf\xbd[31m line\xef\xbf\xbd") != std::string::npos);
+}
+
+TEST_CASE(
+    "Commands: minima and maxima of profiles - their difference is that of the totals") {
+  const test::TemporaryFolder folder;
+  for (const std::uint64_t factor : {1U, 3U}) {
+    summary::RunSummary summary;
+    summary.program = "program";
+    summary.end = 8'000'000'000;
+    summary.regions.emplace_back().name = "main";
+    summary.regions.emplace_back().name = "f";
+    summary.nodes.push_back({.region = 0});
+    summary.nodes.push_back({.parent = 0, .region = 1});
+    summary.locations.emplace_back().primary = true;
+    const std::uint64_t second = 1'000'000'000;
+    add_sums(summary.locations[0], 1, 8 * second);
+    add_sums(summary.locations[0], 2, 2 * second * factor);
+    summary.locations[0].sums[1].least = second * factor / 2;
+    summary.locations[0].sums[1].greatest = second * factor;
+    REQUIRE(summary::write_summary(folder / std::to_string(factor), summary));
+    REQUIRE(refrain({"profile", "--cube", folder / (std::to_string(factor) + ".cubex"),
+                     folder / std::to_string(factor)})
+                .ok());
+  }
+  const auto result_of = [&](const std::string& operation) {
+    const test::Result result = refrain(
+        {"experiment", operation, "--json", folder / "3.cubex", folder / "1.cubex"});
+    INFO(result.errors);
+    REQUIRE(result.ok());
+    const auto at = result.output.find("\"min_time\"");
+    REQUIRE(at != std::string::npos);
+    const auto value = result.output.find("\"result\": ", at) + 10;
+    return std::stod(result.output.substr(value));
+  };
+  CHECK(result_of("diff") == Approx(1.0));
+  CHECK(result_of("mean") == Approx(1.0));
+}
+
+}  // namespace
+}  // namespace refrain::commands_test
