@@ -629,7 +629,9 @@ bool ArchiveStream::at_end() const noexcept { return state_->heap.empty(); }
 
 base::Result<> ArchiveStream::finish() {
   State& s = *state_;
-  return s.sink->finish(std::max(s.last_ns, s.definitions.ns(s.definitions.end_ticks)));
+  const std::uint64_t defined =
+      s.definitions.is_refrain() ? s.definitions.ns(s.definitions.end_ticks) : 0;
+  return s.sink->finish(std::max(s.last_ns, defined));
 }
 
 void ArchiveStream::note_cut_files() {

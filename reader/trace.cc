@@ -315,7 +315,7 @@ std::string mpi_procedure(std::string_view name) {
   if (!name.starts_with("MPI_") && !name.starts_with("mpi_")) return std::string(all);
   name = name.substr(0, name.find_first_of("( ["));
   while (name.ends_with('_')) name.remove_suffix(1);
-  return std::string(name);
+  return "MPI_" + std::string(name.substr(4));
 }
 
 std::string openmp_runtime(const std::map<std::string, std::string>& properties) {

@@ -140,7 +140,7 @@ struct RegionInfo {
   bool is_loop = false;  // detected by Refrain: an enter is an iteration
 };
 
-// The name of an MPI procedure without what tools add: "MPI_Recv()", "PMPI_Recv", "MPI_Recv [rank 1]".
+// The name of an MPI procedure without what tools add: "MPI_Recv()", "PMPI_Recv", "mpi_recv_", "MPI_Recv [rank 1]".
 std::string mpi_procedure(std::string_view name);
 
 struct LocationInfo {

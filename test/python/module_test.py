@@ -7,6 +7,7 @@ import subprocess
 import sys
 import traceback
 import unittest
+import warnings
 
 import archives
 import numpy
@@ -404,7 +405,11 @@ class Errors(unittest.TestCase):
         )
         events = archives.damaged(HYBRID, "cut-events", "traces/*.evt", 0.5)
         for read in every:
-            self.check(lambda: read(events))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                read(events)
+            self.assertTrue(any("can be read" in str(each.message) for each in caught))
+            self.assertTrue(all("\n" not in str(each.message) for each in caught))
         definitions = archives.damaged(HYBRID, "cut-definitions", "traces.def", 0.5)
         for read in every + (refrain.Archive,):
             self.check(lambda: read(definitions))
@@ -412,7 +417,8 @@ class Errors(unittest.TestCase):
         for read in every + (refrain.Archive,):
             self.check(lambda: read(anchor))
         summary = archives.damaged(HYBRID, "cut-summary", "summary/*.json", 0.5)
-        self.check(lambda: refrain.Archive(summary).profile())
+        with self.assertWarnsRegex(RuntimeWarning, "is not a summary"):
+            self.assertEqual(refrain.Archive(summary).profile().json["source"], "events")
         self.check(lambda: refrain.Archive(summary).iterations())
         self.check(lambda: refrain.Archive(summary).event_flow())
 
