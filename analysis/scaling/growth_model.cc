@@ -45,18 +45,19 @@ double quantile(std::size_t freedom, bool one_percent) {
          (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * n * n);
 }
 
-struct Fit {
-  double constant = 0, factor = 0;
-  double squares = 0;   // of relative errors
-  double left_out = 0;  // likewise, of each point by the fit of the others
-  double smape = 0;
-  double mean = 0, spread = 0;  // of the term, weighted
+struct Trial {
+  GrowthModel::Fit fit;
+  double left_out = 0;  // squares of errors, of each point by the fit of the others
+  double smape = 0;     // likewise
 };
 
 // Weighted by 1 / value^2. `exponent` and `logarithms` 0: a constant.
-Fit fit(std::span<const GrowthPoint> points, double exponent, int logarithms) {
+Trial trial_of(std::span<const GrowthPoint> points, double exponent, int logarithms) {
   const bool constant = exponent == 0 && logarithms == 0;
-  Fit out;
+  Trial trial;
+  GrowthModel::Fit& out = trial.fit;
+  out.exponent = exponent;
+  out.logarithms = logarithms;
   double weights = 0, x = 0, y = 0;
   const auto term = [&](const GrowthPoint& point) {
     return constant ? 0 : term_at(point.p, exponent, logarithms);
@@ -86,12 +87,16 @@ Fit fit(std::span<const GrowthPoint> points, double exponent, int logarithms) {
     const double error = point.value - out.constant - out.factor * term(point);
     out.squares += weight * error * error;
     const double without = error / std::max(1e-9, 1 - leverage);
-    out.left_out += weight * without * without;
+    trial.left_out += weight * without * without;
     const double said = point.value - without;
-    out.smape += 2 * std::abs(without) / (std::abs(point.value) + std::abs(said));
+    trial.smape += 2 * std::abs(without) / (std::abs(point.value) + std::abs(said));
   }
-  out.smape /= static_cast<double>(points.size());
-  return out;
+  trial.smape /= static_cast<double>(points.size());
+  out.weights = weights;
+  const std::size_t freedom = points.size() - (constant ? 1 : 2);
+  out.deviation =
+      std::sqrt(out.squares / static_cast<double>(freedom)) * quantile(freedom, false);
+  return trial;
 }
 
 }  // namespace
@@ -103,63 +108,67 @@ std::optional<GrowthModel> growth_of(std::span<const GrowthPoint> points) {
     scales.insert(point.p);
   }
   if (scales.size() < GrowthModel::kLeastScales) return {};
-  const Fit constant = fit(points, 0, 0);
-  GrowthModel best;
-  Fit chosen = constant;
-  double least = INFINITY;
+  const Trial constant = trial_of(points, 0, 0);
+  std::vector<Trial> trials;
   for (const Exponent& exponent : kExponents)
-    for (int logarithms = 0; logarithms <= kMostLogarithms; ++logarithms) {
-      if (exponent.value == 0 && logarithms == 0) continue;
-      const Fit each = fit(points, exponent.value, logarithms);
-      if (each.left_out >= least) continue;
-      least = each.left_out;
-      chosen = each;
-      best.exponent = exponent.value;
-      best.logarithms = logarithms;
-    }
+    for (int logarithms = 0; logarithms <= kMostLogarithms; ++logarithms)
+      if (exponent.value != 0 || logarithms != 0)
+        trials.push_back(trial_of(points, exponent.value, logarithms));
+  const Trial best = *std::ranges::min_element(trials, {}, &Trial::left_out);
+  const auto count = static_cast<double>(points.size());
   const std::size_t freedom = points.size() - 2;
-  const double error = chosen.squares / static_cast<double>(freedom);
-  const double needed = std::pow(quantile(freedom, true), 2);
-  const double low = term_at(*scales.begin(), best.exponent, best.logarithms);
-  const double high = term_at(*scales.rbegin(), best.exponent, best.logarithms);
-  const double change = std::abs(chosen.factor * (high - low));
-  const double typical = std::max(chosen.constant + chosen.factor * high,
-                                  chosen.constant + chosen.factor * low);
-  const double count = static_cast<double>(points.size());
-  if (constant.squares <= count * kExact * kExact ||
-      constant.squares - chosen.squares < needed * error ||
-      change < kLeastChange * typical) {
-    chosen = constant;
-    best.exponent = 0;
-    best.logarithms = 0;
-    chosen.factor = 0;
-  }
-  const bool flat = chosen.factor == 0;
-  best.constant = chosen.constant;
-  best.factor = chosen.factor;
-  best.error = chosen.smape;
-  best.points = 0;
-  for (const GrowthPoint& point : points) best.points += 1 / (point.value * point.value);
-  best.mean = chosen.mean;
-  best.spread = chosen.spread;
-  best.deviation = std::sqrt(chosen.squares / (count - (flat ? 1 : 2)));
-  best.deviation *= quantile(points.size() - (flat ? 1 : 2), false);
-  best.r2 = flat || constant.squares <= 0
-                ? 0
-                : 1 - chosen.squares / constant.squares * (count - 1) / (count - 2);
-  return best;
+  const double error = best.fit.squares / static_cast<double>(freedom);
+  const double low = best.fit.at(*scales.begin()), high = best.fit.at(*scales.rbegin());
+  const double explained = constant.fit.squares - best.fit.squares;
+  const bool flat = constant.fit.squares <= count * kExact * kExact ||
+                    explained < std::pow(quantile(freedom, true), 2) * error ||
+                    std::abs(high - low) < kLeastChange * std::max(high, low);
+  const Trial& chosen = flat ? constant : best;
+  GrowthModel out;
+  out.constant = chosen.fit.constant;
+  out.factor = chosen.fit.factor;
+  out.exponent = chosen.fit.exponent;
+  out.logarithms = chosen.fit.logarithms;
+  out.error = chosen.smape;
+  out.fits.push_back(chosen.fit);
+  if (flat) return out;
+  out.r2 = 1 - best.fit.squares / constant.fit.squares * (count - 1) / (count - 2);
+  const double least = std::ranges::min(trials, {}, [](const Trial& trial) {
+                         return trial.fit.squares;
+                       }).fit.squares;
+  const double most =
+      least * (1 + std::pow(quantile(freedom, false), 2) / static_cast<double>(freedom));
+  for (const Trial& trial : trials)
+    if (trial.fit.squares <= most) out.fits.push_back(trial.fit);
+  return out;
+}
+
+double GrowthModel::Fit::at(double p) const {
+  return constant + (factor == 0 ? 0 : factor * term_at(p, exponent, logarithms));
+}
+
+GrowthModel::Interval GrowthModel::Fit::around(double p) const {
+  const double value = at(p);
+  // The noise of a run grows with its value; what is not sure of the model with the distance.
+  double model = 1 / weights;
+  if (factor != 0 && spread > 0)
+    model += std::pow(term_at(p, exponent, logarithms) - mean, 2) / spread;
+  const double half = deviation * std::sqrt(value * value + model);
+  return {.value = value, .low = value - half, .high = value + half};
 }
 
 GrowthModel::Interval GrowthModel::at(double p) const {
-  Interval out;
-  const double x = factor == 0 ? 0 : term_at(p, exponent, logarithms);
-  out.value = std::max(0.0, constant + factor * x);
-  // The noise of a run grows with its value; what is not sure of the model with the distance.
-  const double off = x - mean;
-  const double model = 1 / points + (factor != 0 && spread > 0 ? off * off / spread : 0);
-  const double half = deviation * std::sqrt(out.value * out.value + model);
-  out.low = std::max(0.0, out.value - half);
-  out.high = out.value + half;
+  const Fit itself{.constant = constant,
+                   .factor = factor,
+                   .exponent = exponent,
+                   .logarithms = logarithms};
+  const double value = std::max(0.0, itself.at(p));
+  Interval out = {.value = value, .low = value, .high = value};
+  for (const Fit& fit : fits) {
+    const Interval each = fit.around(p);
+    out.low = std::min(out.low, std::max(0.0, each.low));
+    out.high = std::max(out.high, each.high);
+  }
   return out;
 }
 

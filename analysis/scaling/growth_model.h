@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace refrain::analysis {
 
@@ -25,15 +26,32 @@ struct GrowthModel {
 
   struct Interval {
     double value = 0;
-    double low = 0, high = 0;  // 95 % of single runs, if the model's form is right
+    // Of 95 % of single runs, by the model or one of its rivals: forms that do not fit the points worse than chance explains (F test,
+    // p > 0.05).
+    double low = 0, high = 0;
+  };
+
+  // One form, fitted; of a form that does not depend on p the factor is 0.
+  struct Fit {
+    double constant = 0;
+    double factor = 0;
+    double exponent = 0;  // i
+    int logarithms = 0;   // j
+    double squares = 0;   // of relative errors, their sum
+    // Of its interval: weights, mean and spread of the term; relative errors of 95 %.
+    double weights = 1, mean = 0, spread = 0, deviation = 0;
+
+    double at(double p) const;
+    Interval around(double p) const;
   };
 
   double constant = 0;
-  double factor = 0;    // 0: does not depend on p
-  double exponent = 0;  // i
-  int logarithms = 0;   // j
-  double error = 0;     // SMAPE of what was left out, from 0 to 2
-  double r2 = 0;        // adjusted; of a constant 0
+  double factor = 0;
+  double exponent = 0;
+  int logarithms = 0;
+  double error = 0;       // SMAPE of what was left out, from 0 to 2
+  double r2 = 0;          // adjusted; of a constant 0
+  std::vector<Fit> fits;  // itself and its rivals, in no order
 
   // Not below 0.
   Interval at(double p) const;
@@ -41,8 +59,6 @@ struct GrowthModel {
   std::string term() const;
   // "grows with p log p", "falls", "stays the same".
   std::string text() const;
-
-  double points = 0, deviation = 0, mean = 0, spread = 0;  // of the fit, for at()
 };
 
 // None: fewer than kLeastScales different p, or a value is not positive.
