@@ -90,6 +90,21 @@ FlowGraph sum(const FlowGraph& a, const FlowGraph& b) {
   return out;
 }
 
+std::string event_text(const FlowGraph::Node& node) {
+  switch (node.kind) {
+    case FlowGraph::Kind::kStart:
+      return "the begin";
+    case FlowGraph::Kind::kOther:
+      return {};
+    default:
+      break;
+  }
+  if (node.site.empty()) return node.name;
+  const std::size_t slash = node.site.rfind('/');
+  return node.name + " (" + node.site.substr(slash == std::string::npos ? 0 : slash + 1) +
+         ")";
+}
+
 std::string partners_text(const FlowGraph::Partner& to, const FlowGraph::Partner& from) {
   using Kind = FlowGraph::Partner::Kind;
   if (to.kind == Kind::kRoot) return partner_text(to);

@@ -83,6 +83,8 @@ void normalize(FlowGraph& graph);
 // The sum of two, both normalized: of the locations of a process.
 FlowGraph sum(const FlowGraph& a, const FlowGraph& b);
 
+// "MPI_Recv (ring.c:12)"; a region's name has its place. Empty: events that found no place.
+std::string event_text(const FlowGraph::Node& node);
 // "to rank+1, from rank-1", "to several", "from any", "root 0", "to itself"; empty: none.
 std::string partners_text(const FlowGraph::Partner& to, const FlowGraph::Partner& from);
 

@@ -56,23 +56,6 @@ double total_of(const std::vector<double>& values) {
 
 // --- Places: what lies between two events, or in a region, by process ---------------------------
 
-// "MPI_Recv (ring.c:12)"; a region's name has its place.
-std::string label(const FlowGraph::Node& node) {
-  switch (node.kind) {
-    case FlowGraph::Kind::kStart:
-      return "the begin";
-    case FlowGraph::Kind::kOther:
-      return {};
-    default: {
-      const std::size_t slash = node.site.rfind('/');
-      return node.site.empty()
-                 ? node.name
-                 : node.name + " (" +
-                       node.site.substr(slash == std::string::npos ? 0 : slash + 1) + ")";
-    }
-  }
-}
-
 class Places {
  public:
   Places(const std::vector<RunSummary>& summaries, const RunProfile& profile)
@@ -119,8 +102,8 @@ class Places {
  private:
   void add(std::size_t process, const FlowGraph& flow, double tick_ns) {
     for (const FlowGraph::Edge& edge : flow.edges) {
-      const std::string from = label(flow.nodes[edge.from]),
-                        to = label(flow.nodes[edge.to]);
+      const std::string from = event_text(flow.nodes[edge.from]),
+                        to = event_text(flow.nodes[edge.to]);
       if (from.empty() || to.empty()) continue;
       times_of(from == to ? "between one " + from + " and the next"
                           : "between " + from + " and " + to)[process] +=
@@ -160,17 +143,11 @@ class Places {
 
 // --- Sentences -----------------------------------------------------------------------------------
 
-std::string title_of(const std::string& loop) {
-  // "loop 1 @ main ring.c:9-12"
-  const std::size_t at = loop.find(" @ ");
-  return loop.starts_with("loop ") && at != std::string::npos ? loop.substr(at + 3) : loop;
-}
-
 // "in each of 200 iterations of main ring.c:9-12"
 std::string when_text(const RootCause& cause) {
   if (cause.loop.empty()) return {};
   const TimeShape& when = cause.when;
-  const std::string loop = title_of(cause.loop);
+  const std::string loop = loop_place(cause.loop);
   switch (when.kind) {
     case TimeShape::Kind::kAll:
       return fmt::format("in all {} iterations of {}", cause.iterations, loop);
@@ -237,6 +214,9 @@ class Finder {
   Conclusions find() {
     out_.ledger = parts_.ledger;
     cores();
+    out_.start_ns.resize(processes_);
+    for (std::size_t i = 0; i < processes_; ++i)
+      out_.start_ns[i] = parts_.frames.front().at(0, i).start;
     out_.time_ns = total_of({out_.ledger.begin(), out_.ledger.end()});
     out_.run_ns = totals_.run_ns;
     counted_ = out_.time_ns - ledger(Account::kStart);
@@ -864,6 +844,11 @@ const char* account_name(Account account) noexcept {
 
 const char* account_title(Account account) noexcept {
   return kAccountNames[static_cast<std::size_t>(account)].title;
+}
+
+std::string loop_place(const std::string& name) {
+  const std::size_t at = name.find(" @ ");
+  return name.starts_with("loop ") && at != std::string::npos ? name.substr(at + 3) : name;
 }
 
 Conclusions conclude(const std::vector<RunSummary>& summaries) {

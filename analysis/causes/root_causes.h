@@ -46,6 +46,9 @@ using Ledger = std::array<double, kAccounts>;
 const char* account_name(Account account) noexcept;
 const char* account_title(Account account) noexcept;
 
+// "main ring.c:9-12" of "loop 1 @ main ring.c:9-12": by its place a loop is the same in several runs.
+std::string loop_place(const std::string& name);
+
 struct RootCause {
   static constexpr std::uint32_t kNone = RunProfile::kNone;
   struct Evidence {
@@ -77,9 +80,10 @@ struct RootCause {
 };
 
 struct Conclusions {
-  Ledger ledger{};     // adds up to time_ns
-  double time_ns = 0;  // of all threads
-  double run_ns = 0;   // of the process that ran longest
+  Ledger ledger{};               // adds up to time_ns
+  double time_ns = 0;            // of all threads
+  double run_ns = 0;             // of the process that ran longest
+  std::vector<double> start_ns;  // by process: kStart of its primary thread
   double core_wait_ns =
       0;  // that threads were ready to run without a core; as far as the kernel counts
   std::string cores;              // a sentence on that; empty: it is little

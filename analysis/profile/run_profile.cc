@@ -408,13 +408,6 @@ double& of(ClassTimes& times, TimeClass cls) {
   return times[static_cast<std::size_t>(cls)];
 }
 
-double mpi_time(const ClassTimes& times) {
-  double sum = 0;
-  for (std::size_t i = 0; i < kTimeClasses; ++i)
-    if (is_mpi(static_cast<TimeClass>(i))) sum += times[i];
-  return sum;
-}
-
 template <typename Value>
 Value smaller(std::uint64_t visits_before, Value before, Value now) {
   return visits_before == 0 ? now : std::min(before, now);
@@ -439,7 +432,8 @@ class Totaller {
     std::stable_sort(
         out_.mpi.begin(), out_.mpi.end(),
         [](const MpiProcedure& a, const MpiProcedure& b) { return a.time_ns > b.time_ns; });
-    efficiencies();
+    out_.efficiencies =
+        efficiencies_of(thread_times(profile_, out_.by_location), out_.run_ns);
     return std::move(out_);
   }
 
@@ -546,47 +540,6 @@ class Totaller {
     row.messages += sums.messages_sent + sums.messages_received;
   }
 
-  // Mean and maximum of some times, as shares of the run.
-  struct Balance {
-    double efficiency = 0, balance = 0, maximum = 0;
-  };
-  Balance balance_of(const std::vector<double>& times) const {
-    if (times.empty() || out_.run_ns <= 0) return {};
-    const double maximum = *std::max_element(times.begin(), times.end());
-    const double mean = std::accumulate(times.begin(), times.end(), 0.0) /
-                        static_cast<double>(times.size());
-    return {mean / out_.run_ns, maximum > 0 ? mean / maximum : 0, maximum / out_.run_ns};
-  }
-
-  void efficiencies() {
-    RunEfficiencies& out = out_.efficiencies;
-    std::vector<double> useful;
-    std::vector<double> in_mpi(profile_.processes.size());
-    for (LocationId i; i < profile_.locations.size(); ++i) {
-      if (profile_.locations[i].helper) continue;
-      useful.push_back(of(out_.by_location[i], TimeClass::kUseful));
-      double& most = in_mpi[profile_.locations[i].process];
-      most = std::max(most, mpi_time(out_.by_location[i]));
-    }
-    const Balance all = balance_of(useful);
-    out.parallel = all.efficiency;
-    out.load_balance = all.balance;
-    out.communication = all.maximum;
-    out.has_mpi = !out_.mpi.empty();
-    if (!out.has_mpi) return;
-    std::vector<double> outside;
-    for (std::size_t i = 0; i < in_mpi.size(); ++i) {
-      const RunProfile::Process& process = profile_.processes[i];
-      outside.push_back(static_cast<double>(process.time) * 1e9 / process.ticks_per_second -
-                        in_mpi[i]);
-    }
-    const Balance mpi = balance_of(outside);
-    out.mpi = mpi.efficiency;
-    out.mpi_load_balance = mpi.balance;
-    out.mpi_communication = mpi.maximum;
-    out.openmp = mpi.efficiency > 0 ? out.parallel / mpi.efficiency : 0;
-  }
-
   const RunProfile& profile_;
   ProfileTotals out_;
   std::vector<std::uint32_t>
@@ -606,6 +559,27 @@ double MpiProcedure::average_bytes() const {
   if (number == 0) return 0;
   return (static_cast<double>(bytes_sent) + static_cast<double>(bytes_received)) /
          static_cast<double>(number);
+}
+
+std::vector<ThreadTimes> thread_times(const RunProfile& profile,
+                                      const std::vector<ClassTimes>& by_location) {
+  std::vector<ThreadTimes> out;
+  // Of a process of which no thread is known to be the primary one, the first is.
+  std::vector<bool> has_primary(profile.processes.size());
+  for (const RunProfile::Location& location : profile.locations)
+    if (location.primary && !location.helper) has_primary[location.process] = true;
+  for (LocationId i; i < profile.locations.size(); ++i) {
+    const RunProfile::Location& location = profile.locations[i];
+    if (location.helper) continue;
+    ThreadTimes& to = out.emplace_back();
+    to.process = location.process;
+    to.primary = has_primary[location.process]
+                     ? location.primary
+                     : out.size() == 1 || out[out.size() - 2].process != location.process;
+    for (std::size_t cls = 0; cls < kTimeClasses; ++cls)
+      to.add(static_cast<TimeClass>(cls), by_location[i][cls]);
+  }
+  return out;
 }
 
 ProfileTotals total(const RunProfile& profile) { return Totaller(profile).take(); }

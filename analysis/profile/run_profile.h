@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/profile/efficiencies.h"
 #include "base/ids.h"
 #include "summary/run_summary.h"
 #include "summary/time_class.h"
@@ -201,18 +202,6 @@ struct MpiProcedure {
   double average_bytes() const;
 };
 
-// POP's. Each is a product of those under it.
-struct RunEfficiencies {
-  double parallel = 0;       // mean useful time / run time
-  double load_balance = 0;   // mean / maximum useful time of locations
-  double communication = 0;  // maximum useful time / run time
-  bool has_mpi = false;
-  double mpi = 0;  // the same of processes, where all outside of MPI is useful
-  double mpi_load_balance = 0;
-  double mpi_communication = 0;
-  double openmp = 0;  // parallel / mpi
-};
-
 struct ProfileTotals {
   double run_ns = 0;         // of the process that ran longest
   double time_ns = 0;        // of all locations
@@ -225,9 +214,13 @@ struct ProfileTotals {
   std::vector<PathTotal> paths;                  // as RunProfile::paths
   std::vector<ParallelRegion> parallel_regions;  // by their time
   std::vector<MpiProcedure> mpi;                 // by their time
-  RunEfficiencies efficiencies;
+  RunEfficiencies efficiencies;                  // of the whole run
 };
 
 ProfileTotals total(const RunProfile& profile);
+
+// Of the program's threads, `by_location` as in ProfileTotals.
+std::vector<ThreadTimes> thread_times(const RunProfile& profile,
+                                      const std::vector<ClassTimes>& by_location);
 
 }  // namespace refrain::analysis

@@ -37,6 +37,7 @@ int fail(const std::string& line);
   X(info)                      \
   X(profile)                   \
   X(analyze)                   \
+  X(scaling)                   \
   X(report)                    \
   X(experiment)                \
   X(graph)                     \

@@ -1,0 +1,254 @@
+#include "analysis/scaling/scale.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/profile/iteration_profile.h"
+#include "analysis/profile/run_profile.h"
+
+namespace refrain::analysis {
+namespace {
+
+using summary::FlowGraph;
+using summary::RunSummary;
+using Kind = PlaceTime::Kind;
+
+constexpr char kSeparator = '\n';
+
+// Begin and end of MPI itself: they are no loss of the part that is compared.
+bool starts_mpi(const std::string& name) {
+  return name.starts_with("MPI_Init") || name == "MPI_Finalize" ||
+         name.starts_with("MPI_Session_");
+}
+
+std::string key_of(const FlowGraph::Node& node) {
+  std::string key = std::to_string(static_cast<int>(node.kind)) + kSeparator + node.name +
+                    kSeparator + node.site;
+  for (const std::string& caller : node.callers) key += kSeparator + caller;
+  return key;
+}
+
+class ScaleBuilder {
+ public:
+  ScaleBuilder(const std::vector<RunSummary>& summaries, std::string name)
+      : summaries_(summaries),
+        profile_(merge_summaries(summaries)),
+        totals_(total(profile_)),
+        iterations_(iteration_profile(summaries, 0)) {
+    out_.name = std::move(name);
+    out_.processes = profile_.processes.size();
+    out_.threads = profile_.threads();
+    for (const RunProfile::Process& process : profile_.processes)
+      out_.mpi = out_.mpi || process.rank != RunProfile::kNone;
+    out_.conclusions = conclude(summaries);
+  }
+
+  Scale build() {
+    whole();
+    loops();
+    call_paths();
+    for (const RunSummary& summary : summaries_) between(summary);
+    for (const ScalePart& loop : out_.loops) {
+      PlaceTime& to = place(Kind::kLoop, loop.place, loop.place);
+      to.ns = loop.all_ns;
+      to.visits = static_cast<double>(loop.iterations);
+    }
+    for (auto& [key, each] : places_) out_.places.push_back(std::move(each));
+    return std::move(out_);
+  }
+
+ private:
+  PlaceTime& place(Kind kind, const std::string& key, const std::string& text) {
+    PlaceTime& to = places_[{kind, key}];
+    if (to.key.empty()) to = {.kind = kind, .key = key, .text = text};
+    return to;
+  }
+
+  static void finish(ScalePart& part, const std::vector<ThreadTimes>& threads) {
+    part.threads = threads.size();
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      part.processes += i == 0 || threads[i].process != threads[i - 1].process ? 1 : 0;
+      part.time_ns = std::max(part.time_ns, threads[i].all());
+      part.all_ns += threads[i].all();
+      part.useful_ns += threads[i].useful;
+    }
+    part.efficiencies = efficiencies_of(threads, part.time_ns);
+  }
+
+  void whole() {
+    std::vector<ThreadTimes> threads = thread_times(profile_, totals_.by_location);
+    for (std::size_t first = 0; first < threads.size();) {
+      std::size_t end = first;
+      while (end < threads.size() && threads[end].process == threads[first].process) ++end;
+      leave_start(threads, first, end);
+      first = end;
+    }
+    finish(out_.whole, threads);
+    for (const IterationProfile::Location& location : iterations_.locations)
+      if (!location.helper)
+        for (const IterationProfile::Row& row : location.rows) count(row, out_.whole);
+  }
+
+  // Of the threads of a process; others have no work while its primary one starts MPI.
+  void leave_start(std::vector<ThreadTimes>& threads, std::size_t first, std::size_t end) {
+    const double start = out_.conclusions.start_ns[threads[first].process];
+    double idle = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      if (threads[i].primary) threads[i].mpi -= std::min(start, threads[i].mpi);
+      idle += threads[i].idle;
+    }
+    const double taken = std::min(idle, static_cast<double>(end - first - 1) * start);
+    idle_in_start_ += taken;
+    if (taken > 0)
+      for (std::size_t i = first; i < end; ++i) threads[i].idle *= 1 - taken / idle;
+  }
+
+  void count(const IterationProfile::Row& row, ScalePart& part) const {
+    for (std::size_t i = 0; i < row.counters.size(); ++i) {
+      const auto value = static_cast<double>(row.counters[i]);
+      if (iterations_.counters[i] == "PAPI_TOT_INS") part.instructions += value;
+      if (iterations_.counters[i] == "PAPI_TOT_CYC") part.cycles += value;
+    }
+  }
+
+  // --- Loops --------------------------------------------------------------------------------
+
+  struct Loop {
+    ScalePart part;
+    std::vector<ThreadTimes> threads;  // of the processes that have it
+  };
+
+  void loops() {
+    std::map<std::string, std::size_t> known;
+    for (const IterationProfile::Loop& loop : iterations_.loops) {
+      const std::string where = loop_place(loop.name);
+      const auto [at, is_new] = known.try_emplace(where, loops_.size());
+      if (is_new) loops_.emplace_back().part.place = where;
+      loop_of_.push_back(at->second);
+    }
+    const auto& all = iterations_.locations;
+    for (std::size_t first = 0, process = 0; first < all.size(); ++process) {
+      std::size_t end = first;
+      while (end < all.size() && all[end].process == all[first].process) ++end;
+      add_process(first, end, static_cast<std::uint32_t>(process));
+      first = end;
+    }
+    for (Loop& loop : loops_) {
+      finish(loop.part, loop.threads);
+      if (loop.part.time_ns > 0) out_.loops.push_back(std::move(loop.part));
+    }
+    std::ranges::stable_sort(out_.loops, std::greater(), &ScalePart::time_ns);
+  }
+
+  // A row of another thread is of the loop in which the primary thread is at its middle.
+  void add_process(std::size_t first, std::size_t end, std::uint32_t process) {
+    const auto& all = iterations_.locations;
+    std::size_t primary = first;
+    for (std::size_t i = end; i-- > first;)
+      if (all[i].primary) primary = i;
+    std::vector<std::uint64_t> iterations(loops_.size());
+    for (const IterationProfile::Row& row : all[primary].rows)
+      if (row.loop < loop_of_.size()) iterations[loop_of_[row.loop]] += row.count;
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      loops_[i].part.iterations = std::max(loops_[i].part.iterations, iterations[i]);
+    const auto& rows = all[primary].rows;
+    for (std::size_t i = first; i < end; ++i) {
+      if (all[i].helper) continue;
+      std::vector<ThreadTimes> times(
+          loops_.size(), ThreadTimes{.process = process, .primary = i == primary});
+      for (const IterationProfile::Row& row : all[i].rows) {
+        auto at = std::ranges::upper_bound(rows, (row.begin_ns + row.end_ns) / 2, {},
+                                           &IterationProfile::Row::begin_ns);
+        if (at != rows.begin()) --at;
+        const std::uint32_t loop = i == primary       ? row.loop
+                                   : at == rows.end() ? IterationProfile::kNoLoop
+                                                      : at->loop;
+        if (loop >= loop_of_.size()) continue;
+        ThreadTimes& to = times[loop_of_[loop]];
+        for (std::size_t cls = 0; cls < kTimeClasses; ++cls)
+          to.add(static_cast<TimeClass>(cls), row.times[cls]);
+        count(row, loops_[loop_of_[loop]].part);
+      }
+      for (std::size_t loop = 0; loop < loops_.size(); ++loop)
+        if (iterations[loop] != 0) loops_[loop].threads.push_back(times[loop]);
+    }
+  }
+
+  // --- Places -------------------------------------------------------------------------------
+
+  void call_paths() {
+    std::vector<std::string> keys;
+    for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+      const RunProfile::Path& path = profile_.paths[i];
+      std::string key =
+          path.parent == RunProfile::kNone ? std::string() : keys[path.parent];
+      bool start = false;
+      if (path.region == RunProfile::kNone) {
+        key += "other regions";
+      } else {
+        const RunProfile::Region& region = profile_.regions[path.region];
+        key += region.name + kSeparator + region.file + kSeparator +
+               std::to_string(region.line) + kSeparator + path.site;
+        start = starts_mpi(region.name);
+      }
+      keys.push_back(key + kSeparator);
+      if (start) continue;
+      const PathTotal& sums = totals_.paths[i];
+      PlaceTime& to = place(Kind::kCallPath, keys.back(), path_text(profile_, PathId(i)));
+      to.ns += sums.own_ns + sums.management_ns;
+      to.visits += static_cast<double>(sums.visits);
+      to.bytes +=
+          static_cast<double>(sums.bytes_sent) + static_cast<double>(sums.bytes_received);
+    }
+    double useful = 0, idle = 0;
+    for (LocationId i; i < profile_.locations.size(); ++i) {
+      const RunProfile::Location& location = profile_.locations[i];
+      (location.worker ? idle : useful) +=
+          profile_.nanoseconds(i, static_cast<double>(location.outside));
+    }
+    if (useful > 0)
+      place(Kind::kCallPath, "outside", "code outside of all regions").ns = useful;
+    idle -= idle_in_start_;
+    if (idle > 0)
+      place(Kind::kCallPath, "idle", "threads without work, outside of parallel regions")
+          .ns = idle;
+  }
+
+  void between(const RunSummary& summary) {
+    for (const RunSummary::Location& location : summary.locations) {
+      if (!location.primary) continue;
+      for (const FlowGraph::Edge& edge : location.flow.edges) {
+        const FlowGraph::Node& from = location.flow.nodes[edge.from];
+        const FlowGraph::Node& to = location.flow.nodes[edge.to];
+        if (from.kind == FlowGraph::Kind::kOther || to.kind == FlowGraph::Kind::kOther)
+          continue;
+        const std::string text =
+            from.name == to.name && from.site == to.site
+                ? "between one " + event_text(from) + " and the next"
+                : "between " + event_text(from) + " and " + event_text(to);
+        PlaceTime& at = place(Kind::kBetween, key_of(from) + kSeparator + key_of(to), text);
+        at.ns += static_cast<double>(edge.gap) * 1e9 / summary.ticks_per_second;
+        at.visits += static_cast<double>(edge.count);
+      }
+    }
+  }
+
+  const std::vector<RunSummary>& summaries_;
+  const RunProfile profile_;
+  const ProfileTotals totals_;
+  const IterationProfile iterations_;
+  std::vector<Loop> loops_;           // by place
+  std::vector<std::size_t> loop_of_;  // by loop of `iterations_`
+  std::map<std::pair<Kind, std::string>, PlaceTime> places_;
+  double idle_in_start_ = 0;
+  Scale out_;
+};
+
+}  // namespace
+
+Scale scale_of(const std::vector<RunSummary>& summaries, std::string name) {
+  return ScaleBuilder(summaries, std::move(name)).build();
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,65 @@
+// A run as one scale among others: POP's efficiencies of its parts, its ledger, and what each place took.
+//
+// Place in the flow: ARCHITECTURE.md, stage 6: of the summaries alone. Thread-safety: pure. Units: ns of all threads where
+// nothing else is said.
+// Memory: what scale_of() returns has no value by process or thread, so runs are read one after the other. It has one for each
+// place in the program and each finding.
+// Cost: O(rows of all threads, and call paths x threads).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/causes/root_causes.h"
+#include "analysis/profile/efficiencies.h"
+#include "summary/run_summary.h"
+
+namespace refrain::analysis {
+
+// Part of a run: all of it without start and end of MPI (Account::kStart), or an outermost loop.
+struct ScalePart {
+  std::string place;             // a loop's, without its number; empty: the whole run
+  std::uint64_t iterations = 0;  // of a loop, that have rows of their own
+  std::size_t processes = 0;     // that were there
+  std::size_t threads = 0;       // of these
+  double time_ns = 0;            // of the run: of the thread that was there longest
+  double all_ns = 0;
+  double useful_ns = 0;
+  RunEfficiencies efficiencies;
+  double instructions = 0;  // PAPI_TOT_INS and PAPI_TOT_CYC; 0: not counted
+  double cycles = 0;
+};
+
+// A place in the program: equal keys of different runs are one.
+struct PlaceTime {
+  enum class Kind : std::uint8_t {
+    kCallPath,  // own time of a region, in the context of those around it
+    kBetween,   // code of primary threads between two events
+    kLoop,      // all that happens in it
+  };
+  Kind kind = Kind::kCallPath;
+  std::string key;  // of names, files, lines and call sites
+  std::string text;
+  double ns = 0;
+  double visits = 0;
+  double bytes = 0;  // sent and received
+};
+
+struct Scale {
+  std::string name;  // of the archive
+  std::size_t processes = 0;
+  bool mpi = false;  // processes are ranks
+  std::size_t threads = 0;
+  ScalePart whole;
+  std::vector<ScalePart> loops;  // most time first
+  Conclusions conclusions;
+  // Call paths add up to the whole run; the others are other views of it.
+  std::vector<PlaceTime> places;  // sorted by kind and key
+};
+
+// `summaries`: of all processes, with rows of iterations; without them there are no loops.
+Scale scale_of(const std::vector<summary::RunSummary>& summaries, std::string name);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,349 @@
+#include "analysis/scaling/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace refrain::analysis {
+namespace {
+
+// Loops are detected an iteration or two earlier or later.
+constexpr std::uint64_t kNearlyEqual = 8;  // iterations
+constexpr double kLeastPoint = 0.01;
+
+std::string scale_text(const Scaling& scaling, const Factors& factors) {
+  if (!scaling.mpi)
+    return fmt::format("{} thread{}", factors.threads, factors.threads == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} rank{}", factors.processes, factors.processes == 1 ? "" : "s");
+  if (factors.threads > factors.processes)
+    text += fmt::format(" ({} threads)", factors.threads);
+  return text;
+}
+
+class ScalingBuilder {
+ public:
+  ScalingBuilder(std::vector<Scale> runs, const ScalingOptions& options)
+      : runs_(std::move(runs)), options_(options) {
+    std::ranges::stable_sort(runs_, [](const Scale& a, const Scale& b) {
+      return std::pair(a.threads, a.processes) < std::pair(b.threads, b.processes);
+    });
+  }
+
+  base::Result<Scaling> build() {
+    if (runs_.size() < 2) return base::Failure{"give at least two runs"};
+    std::set<std::size_t> scales;
+    for (const Scale& run : runs_) {
+      out_.names.push_back(run.name);
+      out_.mpi = out_.mpi || run.mpi;
+      out_.all_ns.push_back(run.whole.all_ns);
+      scales.insert(run.threads);
+      if (run.threads == 0) return base::Failure{run.name + ": no thread is known"};
+    }
+    out_.scales = scales.size();
+    if (const auto chosen = choose_part(); !chosen) return chosen.failure();
+    choose_iterations();
+    choose_weak();
+    for (std::size_t i = 0; i < runs_.size(); ++i) add_factors(i);
+    losses();
+    models();
+    for (std::size_t i = 1; i < runs_.size(); ++i) compare(i);
+    note_cores();
+    return std::move(out_);
+  }
+
+ private:
+  // --- Which part of the runs ------------------------------------------------------------------
+
+  static const ScalePart* find(const Scale& run, const std::string& place) {
+    for (const ScalePart& loop : run.loops)
+      if (loop.place == place) return &loop;
+    return nullptr;
+  }
+  const ScalePart& part(std::size_t run) const {
+    return out_.part.empty() ? runs_[run].whole : *find(runs_[run], out_.part);
+  }
+
+  base::Result<> choose_part() {
+    if (options_.whole) return {};
+    std::string first;  // of the first run
+    double most = 0;
+    for (const ScalePart& loop : runs_.front().loops) {
+      double share = 1;
+      for (const Scale& run : runs_) {
+        const ScalePart* same = find(run, loop.place);
+        share = std::min(share, same == nullptr || run.whole.time_ns <= 0
+                                    ? 0
+                                    : same->time_ns / run.whole.time_ns);
+      }
+      if (share <= 0) continue;
+      if (loop.place == options_.loop) most = 2;  // its very name
+      const bool wanted = loop.place.find(options_.loop) != std::string::npos;
+      if (most == 2 ? loop.place != options_.loop : !wanted || share <= most) continue;
+      most = std::max(most, share);
+      first = loop.place;
+    }
+    if (first.empty() && !options_.loop.empty()) {
+      std::string names;
+      for (const ScalePart& loop : runs_.front().loops)
+        names += (names.empty() ? "" : "; ") + loop.place;
+      return base::Failure{"not all runs have a loop '" + options_.loop + "'; " +
+                           runs_.front().name + " has " +
+                           (names.empty() ? "none that is outermost" : names)};
+    }
+    out_.part = first;
+    if (first.empty())
+      out_.notes.emplace_back(
+          "No outermost loop was detected in all runs: factors are those of the whole runs");
+    for (std::size_t i = 0; i < runs_.size() && !first.empty(); ++i)
+      if (part(i).processes < runs_[i].processes) {
+        out_.notes.push_back(
+            fmt::format("In {}, {} of {} processes have the loop: its factors are of these",
+                        runs_[i].name, part(i).processes, runs_[i].processes));
+      }
+    return {};
+  }
+
+  void choose_iterations() {
+    scaled_.assign(runs_.size(), 1);
+    if (out_.part.empty()) return;
+    std::uint64_t least = ~std::uint64_t{0}, most = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      least = std::min(least, part(i).iterations);
+      most = std::max(most, part(i).iterations);
+    }
+    if (least == most || least == 0) return;
+    if (most - least > kNearlyEqual) {
+      out_.notes.push_back(fmt::format(
+          "Numbers of iterations differ ({} to {}): more of them count as more computation",
+          least, most));
+      return;
+    }
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+      scaled_[i] =
+          static_cast<double>(part(0).iterations) / static_cast<double>(part(i).iterations);
+  }
+
+  void choose_weak() {
+    const ScalePart &base = part(0), &last = part(runs_.size() - 1);
+    const bool counted = base.instructions > 0 && last.instructions > 0;
+    const double grown = counted ? last.instructions / base.instructions
+                                 : last.useful_ns / std::max(1.0, base.useful_ns);
+    const double work = grown * scaled_.back();
+    const double threads =
+        static_cast<double>(last.threads) / static_cast<double>(base.threads);
+    if (options_.weak) {
+      out_.weak = *options_.weak;
+      out_.weak_why = "as given";
+      return;
+    }
+    out_.weak = threads > 1 && work > std::sqrt(threads);
+    out_.weak_why = fmt::format("seen from the work: {} the {} on {} times the threads",
+                                fmt::format("{:.2f} times", work),
+                                counted ? "instructions" : "CPU time of computation",
+                                fmt::format("{:.3g}", threads));
+  }
+
+  // --- Factors ---------------------------------------------------------------------------------
+
+  void add_factors(std::size_t run) {
+    const ScalePart &base = part(0), &own = part(run);
+    const double threads =
+        static_cast<double>(own.threads) / static_cast<double>(base.threads);
+    const double grown = out_.weak ? threads : 1;  // the problem
+    Factors& to = out_.factors.emplace_back();
+    to.processes = own.processes;
+    to.threads = own.threads;
+    to.iterations = own.iterations;
+    to.time_ns = own.time_ns * scaled_[run];
+    to.speedup = to.time_ns > 0 ? grown * base.time_ns / to.time_ns : 0;
+    to.efficiencies = own.efficiencies;
+    const double useful = own.useful_ns * scaled_[run];
+    to.computation = useful > 0 ? grown * base.useful_ns / useful : 0;
+    to.global = to.efficiencies.parallel * to.computation;
+    to.counted = base.instructions > 0 && base.cycles > 0 && own.instructions > 0 &&
+                 own.cycles > 0 && base.useful_ns > 0 && own.useful_ns > 0;
+    if (!to.counted) return;
+    to.instructions = grown * base.instructions / (own.instructions * scaled_[run]);
+    to.ipc = own.instructions / own.cycles / (base.instructions / base.cycles);
+    to.frequency = own.cycles / own.useful_ns / (base.cycles / base.useful_ns);
+  }
+
+  // --- Places ----------------------------------------------------------------------------------
+
+  void losses() {
+    struct Curve {
+      std::string text;
+      std::vector<double> ns, visits, bytes;
+    };
+    std::map<std::pair<PlaceTime::Kind, std::string>, Curve> curves;
+    for (std::size_t run = 0; run < runs_.size(); ++run)
+      for (PlaceTime& place : runs_[run].places) {
+        Curve& to = curves[{place.kind, place.key}];
+        to.text = place.text;
+        for (std::vector<double>* each : {&to.ns, &to.visits, &to.bytes})
+          each->resize(runs_.size());
+        to.ns[run] = place.ns;
+        to.visits[run] = place.visits;
+        to.bytes[run] = place.bytes;
+      }
+    for (auto& [key, curve] : curves) {
+      PlaceLoss& to = out_.losses.emplace_back();
+      to.kind = key.first;
+      to.text = std::move(curve.text);
+      for (std::size_t run = 0; run < runs_.size(); ++run)
+        to.lost_ns.push_back(curve.ns[run] - curve.ns[0] * problem(run));
+      to.time = model(curve.ns);
+      to.visits = model(curve.visits);
+      to.bytes = model(curve.bytes);
+      to.ns = std::move(curve.ns);
+    }
+    std::ranges::stable_sort(out_.losses, [](const PlaceLoss& a, const PlaceLoss& b) {
+      return a.kind != b.kind ? a.kind < b.kind : a.lost_ns.back() > b.lost_ns.back();
+    });
+  }
+
+  // How much larger than the base's, of the whole run.
+  double problem(std::size_t run) const {
+    return out_.weak ? static_cast<double>(runs_[run].threads) /
+                           static_cast<double>(runs_[0].threads)
+                     : 1;
+  }
+
+  std::optional<GrowthModel> model(const std::vector<double>& values) const {
+    if (out_.scales < GrowthModel::kLeastScales) return {};
+    std::vector<GrowthPoint> points;
+    for (std::size_t run = 0; run < runs_.size(); ++run)
+      points.push_back({.p = static_cast<double>(runs_[run].threads),
+                        .value = values[run] / problem(run)});
+    return growth_of(points);
+  }
+
+  void models() {
+    if (out_.scales < GrowthModel::kLeastScales) return;
+    const auto largest = static_cast<double>(runs_.back().threads);
+    out_.at = options_.at > 0 ? options_.at : 4 * largest;
+    if (out_.at > 4 * largest)
+      out_.notes.push_back(fmt::format(
+          "{} threads are more than four times the {} of the largest run: what models say of them is a guess",
+          out_.at, largest));
+    double all = 0, modelled = 0, seen = 0;
+    for (const PlaceLoss& loss : out_.losses) {
+      if (loss.kind != PlaceTime::Kind::kCallPath) continue;
+      seen += loss.ns.back();
+      if (!loss.time) continue;
+      modelled += loss.ns.back();
+      all += loss.time->at(out_.at).value;
+    }
+    if (!(all > 0)) return;
+    for (PlaceLoss& loss : out_.losses) {
+      if (!loss.time) continue;
+      const GrowthModel::Interval there = loss.time->at(out_.at);
+      const auto share = [all](double part, double rest) {
+        return part > 0 ? std::min(1.0, part / (part + std::max(0.0, all - rest))) : 0;
+      };
+      loss.share = {.value = share(there.value, there.value),
+                    .low = share(there.low, there.value),
+                    .high = share(there.high, there.value)};
+    }
+    if (modelled < 0.9 * seen)
+      out_.notes.push_back(fmt::format(
+          "Call paths that not all runs have, {:.0f} % of the time of the largest, "
+          "have no model",
+          100 - 100 * modelled / seen));
+  }
+
+  // --- Findings --------------------------------------------------------------------------------
+
+  static double share(const Conclusions& of, Account account) {
+    const double counted =
+        of.time_ns - of.ledger[static_cast<std::size_t>(Account::kStart)];
+    return counted > 0 ? of.ledger[static_cast<std::size_t>(account)] / counted : 0;
+  }
+
+  static const RootCause* cause_of(const Conclusions& of, Account account) {
+    for (const RootCause& cause : of.causes)
+      if (cause.account == account) return &cause;
+    return nullptr;
+  }
+
+  // From the run before to this one.
+  void compare(std::size_t run) {
+    const Conclusions &before = runs_[run - 1].conclusions, &now = runs_[run].conclusions;
+    if (runs_[run].threads == runs_[run - 1].threads) return;
+    struct More {
+      Account account;
+      double points;
+    };
+    std::vector<More> more;
+    for (std::size_t i = 0; i < kAccounts; ++i) {
+      const auto account = static_cast<Account>(i);
+      if (account == Account::kUseful || account == Account::kStart) continue;
+      const double points = share(now, account) - share(before, account);
+      if (points >= kLeastPoint / 2) more.push_back({account, points});
+    }
+    std::ranges::stable_sort(more, std::greater(), &More::points);
+    const double lost = share(before, Account::kUseful) - share(now, Account::kUseful);
+    std::string text =
+        fmt::format("From {} to {} ", scale_text(out_, out_.factors[run - 1]),
+                    scale_text(out_, out_.factors[run]));
+    if (std::abs(lost) < kLeastPoint) {
+      text += "no point of parallel efficiency is lost";
+    } else {
+      text += fmt::format("{:.0f} points of parallel efficiency are {}",
+                          100 * std::abs(lost), lost > 0 ? "lost" : "gained");
+    }
+    if (lost >= kLeastPoint) {
+      const std::size_t shown = std::min<std::size_t>(3, more.size());
+      for (std::size_t i = 0; i < shown; ++i)
+        text += fmt::format("{}{:.0f} {}", i == 0 ? ": " : ", ", 100 * more[i].points,
+                            account_title(more[i].account));
+    }
+    text += computation(run);
+    if (lost >= kLeastPoint && !more.empty())
+      if (const RootCause* cause = cause_of(now, more.front().account))
+        text += fmt::format(" {}: {}", cause->what, cause->text);
+    out_.findings.push_back(std::move(text));
+  }
+
+  // "; computation takes 20 % more CPU time." Of the part, against the run before.
+  std::string computation(std::size_t run) const {
+    const double before = out_.factors[run - 1].computation,
+                 now = out_.factors[run].computation;
+    if (!(before > 0) || !(now > 0)) return ".";
+    const double more = before / now - 1;
+    if (std::abs(more) < 0.02) return ".";
+    std::string text = fmt::format("; computation takes {:.0f} % {} CPU time",
+                                   100 * std::abs(more), more > 0 ? "more" : "less");
+    const Factors &a = out_.factors[run - 1], &b = out_.factors[run];
+    if (a.counted && b.counted)
+      text += fmt::format(
+          " (instructions x {:.2f}, cycles of each x {:.2f}, time of a cycle x {:.2f})",
+          a.instructions / b.instructions, a.ipc / b.ipc, a.frequency / b.frequency);
+    return text + ".";
+  }
+
+  void note_cores() {
+    for (const Scale& run : runs_)
+      if (!run.conclusions.cores.empty())
+        out_.notes.push_back(run.name + ": " + run.conclusions.cores);
+  }
+
+  std::vector<Scale> runs_;
+  const ScalingOptions& options_;
+  std::vector<double> scaled_;  // by run: what its times are multiplied with
+  Scaling out_;
+};
+
+}  // namespace
+
+base::Result<Scaling> scaling_of(std::vector<Scale> runs, const ScalingOptions& options) {
+  return ScalingBuilder(std::move(runs), options).build();
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,477 @@
+// Runs made by hand, whose factors are counted again here from POP's definitions.
+#include "analysis/scaling/scaling.h"
+
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace refrain::analysis::scaling_test {
+namespace {
+
+using summary::FlowGraph;
+using summary::IterationRows;
+using summary::RunSummary;
+
+constexpr std::int64_t kInit = 100000;  // MPI_Init
+constexpr auto kUseful = static_cast<std::size_t>(TimeClass::kUseful);
+constexpr auto kImbalance = static_cast<std::size_t>(TimeClass::kImbalance);
+constexpr auto kCollective = static_cast<std::size_t>(TimeClass::kMpiCollective);
+constexpr auto kManagement = static_cast<std::size_t>(TimeClass::kMpiManagement);
+
+// Iterations of: a parallel region, serial code, an Allreduce.
+struct Plan {
+  std::size_t ranks = 1;
+  std::vector<std::size_t> threads = {1};  // of each rank, the last for the rest
+  std::size_t iterations = 100;
+  std::function<std::int64_t(std::size_t rank, std::size_t thread)> work;
+  std::function<std::int64_t(std::size_t rank)> serial = [](std::size_t) { return 0; };
+  std::int64_t call = 0;                       // an Allreduce without waiting
+  std::uint32_t number = 1;                    // of the loop
+  std::uint64_t instructions = 0, cycles = 0;  // of an iteration and thread
+
+  std::size_t team(std::size_t rank) const {
+    return threads[std::min(rank, threads.size() - 1)];
+  }
+  std::int64_t region(std::size_t rank) const {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < team(rank); ++i) most = std::max(most, work(rank, i));
+    return most;
+  }
+  std::int64_t busy(std::size_t rank) const { return region(rank) + serial(rank); }
+  std::int64_t iteration() const {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < ranks; ++i) most = std::max(most, busy(i));
+    return most + call;
+  }
+};
+
+RunSummary::Region region(const char* name, std::uint32_t role, std::uint32_t paradigm) {
+  return {.reference = 0,
+          .name = name,
+          .file = "p.c",
+          .line = 5,
+          .role = role,
+          .paradigm = paradigm};
+}
+
+// `turned`: with other numbers for the same regions and places.
+std::vector<RunSummary> summaries(const Plan& plan, bool turned = false) {
+  std::vector<RunSummary> out(plan.ranks);
+  const auto iterations = static_cast<std::int64_t>(plan.iterations);
+  const auto times = static_cast<std::uint64_t>(plan.iterations);
+  for (std::size_t rank = 0; rank < plan.ranks; ++rank) {
+    RunSummary& run = out[rank];
+    run.process = run.rank = static_cast<std::uint32_t>(rank);
+    run.regions = {
+        region("MPI_Init", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI),
+        region("MPI_Allreduce", OTF2_REGION_ROLE_COLL_ALL2ALL, OTF2_PARADIGM_MPI),
+        region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP),
+        region("!$omp implicit barrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER,
+               OTF2_PARADIGM_OPENMP)};
+    run.sites = {"src/p.c:9"};
+    run.nodes.resize(4);
+    for (std::uint32_t i = 0; i < 4; ++i) run.nodes[i].region = i;
+    run.nodes[1].site = 0;
+    run.nodes[3].parent = 2;
+    if (turned) {
+      std::swap(run.regions[0], run.regions[1]);
+      std::swap(run.nodes[0].region, run.nodes[1].region);
+    }
+    run.loops = {{plan.number, "loop " + std::to_string(plan.number) + " @ main p.c:7-12"}};
+    run.counters = {{"PAPI_TOT_INS", "#"}, {"PAPI_TOT_CYC", "#"}};
+    if (plan.cycles == 0) run.counters.clear();
+    const std::int64_t in_call = plan.iteration() - plan.busy(rank);
+    for (std::size_t thread = 0; thread < plan.team(rank); ++thread) {
+      RunSummary::Location& location = run.locations.emplace_back();
+      location.number = static_cast<std::uint32_t>(thread);
+      location.primary = thread == 0;
+      location.sums.resize(4);
+      const std::int64_t work = plan.work(rank, thread);
+      const std::int64_t waits = plan.region(rank) - work;
+      location.sums[2].visits = location.sums[3].visits = times;
+      location.sums[2].time = times * static_cast<std::uint64_t>(work + waits);
+      location.sums[3].time = times * static_cast<std::uint64_t>(waits);
+      if (thread == 0) {
+        location.sums[0].visits = 1;
+        location.sums[0].time = kInit;
+        location.sums[1].visits = times;
+        location.sums[1].time = times * static_cast<std::uint64_t>(in_call);
+        location.flow.nodes.resize(2);
+        location.flow.nodes[1] = {
+            .kind = FlowGraph::Kind::kCall, .name = "MPI_Allreduce", .site = "src/p.c:9"};
+        location.flow.edges = {
+            {.from = 1,
+             .to = 1,
+             .count = times,
+             .gap = times * static_cast<std::uint64_t>(plan.busy(rank))}};
+      }
+      auto& rows = location.iterations.rows;
+      auto& first = rows.emplace_back();
+      first.times[thread == 0 ? kManagement : IterationRows::kOutside] = kInit;
+      for (std::int64_t i = 0; i < iterations; ++i) {
+        auto& row = rows.emplace_back();
+        row.begin = static_cast<std::uint64_t>(kInit + i * plan.iteration());
+        row.loop = 0;
+        row.first = static_cast<std::uint64_t>(i);
+        row.count = 1;
+        row.times[kUseful] = work;
+        row.times[kImbalance] = waits;
+        row.times[kCollective] = thread == 0 ? in_call : 0;
+        row.times[IterationRows::kOutside] =
+            plan.serial(rank) + (thread == 0 ? 0 : in_call);
+        if (plan.cycles != 0) row.counters = {plan.instructions, plan.cycles};
+      }
+      if (plan.cycles != 0) first.counters = {0, 0};
+      run.end = location.iterations.end =
+          static_cast<std::uint64_t>(kInit + iterations * plan.iteration());
+    }
+  }
+  return out;
+}
+
+// As POP has them, of what each thread does in an iteration.
+struct Counted {
+  double useful = 0, most = 0, threads = 0, time = 0;
+  double outside = 0, outside_most = 0;  // of MPI, of primary threads, by their threads
+  double serial = 0, openmp = 0;         // lost
+
+  explicit Counted(const Plan& plan) {
+    time = static_cast<double>(plan.iteration());
+    for (std::size_t rank = 0; rank < plan.ranks; ++rank) {
+      const auto team = static_cast<double>(plan.team(rank));
+      const auto busy = static_cast<double>(plan.busy(rank));
+      const auto alone = static_cast<double>(plan.serial(rank));
+      for (std::size_t thread = 0; thread < plan.team(rank); ++thread) {
+        const auto own = static_cast<double>(plan.work(rank, thread));
+        const double sum = own + (thread == 0 ? alone : 0);
+        useful += sum;
+        most = std::max(most, sum);
+        openmp += static_cast<double>(plan.region(rank)) - own;
+      }
+      threads += team;
+      outside += team * busy;
+      outside_most = std::max(outside_most, busy);
+      serial += (team - 1) * alone;
+    }
+  }
+  double parallel() const { return useful / threads / time; }
+  double mpi() const { return outside / threads / time; }
+};
+
+constexpr double kTenthOfPoint = 0.001;
+
+void same(double found, double wanted) {
+  CHECK(found == Approx(wanted).margin(kTenthOfPoint / 2).epsilon(0));
+}
+
+Scaling scaled(const std::vector<Plan>& plans, const ScalingOptions& options = {}) {
+  std::vector<Scale> runs;
+  for (const Plan& plan : plans)
+    runs.push_back(scale_of(summaries(plan, runs.size() % 2 == 1),
+                            "run" + std::to_string(runs.size())));
+  auto result = scaling_of(std::move(runs), options);
+  INFO(result.error());
+  REQUIRE(result);
+  return *std::move(result);
+}
+
+// Everything in the table, against the recount.
+void check(const std::vector<Plan>& plans, bool weak, const ScalingOptions& options = {}) {
+  const Scaling scaling = scaled(plans, options);
+  CHECK(scaling.weak == weak);
+  REQUIRE(scaling.factors.size() == plans.size());
+  const Counted base(plans[0]);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    CAPTURE(i);
+    const Factors& f = scaling.factors[i];
+    const RunEfficiencies& e = f.efficiencies;
+    const Counted own(plans[i]);
+    const double problem = weak ? own.threads / base.threads : 1;
+    same(e.parallel, own.parallel());
+    same(e.load_balance, own.useful / own.threads / own.most);
+    same(e.communication, own.most / own.time);
+    same(e.mpi, own.mpi());
+    same(e.mpi_load_balance, own.outside / own.threads / own.outside_most);
+    same(e.mpi_communication, own.outside_most / own.time);
+    same(e.openmp, own.parallel() / own.mpi());
+    same(e.lost_mpi, 1 - own.mpi());
+    same(e.lost_serial, own.serial / own.threads / own.time);
+    same(e.lost_openmp, own.openmp / own.threads / own.time);
+    same(e.lost_other, 0);
+    same(f.computation, problem * base.useful / own.useful);
+    same(f.global, own.parallel() * problem * base.useful / own.useful);
+    same(f.speedup, problem * base.time / own.time);
+    for (const double each : {e.parallel, e.load_balance, e.communication, e.mpi,
+                              e.mpi_load_balance, e.mpi_communication, e.openmp})
+      CHECK(each <= 1 + 1e-12);
+  }
+}
+
+// `all`: of the work of all, on so many ranks of so many threads.
+Plan even(std::size_t ranks, std::size_t threads, std::int64_t all = 80000) {
+  Plan plan;
+  plan.ranks = ranks;
+  plan.threads = {threads};
+  plan.work = [=](std::size_t, std::size_t) {
+    return all / static_cast<std::int64_t>(ranks * threads);
+  };
+  return plan;
+}
+
+std::vector<Plan> scales(const std::function<void(Plan&, std::size_t)>& change = {},
+                         bool weak = false) {
+  std::vector<Plan> plans;
+  for (const std::size_t ranks : {1, 2, 4}) {
+    plans.push_back(
+        even(ranks, 1, weak ? 40000 * static_cast<std::int64_t>(ranks) : 80000));
+    if (change) change(plans.back(), ranks);
+  }
+  return plans;
+}
+
+std::vector<Plan> hybrid(const std::function<void(Plan&, std::size_t)>& change,
+                         bool weak = false) {
+  std::vector<Plan> plans;
+  for (const std::size_t ranks : {1, 2, 4}) {
+    plans.push_back(
+        even(ranks, 4, weak ? 160000 * static_cast<std::int64_t>(ranks) : 320000));
+    change(plans.back(), ranks);
+  }
+  return plans;
+}
+
+void uneven_ranks(Plan& plan, std::size_t ranks) {
+  const auto even_work = plan.work;
+  plan.work = [=](std::size_t rank, std::size_t thread) {
+    return even_work(rank, thread) * (rank == 0 && ranks > 1 ? 13 : 10) / 10;
+  };
+}
+void communication(Plan& plan, std::size_t ranks) {
+  plan.call = 1000 * static_cast<std::int64_t>(ranks);
+}
+void uneven_threads(Plan& plan, std::size_t) {
+  const auto even_work = plan.work;
+  plan.work = [=](std::size_t rank, std::size_t thread) {
+    return even_work(rank, thread) - 700 * static_cast<std::int64_t>(thread);
+  };
+}
+void serial(Plan& plan, std::size_t) {
+  plan.serial = [](std::size_t rank) {
+    return 3000 + 100 * static_cast<std::int64_t>(rank);
+  };
+}
+void computation(Plan& plan, std::size_t ranks) {
+  const auto even_work = plan.work;
+  plan.work = [=](std::size_t rank, std::size_t thread) {
+    return even_work(rank, thread) * (10 + static_cast<std::int64_t>(ranks)) / 11;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("Scaling: each factor alone - strong") {
+  check(scales(), false);
+  check(scales(uneven_ranks), false);
+  check(scales(communication), false);
+  check(scales(computation), false);
+  check(hybrid(uneven_threads), false);
+  check(hybrid(serial), false);
+  const Scaling perfect = scaled(scales());
+  same(perfect.factors[2].global, 1);
+  same(perfect.factors[2].speedup, 4);
+  CHECK(perfect.part == "main p.c:7-12");
+  CHECK(perfect.factors[2].iterations == 100);
+}
+
+TEST_CASE("Scaling: each factor alone - weak, seen from the work or said") {
+  check(scales({}, true), true);
+  check(scales(uneven_ranks, true), true);
+  check(scales(communication, true), true);
+  check(scales(computation, true), true);
+  check(hybrid(serial, true), true);
+  ScalingOptions options;
+  options.weak = true;
+  check(scales(communication), true, options);
+  options.weak = false;
+  check(scales(communication, true), false, options);
+}
+
+TEST_CASE("Scaling: all factors together, also with different teams") {
+  const auto all = [](Plan& plan, std::size_t ranks) {
+    uneven_ranks(plan, ranks);
+    communication(plan, ranks);
+    uneven_threads(plan, ranks);
+    serial(plan, ranks);
+    computation(plan, ranks);
+  };
+  check(hybrid(all), false);
+  check(hybrid(all, true), true);
+  std::vector<Plan> plans = hybrid(all);
+  plans[1].threads = {1, 4};
+  plans[2].threads = {3, 1, 4, 2};
+  check(plans, false);
+}
+
+TEST_CASE(
+    "Scaling: counters - instructions, IPC and frequency, whose product is computation") {
+  std::vector<Plan> plans = scales();
+  for (Plan& plan : plans) {
+    const double work = static_cast<double>(plan.work(0, 0));
+    plan.instructions = static_cast<std::uint64_t>(2 * work);
+    plan.cycles = static_cast<std::uint64_t>(work);
+  }
+  // On four ranks a tenth more instructions, a fifth more cycles for each, and a clock 5 % slower.
+  plans[2].instructions = 44000;
+  plans[2].cycles = 26400;
+  plans[2].work = [](std::size_t, std::size_t) { return 27720; };
+  const Scaling scaling = scaled(plans);
+  const Factors& f = scaling.factors[2];
+  REQUIRE(f.counted);
+  same(f.instructions, 1 / 1.1);
+  same(f.ipc, 1 / 1.2);
+  same(f.frequency, 1 / 1.05);
+  same(f.computation, f.instructions * f.ipc * f.frequency);
+  same(f.computation, 80000.0 / (4 * 27720));
+  CHECK_FALSE(scaled(scales()).factors[2].counted);
+}
+
+TEST_CASE("Scaling: the whole run - without start and end of MPI") {
+  ScalingOptions options;
+  options.whole = true;
+  check(scales(communication), false, options);
+  check(hybrid(serial), false, options);
+  CHECK(scaled(scales(), options).part.empty());
+  same(scaled(scales(), options).factors[1].time_ns / 100, 40000);
+}
+
+TEST_CASE("Scaling: loops are one by their place, whatever their number") {
+  std::vector<Plan> plans = scales(communication);
+  plans[1].number = 7;
+  plans[2].number = 3;
+  check(plans, false);
+  ScalingOptions options;
+  options.loop = "p.c:7";
+  CHECK(scaled(plans, options).part == "main p.c:7-12");
+  options.loop = "q.c";
+  std::vector<Scale> runs;
+  for (const Plan& plan : plans) runs.push_back(scale_of(summaries(plan), "run"));
+  const auto wrong = scaling_of(runs, options);
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().find("main p.c:7-12") != std::string::npos);
+  runs.resize(1);
+  CHECK_FALSE(scaling_of(runs, {}));
+}
+
+TEST_CASE("Scaling: iterations - detected some later, or really more") {
+  std::vector<Plan> plans = scales();
+  plans[1].iterations = 98;
+  check(plans, false);
+  plans[1].iterations = 150;
+  const Scaling more = scaled(plans);
+  same(more.factors[1].speedup, 80000.0 * 100 / (40000 * 150));
+  same(more.factors[1].computation, 100.0 / 150);
+  REQUIRE(more.notes.size() == 1);
+  CHECK(more.notes[0].find("98") == std::string::npos);
+  CHECK(more.notes[0].find("100 to 150") != std::string::npos);
+}
+
+TEST_CASE("Scaling: where the loss is - by place, whose numbers differ") {
+  const Scaling scaling = scaled(scales([](Plan& plan, std::size_t ranks) {
+    communication(plan, ranks);
+    computation(plan, ranks);
+  }));
+  const auto find = [&](PlaceTime::Kind kind, const std::string& text) -> const PlaceLoss& {
+    const auto at = std::ranges::find_if(scaling.losses, [&](const PlaceLoss& loss) {
+      return loss.kind == kind && loss.text.find(text) != std::string::npos;
+    });
+    REQUIRE(at != scaling.losses.end());
+    return *at;
+  };
+  using Kind = PlaceTime::Kind;
+  const PlaceLoss& call = find(Kind::kCallPath, "MPI_Allreduce @p.c:9");
+  REQUIRE(call.ns.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double ranks = static_cast<double>(1 << i);
+    same(call.ns[i], 100 * 1000 * ranks * ranks);
+    same(call.lost_ns[i], 100 * 1000 * (ranks * ranks - 1));
+  }
+  const PlaceLoss& region = find(Kind::kCallPath, "parallel");
+  CHECK(region.lost_ns[2] == Approx(100 * (80000.0 * 14 / 11 - 80000)).margin(1000));
+  const PlaceLoss& code = find(Kind::kBetween, "between one MPI_Allreduce (p.c:9)");
+  CHECK(code.lost_ns[2] == Approx(region.lost_ns[2]));
+  same(find(Kind::kLoop, "main p.c:7-12").ns[1], scaling.all_ns[1]);
+  // Ranked, and call paths add up to the whole.
+  double lost = 0;
+  for (const PlaceLoss& loss : scaling.losses)
+    if (loss.kind == Kind::kCallPath) lost += loss.lost_ns[2];
+  same(lost, scaling.all_ns[2] - scaling.all_ns[0]);
+  CHECK(scaling.losses[0].lost_ns[2] >= scaling.losses[1].lost_ns[2]);
+  CHECK(std::ranges::none_of(scaling.losses, [](const PlaceLoss& loss) {
+    return loss.text.find("MPI_Init") != std::string::npos;
+  }));
+}
+
+TEST_CASE("Scaling: findings - points and what they are lost to") {
+  const Scaling scaling = scaled(scales(uneven_ranks));
+  REQUIRE(scaling.findings.size() == 2);
+  CAPTURE(scaling.findings[0], scaling.findings[1]);
+  // 1 to 1.15 / 1.3.
+  CHECK(scaling.findings[0].starts_with(
+      "From 1 rank to 2 ranks 12 points of parallel efficiency are lost: 12 waiting for "
+      "ranks with more work"));
+  CHECK(scaling.findings[0].find("Rank 0") != std::string::npos);
+  CHECK(scaling.findings[0].find("computation takes 15 % more CPU time") !=
+        std::string::npos);
+  CHECK(scaled(scales()).findings[1].find("no point") != std::string::npos);
+}
+
+TEST_CASE("Scaling: models - of places, from five scales on") {
+  std::vector<Plan> plans;
+  for (const std::size_t ranks : {1, 2, 4, 8, 16}) {
+    plans.push_back(even(ranks, 1, 1600000));
+    plans.back().iterations = 10;
+    plans.back().call = 100;  // of each rank
+  }
+  Scaling scaling = scaled(plans);
+  CHECK(scaling.at == 64);
+  const auto call = std::ranges::find_if(scaling.losses, [](const PlaceLoss& loss) {
+    return loss.text.find("MPI_Allreduce") != std::string::npos;
+  });
+  REQUIRE(call != scaling.losses.end());
+  REQUIRE(call->time);
+  CHECK(call->time->text() == "grows with p");
+  same(call->share.value, 6400.0 / (6400 + 1600000));
+  CHECK(scaling.notes.empty());
+  ScalingOptions options;
+  options.at = 1024;
+  scaling = scaled(plans, options);
+  REQUIRE(scaling.notes.size() == 1);
+  CHECK(scaling.notes[0].find("more than four times") != std::string::npos);
+  plans.pop_back();
+  scaling = scaled(plans);
+  CHECK(scaling.at == 0);
+  CHECK_FALSE(scaling.losses[0].time);
+}
+
+TEST_CASE("Scaling: without rows of iterations - the whole runs") {
+  std::vector<Scale> runs;
+  for (const Plan& plan : scales(communication)) {
+    auto all = summaries(plan);
+    for (RunSummary& run : all)
+      for (auto& location : run.locations) location.iterations = {};
+    runs.push_back(scale_of(all, "run"));
+  }
+  const auto scaling = scaling_of(runs, {});
+  REQUIRE(scaling);
+  CHECK(scaling->part.empty());
+  REQUIRE_FALSE(scaling->notes.empty());
+  CHECK(scaling->factors[2].efficiencies.parallel == Approx(20000.0 / 24000));
+}
+
+}  // namespace refrain::analysis::scaling_test

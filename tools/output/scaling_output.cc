@@ -1,0 +1,368 @@
+#include "tools/output/scaling_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/profile/event_summary.h"
+#include "base/archive_files.h"
+#include "base/quantity_text.h"
+#include "summary/run_summary.h"
+#include "tools/output/csv_text.h"
+#include "tools/output/info_screen.h"
+
+namespace refrain::tools {
+namespace {
+
+using analysis::Factors;
+using analysis::GrowthModel;
+using analysis::PlaceLoss;
+using analysis::PlaceTime;
+using analysis::Scaling;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPlaces = 8;  // of a kind, on the screen
+constexpr double kLeastLoss = 0.01;     // of the time of all threads of the largest run
+
+struct Factor {
+  const char* name;   // in JSON and CSV
+  const char* title;  // indented as a tree
+  std::function<double(const Factors&)> value;
+  enum class Of { kAll, kHybrid, kThreads, kCounters } of = Of::kAll;
+};
+
+const std::vector<Factor>& factor_table() {
+  using Of = Factor::Of;
+  static const std::vector<Factor> all = {
+      {"global", "Global efficiency", [](const Factors& f) { return f.global; }},
+      {"parallel", "  parallel efficiency",
+       [](const Factors& f) { return f.efficiencies.parallel; }},
+      {"load_balance", "    load balance",
+       [](const Factors& f) { return f.efficiencies.load_balance; }},
+      {"communication", "    communication",
+       [](const Factors& f) { return f.efficiencies.communication; }},
+      {"mpi", "    MPI", [](const Factors& f) { return f.efficiencies.mpi; }, Of::kHybrid},
+      {"mpi_load_balance", "      load balance",
+       [](const Factors& f) { return f.efficiencies.mpi_load_balance; }, Of::kHybrid},
+      {"mpi_communication", "      communication",
+       [](const Factors& f) { return f.efficiencies.mpi_communication; }, Of::kHybrid},
+      {"openmp", "    OpenMP (parallel / MPI)",
+       [](const Factors& f) { return f.efficiencies.openmp; }, Of::kHybrid},
+      {"openmp_load_balance", "      load balance (quotient)",
+       [](const Factors& f) { return f.efficiencies.openmp_load_balance; }, Of::kHybrid},
+      {"openmp_communication", "      communication (quotient)",
+       [](const Factors& f) { return f.efficiencies.openmp_communication; }, Of::kHybrid},
+      {"lost_mpi", "    lost in MPI",
+       [](const Factors& f) { return f.efficiencies.lost_mpi; }, Of::kThreads},
+      {"lost_serial", "    lost without work (serial)",
+       [](const Factors& f) { return f.efficiencies.lost_serial; }, Of::kThreads},
+      {"lost_openmp", "    lost in parallel regions",
+       [](const Factors& f) { return f.efficiencies.lost_openmp; }, Of::kThreads},
+      {"lost_other", "    lost otherwise",
+       [](const Factors& f) { return f.efficiencies.lost_other; }, Of::kThreads},
+      {"computation", "  computation scaling",
+       [](const Factors& f) { return f.computation; }},
+      {"instructions", "    instructions", [](const Factors& f) { return f.instructions; },
+       Of::kCounters},
+      {"ipc", "    IPC", [](const Factors& f) { return f.ipc; }, Of::kCounters},
+      {"frequency", "    frequency", [](const Factors& f) { return f.frequency; },
+       Of::kCounters},
+  };
+  return all;
+}
+
+bool is_wanted(const Scaling& scaling, Factor::Of of) {
+  const auto any = [&](auto&& has) { return std::ranges::any_of(scaling.factors, has); };
+  const auto threads = [](const Factors& f) { return f.threads > f.processes; };
+  const auto mpi = [](const Factors& f) { return f.efficiencies.has_mpi; };
+  switch (of) {
+    case Factor::Of::kAll:
+      return true;
+    case Factor::Of::kHybrid:
+      return any(mpi) && any(threads);
+    case Factor::Of::kThreads:
+      return any(threads);
+    case Factor::Of::kCounters:
+      return any([](const Factors& f) { return f.counted; });
+  }
+  return false;
+}
+
+const char* kind_name(PlaceTime::Kind kind) {
+  switch (kind) {
+    case PlaceTime::Kind::kCallPath:
+      return "call_path";
+    case PlaceTime::Kind::kBetween:
+      return "between";
+    case PlaceTime::Kind::kLoop:
+      return "loop";
+  }
+  return "";
+}
+
+std::string cpu_text(double ns) {
+  return ns < 0 ? "-" + base::duration_text(-ns, 3) : base::duration_text(ns, 3);
+}
+
+class ScalingScreen {
+ public:
+  ScalingScreen(const Scaling& scaling, std::size_t width, bool all)
+      : scaling_(scaling), width_(std::clamp<std::size_t>(width, 80, 400)), all_(all) {}
+
+  std::vector<std::string> lines() {
+    put("Scaling",
+        fmt::format("{}, {}", scaling_.weak ? "weak" : "strong", scaling_.weak_why));
+    put("Part", scaling_.part.empty() ? "the whole run, without start and end of MPI"
+                                      : "the loop " + scaling_.part);
+    for (const std::string& note : scaling_.notes) put("Note", note + ".");
+    table();
+    if (!scaling_.findings.empty()) out_.emplace_back();
+    std::size_t number = 0;
+    for (const std::string& finding : scaling_.findings)
+      wrap(fmt::format("{}. ", ++number), finding, 3);
+    places(PlaceTime::Kind::kCallPath, "Call path, whole run, own time");
+    places(PlaceTime::Kind::kBetween, "Code between events, whole run");
+    places(PlaceTime::Kind::kLoop, "Outermost loop, all in it");
+    out_.emplace_back();
+    put("Lost",
+        scaling_.weak
+            ? "CPU time of the largest run less the base's, times its threads by the base's."
+            : "CPU time of the largest run less the base's.");
+    if (scaling_.mpi)
+      put("Missing",
+          "Serialization and transfer, the parts of communication: they need a replay on an ideal network.");
+    if (scaling_.at == 0)
+      put("", fmt::format("Models: they need {} numbers of threads, there are {}.",
+                          GrowthModel::kLeastScales, scaling_.scales));
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t kLabel = 13;
+  static constexpr std::size_t kName = 32;
+  static constexpr std::size_t kColumn = 10;
+
+  void wrap(std::string line, const std::string& text, std::size_t indent) {
+    std::istringstream words(text);
+    bool first = true;
+    for (std::string word; words >> word; first = false) {
+      if (!first && line.size() + 1 + word.size() > width_) {
+        out_.push_back(std::move(line));
+        line.assign(indent, ' ');
+        first = true;
+      }
+      line += (first ? "" : " ") + word;
+    }
+    out_.push_back(std::move(line));
+  }
+  void put(const char* label, const std::string& text) {
+    wrap(fmt::format("{:<{}}", label, kLabel), text, kLabel);
+  }
+
+  // As many runs side by side as there is room for.
+  void table() {
+    const std::size_t most = (width_ - kName) / kColumn;
+    const std::size_t runs = scaling_.factors.size();
+    for (std::size_t first = 0; first < runs; first += most) {
+      const std::size_t end = std::min(runs, first + most);
+      const auto row = [&](const std::string& name, auto&& cell) {
+        std::string line = fmt::format("{:<{}}", name, kName);
+        for (std::size_t i = first; i < end; ++i)
+          line += fmt::format("{:>{}}", cell(scaling_.factors[i]), kColumn);
+        out_.push_back(std::move(line));
+      };
+      out_.emplace_back();
+      if (scaling_.mpi) row("Ranks", [](const Factors& f) { return f.processes; });
+      row("Threads", [](const Factors& f) { return f.threads; });
+      if (!scaling_.part.empty())
+        row("Iterations", [](const Factors& f) { return f.iterations; });
+      row("Time", [](const Factors& f) { return cpu_text(f.time_ns); });
+      row(scaling_.weak ? "Speed-up (scaled)" : "Speed-up",
+          [](const Factors& f) { return fmt::format("{:.2f}", f.speedup); });
+      for (const Factor& factor : factor_table())
+        if (is_wanted(scaling_, factor.of))
+          row(factor.title, [&](const Factors& f) {
+            return factor.of == Factor::Of::kCounters && !f.counted
+                       ? std::string("-")
+                       : fmt::format("{:.1f} %", 100 * factor.value(f));
+          });
+    }
+  }
+
+  void places(PlaceTime::Kind kind, const char* title) {
+    std::vector<const PlaceLoss*> found;
+    for (const PlaceLoss& loss : scaling_.losses)
+      if (loss.kind == kind &&
+          (all_ || loss.lost_ns.back() >= kLeastLoss * scaling_.all_ns.back()))
+        found.push_back(&loss);
+    if (found.empty()) return;
+    // The base, and as many of the largest as there is room for.
+    constexpr std::size_t kNarrow = 9;
+    const std::size_t runs = scaling_.factors.size();
+    const std::size_t most = std::max<std::size_t>(2, (width_ - 34) / kNarrow - 2);
+    std::vector<std::size_t> shown = {0};
+    for (std::size_t i = runs < most ? 1 : runs - most + 1; i < runs; ++i)
+      if (i != 0) shown.push_back(i);
+    const std::size_t room = width_ - kNarrow * (shown.size() + 2);
+    out_.emplace_back();
+    std::string head = fmt::format("{:<{}}{:>{}}{:>{}}", fitted(title, room), room, "Lost",
+                                   kNarrow, "Share", kNarrow);
+    for (const std::size_t i : shown)
+      head += fmt::format("{:>{}}",
+                          scaling_.mpi ? fmt::format("{}", scaling_.factors[i].processes)
+                                       : fmt::format("{}", scaling_.factors[i].threads),
+                          kNarrow);
+    out_.push_back(std::move(head));
+    std::size_t number = 0;
+    for (const PlaceLoss* loss : found) {
+      if (!all_ && number++ == kMostPlaces) {
+        out_.push_back(fmt::format("  and {} more (--all)", found.size() - kMostPlaces));
+        break;
+      }
+      // A name that is too long has a line of its own.
+      std::string name = "  " + loss->text;
+      if (name.size() >= room) {
+        out_.push_back(fitted(name, width_));
+        name.clear();
+      }
+      std::string line = fmt::format(
+          "{:<{}}{:>{}}{:>{}}", name, room, cpu_text(loss->lost_ns.back()), kNarrow,
+          fmt::format("{:.1f} %", 100 * loss->lost_ns.back() / scaling_.all_ns.back()),
+          kNarrow);
+      for (const std::size_t i : shown)
+        line += fmt::format("{:>{}}", cpu_text(loss->ns[i]), kNarrow);
+      out_.push_back(std::move(line));
+      if (loss->time && scaling_.at > 0)
+        out_.push_back(fmt::format(
+            "    {}; at {:.0f} threads {:.0f} % of the time ({:.0f} to {:.0f} %)",
+            loss->time->text(), scaling_.at, 100 * loss->share.value, 100 * loss->share.low,
+            100 * loss->share.high));
+    }
+  }
+
+  const Scaling& scaling_;
+  const std::size_t width_;
+  const bool all_;
+  std::vector<std::string> out_;
+};
+
+Json seconds_json(const std::vector<double>& ns) {
+  Json out = Json::array();
+  for (const double each : ns) out.push_back(each / 1e9);
+  return out;
+}
+
+// `unit`: of the values in that of the file.
+Json model_json(const std::optional<GrowthModel>& model, double at, double unit) {
+  if (!model) return {};
+  const GrowthModel::Interval there = model->at(at);
+  return {{"term", model->term()},
+          {"text", model->text()},
+          {"constant", model->constant / unit},
+          {"factor", model->factor / unit},
+          {"exponent", model->factor == 0 ? 0 : model->exponent},
+          {"logarithms", model->factor == 0 ? 0 : model->logarithms},
+          {"smape", model->error},
+          {"adjusted_r2", model->r2},
+          {"at",
+           {{"value", there.value / unit},
+            {"low", there.low / unit},
+            {"high", there.high / unit}}}};
+}
+
+}  // namespace
+
+base::Result<analysis::Scale> read_scale(const std::string& archive) {
+  try {
+    auto summaries =
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
+    if (!summaries) return base::Failure{archive + ": " + summaries.error()};
+    if (!summaries->empty()) return analysis::scale_of(*summaries, archive);
+    const auto events = analysis::summarize_events(archive);
+    if (!events) return events.failure();
+    return analysis::scale_of(events->processes, archive);
+  } catch (const std::exception& problem) {
+    return base::Failure{archive + ": " + problem.what()};
+  }
+}
+
+std::vector<std::string> scaling_screen(const Scaling& scaling, std::size_t width,
+                                        bool all) {
+  return ScalingScreen(scaling, width, all).lines();
+}
+
+std::string scaling_json(const Scaling& scaling) {
+  Json runs = Json::array(), losses = Json::array();
+  for (std::size_t i = 0; i < scaling.factors.size(); ++i) {
+    const Factors& f = scaling.factors[i];
+    Json values = Json::object();
+    for (const Factor& factor : factor_table())
+      values[factor.name] =
+          factor.of == Factor::Of::kCounters && !f.counted ? Json() : Json(factor.value(f));
+    runs.push_back({{"archive", scaling.names[i]},
+                    {"processes", f.processes},
+                    {"threads", f.threads},
+                    {"iterations", scaling.part.empty() ? Json() : Json(f.iterations)},
+                    {"seconds", f.time_ns / 1e9},
+                    {"whole_run_cpu_seconds", scaling.all_ns[i] / 1e9},
+                    {"speedup", f.speedup},
+                    {"factors", std::move(values)}});
+  }
+  for (const PlaceLoss& loss : scaling.losses) {
+    Json each = {{"kind", kind_name(loss.kind)},
+                 {"place", loss.text},
+                 {"cpu_seconds", seconds_json(loss.ns)},
+                 {"lost_seconds", seconds_json(loss.lost_ns)}};
+    if (scaling.at > 0) {
+      each["models"] = {{"time", model_json(loss.time, scaling.at, 1e9)},
+                        {"visits", model_json(loss.visits, scaling.at, 1)},
+                        {"bytes", model_json(loss.bytes, scaling.at, 1)}};
+      each["share_at"] = loss.time ? Json{{"value", loss.share.value},
+                                          {"low", loss.share.low},
+                                          {"high", loss.share.high}}
+                                   : Json();
+    }
+    losses.push_back(std::move(each));
+  }
+  const Json out = {{"format", "refrain scaling"},
+                    {"version", 1},
+                    {"scaling", scaling.weak ? "weak" : "strong"},
+                    {"scaling_why", scaling.weak_why},
+                    {"loop", scaling.part.empty() ? Json() : Json(scaling.part)},
+                    {"runs", std::move(runs)},
+                    {"findings", scaling.findings},
+                    {"models_at_threads", scaling.at > 0 ? Json(scaling.at) : Json()},
+                    {"losses", std::move(losses)},
+                    {"notes", scaling.notes}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string scaling_csv(const Scaling& scaling) {
+  std::string out = "kind,name,metric,archive,processes,threads,value\n";
+  const auto line = [&](const char* kind, const std::string& name, const char* metric,
+                        std::size_t run, double value) {
+    out += fmt::format("{},{},{},{},{},{},{}\n", kind, csv_quoted(name), metric,
+                       csv_quoted(scaling.names[run]), scaling.factors[run].processes,
+                       scaling.factors[run].threads, value);
+  };
+  for (std::size_t run = 0; run < scaling.factors.size(); ++run) {
+    const Factors& f = scaling.factors[run];
+    line("run", scaling.part, "seconds", run, f.time_ns / 1e9);
+    line("run", scaling.part, "speedup", run, f.speedup);
+    for (const Factor& factor : factor_table())
+      if (factor.of != Factor::Of::kCounters || f.counted)
+        line("run", scaling.part, factor.name, run, factor.value(f));
+  }
+  for (const PlaceLoss& loss : scaling.losses)
+    for (std::size_t run = 0; run < scaling.factors.size(); ++run) {
+      line(kind_name(loss.kind), loss.text, "cpu_seconds", run, loss.ns[run] / 1e9);
+      line(kind_name(loss.kind), loss.text, "lost_seconds", run, loss.lost_ns[run] / 1e9);
+    }
+  return out;
+}
+
+}  // namespace refrain::tools
