@@ -142,11 +142,18 @@ class ScalingBuilder {
       out_.weak_why = "as given";
       return;
     }
+    // Without a core, time says nothing of work.
+    if (!counted && !(runs_.front().conclusions.cores.empty() &&
+                      runs_.back().conclusions.cores.empty())) {
+      out_.weak_why =
+          "assumed: times contain waits for cores, and do not say how much work there was (--weak, "
+          "if it grows with the threads)";
+      return;
+    }
     out_.weak = threads > 1 && work > std::sqrt(threads);
-    out_.weak_why = fmt::format("seen from the work: {} the {} on {} times the threads",
-                                fmt::format("{:.2f} times", work),
-                                counted ? "instructions" : "CPU time of computation",
-                                fmt::format("{:.3g}", threads));
+    out_.weak_why = fmt::format(
+        "seen from the work: {} {:.2f} times the base's, on {:.3g} times the threads",
+        counted ? "instructions are" : "computation takes, on all threads,", work, threads);
   }
 
   // --- Factors ---------------------------------------------------------------------------------
@@ -311,14 +318,14 @@ class ScalingBuilder {
     out_.findings.push_back(std::move(text));
   }
 
-  // "; computation takes 20 % more CPU time." Of the part, against the run before.
+  // "; computation takes 20 % more time on all threads." Of the part, against the run before.
   std::string computation(std::size_t run) const {
     const double before = out_.factors[run - 1].computation,
                  now = out_.factors[run].computation;
     if (!(before > 0) || !(now > 0)) return ".";
     const double more = before / now - 1;
     if (std::abs(more) < 0.02) return ".";
-    std::string text = fmt::format("; computation takes {:.0f} % {} CPU time",
+    std::string text = fmt::format("; computation takes {:.0f} % {} time on all threads",
                                    100 * std::abs(more), more > 0 ? "more" : "less");
     const Factors &a = out_.factors[run - 1], &b = out_.factors[run];
     if (a.counted && b.counted)

@@ -302,6 +302,23 @@ TEST_CASE("Scaling: each factor alone - weak, seen from the work or said") {
   check(scales(communication, true), false, options);
 }
 
+TEST_CASE("Scaling: threads that had no core - time does not say whether it is weak") {
+  std::vector<Scale> runs;
+  for (const Plan& plan : scales({}, true)) {
+    auto all = summaries(plan);
+    if (plan.ranks == 4) all[1].locations[0].core_wait_ns = all[1].end / 2;
+    runs.push_back(scale_of(all, "run"));
+  }
+  const auto assumed = scaling_of(runs, {});
+  REQUIRE(assumed);
+  CHECK_FALSE(assumed->weak);
+  CHECK(assumed->weak_why.starts_with("assumed"));
+  REQUIRE(assumed->notes.size() == 1);
+  ScalingOptions options;
+  options.weak = true;
+  CHECK(scaling_of(runs, options)->weak);
+}
+
 TEST_CASE("Scaling: all factors together, also with different teams") {
   const auto all = [](Plan& plan, std::size_t ranks) {
     uneven_ranks(plan, ranks);
@@ -426,7 +443,7 @@ TEST_CASE("Scaling: findings - points and what they are lost to") {
       "From 1 rank to 2 ranks 12 points of parallel efficiency are lost: 12 waiting for "
       "ranks with more work"));
   CHECK(scaling.findings[0].find("Rank 0") != std::string::npos);
-  CHECK(scaling.findings[0].find("computation takes 15 % more CPU time") !=
+  CHECK(scaling.findings[0].find("computation takes 15 % more time on all threads") !=
         std::string::npos);
   CHECK(scaled(scales()).findings[1].find("no point") != std::string::npos);
 }

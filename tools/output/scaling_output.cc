@@ -130,8 +130,8 @@ class ScalingScreen {
     out_.emplace_back();
     put("Lost",
         scaling_.weak
-            ? "CPU time of the largest run less the base's, times its threads by the base's."
-            : "CPU time of the largest run less the base's.");
+            ? "time of all threads of the largest run less the base's, times its threads by the base's."
+            : "time of all threads of the largest run less the base's.");
     if (scaling_.mpi)
       put("Missing",
           "Serialization and transfer, the parts of communication: they need a replay on an ideal network.");
@@ -308,14 +308,14 @@ std::string scaling_json(const Scaling& scaling) {
                     {"threads", f.threads},
                     {"iterations", scaling.part.empty() ? Json() : Json(f.iterations)},
                     {"seconds", f.time_ns / 1e9},
-                    {"whole_run_cpu_seconds", scaling.all_ns[i] / 1e9},
+                    {"whole_run_thread_seconds", scaling.all_ns[i] / 1e9},
                     {"speedup", f.speedup},
                     {"factors", std::move(values)}});
   }
   for (const PlaceLoss& loss : scaling.losses) {
     Json each = {{"kind", kind_name(loss.kind)},
                  {"place", loss.text},
-                 {"cpu_seconds", seconds_json(loss.ns)},
+                 {"thread_seconds", seconds_json(loss.ns)},
                  {"lost_seconds", seconds_json(loss.lost_ns)}};
     if (scaling.at > 0) {
       each["models"] = {{"time", model_json(loss.time, scaling.at, 1e9)},
@@ -359,7 +359,7 @@ std::string scaling_csv(const Scaling& scaling) {
   }
   for (const PlaceLoss& loss : scaling.losses)
     for (std::size_t run = 0; run < scaling.factors.size(); ++run) {
-      line(kind_name(loss.kind), loss.text, "cpu_seconds", run, loss.ns[run] / 1e9);
+      line(kind_name(loss.kind), loss.text, "thread_seconds", run, loss.ns[run] / 1e9);
       line(kind_name(loss.kind), loss.text, "lost_seconds", run, loss.lost_ns[run] / 1e9);
     }
   return out;
