@@ -45,7 +45,8 @@ json value_of(const Finding& finding, double all_seconds) {
           {"text", finding.text},
           {"hint", finding.hint},
           {"seconds", finding.seconds ? json(*finding.seconds) : json()},
-          {"share", costs ? json(*finding.seconds / all_seconds) : json()},
+          {"share",
+           costs ? json(finding.share.value_or(*finding.seconds / all_seconds)) : json()},
           {"evidence", finding.evidence}};
 }
 
@@ -154,6 +155,7 @@ class ProfileFinder {
                     .text = std::move(text),
                     .hint = cause.hint,
                     .seconds = cause.lost_ns / 1e9,
+                    .share = cause.share,
                     .evidence = evidence(cause)});
   }
 

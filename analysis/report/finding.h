@@ -26,6 +26,7 @@ struct Finding {
   std::string hint;
   std::optional<double>
       seconds{};  // lost; nothing: a fact that costs nothing, or of which it is not known
+  std::optional<double> share{};  // that its text names; nothing: seconds of all time
   nlohmann::ordered_json
       evidence{};  // view and selection, docs/report-format.md; null: none
 };

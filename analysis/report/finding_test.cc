@@ -20,10 +20,13 @@ TEST_CASE("Findings: order - most time first, then facts; small ones are left ou
       10);
   Finding cause = with("cause", 0.5);
   cause.kind = Finding::Kind::kCause;
+  cause.share = 0.25;
   const json first = ranked({with("more", 5), cause}, 10);
   REQUIRE(first.size() == 2);
   CHECK(first[0]["what"] == "cause");
   CHECK(first[0]["kind"] == "cause");
+  CHECK(first[0]["share"] == 0.25);
+  CHECK(first[1]["share"] == 0.5);
   REQUIRE(out.size() == 3);
   CHECK(out[0]["what"] == "most");
   CHECK(out[0]["share"] == 0.5);

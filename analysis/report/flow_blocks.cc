@@ -408,6 +408,24 @@ void add_path_values(Blocks& blocks, const std::string& key, const RunProfile& p
   blocks.add(key + "profile/values", values, {values.size() / 7, 7});
 }
 
+void add_sent(Blocks& blocks, const std::string& key,
+              const analysis::MessageTables& messages) {
+  using Partner = analysis::MessageTables::Partner;
+  std::vector<double> values;
+  for (std::size_t row = 0; row < messages.by_partner.size(); ++row) {
+    const Partner& to = messages.by_partner[row].to;
+    if (to.kind != Partner::Kind::kRelative) continue;
+    for (const analysis::MessageTables::Part& part : messages.by_partner[row].parts) {
+      const std::uint32_t rank = messages.processes[part.process].rank;
+      if (rank == analysis::MessageTables::kNone) continue;
+      values.insert(values.end(), {static_cast<double>(row), static_cast<double>(rank),
+                                   static_cast<double>(part.sums.calls),
+                                   static_cast<double>(part.sums.bytes_sent)});
+    }
+  }
+  if (!values.empty()) blocks.add(key + "messages/sent", values, {values.size() / 4, 4});
+}
+
 void add_calls(Blocks& blocks, const std::string& key, const RunProfile& profile) {
   std::size_t ranks = 0;
   for (const RunProfile::Process& process : profile.processes)

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/report/blocks.h"
 #include "base/result.h"
@@ -57,7 +58,7 @@ struct GraphLayout {
 // Fills in coordinates. Between two nodes there is one edge in each direction at most.
 base::Result<> lay_out(std::vector<GraphLayout>& graphs);
 
-// Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank, efficiencies.
+// Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank and by partner, efficiencies.
 //
 // Format: docs/report-format.md. Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
 
@@ -66,6 +67,9 @@ void add_path_values(Blocks& blocks, const std::string& key,
                      const analysis::RunProfile& profile);
 // calls, calls/time, calls/counts: only where MPI is called.
 void add_calls(Blocks& blocks, const std::string& key, const analysis::RunProfile& profile);
+// messages/sent: only where partners of calls are known.
+void add_sent(Blocks& blocks, const std::string& key,
+              const analysis::MessageTables& messages);
 // The number of a process in texts and tables: its rank, or else its own.
 std::uint32_t rank_of(const analysis::RunProfile::Process& process);
 // efficiency: a tree, each the product of those below it.

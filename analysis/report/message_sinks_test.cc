@@ -1,8 +1,11 @@
 // Messages, collective operations: their ends are put together.
 #include <catch2/catch.hpp>
 
+#include "analysis/report/blocks.h"
+#include "analysis/report/flow_blocks.h"
 #include "analysis/report/made_up_events.h"
 #include "analysis/report/message_sink.h"
+#include "test/support/report_reader.h"
 
 namespace refrain::report::message_sinks_test {
 namespace {
@@ -117,6 +120,33 @@ TEST_CASE("Collective operations: members - first, last, and the end") {
   CHECK(second.first_ns == 100);
   CHECK(second.last_ns == 120);
   CHECK(second.left_ns == 140);
+}
+
+TEST_CASE("Messages: of the whole run - what each rank sends to whom, of calls with one") {
+  using Partner = analysis::MessageTables::Partner;
+  analysis::MessageTables tables;
+  tables.processes = {{.number = 0, .rank = 4}, {.number = 1, .rank = 5}, {.number = 2}};
+  const auto row = [&](const char* procedure, Partner to) {
+    analysis::MessageTables::Row& out = tables.by_partner.emplace_back();
+    out.procedure = procedure;
+    out.to = to;
+    for (std::uint32_t i = 0; i < 3; ++i)
+      out.parts.push_back({.process = i, .sums = {.calls = i + 1, .bytes_sent = 100 * i}});
+  };
+  row("MPI_Waitall", {});
+  row("MPI_Isend", {Partner::Kind::kRelative, -1});
+  row("MPI_Startall", {Partner::Kind::kSeveral, 0});
+  Blocks blocks;
+  add_sent(blocks, "a/", tables);
+  std::string text;
+  blocks.write([&](const std::string& part) { text += part; });
+  // What has no rank cannot be in it.
+  CHECK(test::ReportReader(text).numbers("a/messages/sent") ==
+        std::vector<double>{1, 4, 1, 0, 1, 5, 2, 100});
+  tables.by_partner.clear();
+  Blocks none;
+  add_sent(none, "a/", tables);
+  CHECK(!none.has("a/messages/sent"));
 }
 
 }  // namespace

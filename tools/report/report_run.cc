@@ -164,8 +164,10 @@ class RunReporter {
     blocks_.add(key_ + "efficiency",
                 report::efficiency_value(profiled_.totals.efficiencies));
     report::add_calls(blocks_, key_, profiled_.profile);
-    if (!profiled_.totals.mpi.empty())
+    if (!profiled_.totals.mpi.empty()) {
       blocks_.add(key_ + "messages", messages_value(profiled_, MessageParts::kLeaveOut));
+      report::add_sent(blocks_, key_, profiled_.messages);
+    }
   }
 
   void put_rows() {

@@ -4,6 +4,7 @@
 
 import { button, choice, copyText, el, empty, name, number, section } from './elements.mjs';
 import { FlowPicture } from './flow_picture.mjs';
+import { writtenTime } from './gaps.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { locationNames } from './locations.mjs';
 import { className, scaleColor } from './palette.mjs';
@@ -88,7 +89,7 @@ async function create(root, page) {
     return { own, visits, time: forest.inclusive(own), transitions: transitionsOfRange(rows, finder, begin, end) };
   }, (figures, rows, begin, end) => {
     inRange = figures;
-    whole = figures ? (end - begin) * Math.max(1, rows.about.locations.length) : profile.time_ns || 1;
+    whole = figures ? writtenTime(rows, begin, end) || 1 : profile.time_ns || 1;
     note.hidden = !figures;
     note.textContent = figures ? `${rangeHint(rows, begin, end)}: the call tree${figures.transitions ? ' and the flow graph of regions' : ''}. ${figures.transitions ? 'That of events' : 'The flow graph'} and the figures of a chosen node are of the whole run, bytes are not known of a range.` : '';
     largest();

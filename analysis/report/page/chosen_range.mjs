@@ -1,6 +1,7 @@
 // A range of the run that is chosen, in figures: of the spans and waits of the time line.
 
 import { el, name, replace, section } from './elements.mjs';
+import { clockOf, writtenTime } from './gaps.mjs';
 import { classColor } from './palette.mjs';
 import { percent, place, plainName, time } from './quantities.mjs';
 import { table } from './tables.mjs';
@@ -24,14 +25,12 @@ export async function spansOf(page, tell = () => {}) {
 export function regionTable(rows, begin, end) {
   const regions = rows.about.regions;
   const own = new Float64Array(regions.length);
-  let weight = 0;
   rows.spans.forEach((spans, r) => {
     if (!spans) return;
     const [first, last] = rows.about.rows[r];
-    spans.ownTimes(begin, end, regions.length).forEach((v, i) => { own[i] += v * (last - first + 1); });
-    weight += last - first + 1;
+    spans.ownTimes(begin, end, regions.length, undefined, clockOf(rows, r)).forEach((v, i) => { own[i] += v * (last - first + 1); });
   });
-  const all = (end - begin) * weight || 1;
+  const all = writtenTime(rows, begin, end) || 1;
   const list = [...own].map((ns, i) => ({ ns, region: regions[i] })).filter((each) => each.ns > 0).sort((a, b) => b.ns - a.ns);
   const color = (row) => classColor(rows.about.classes[row.region.class]?.key);
   return table('regions in the range', [
@@ -56,9 +55,11 @@ export function rangeFollower(page, compute, show) {
   };
 }
 
+const skippedIn = (rows, begin, end) => (rows.about.gaps ?? []).reduce((sum, gap) => sum + Math.max(0, Math.min(gap.end_ns, end) - Math.max(gap.begin_ns, begin)), 0);
+
 // What a tree of a range is made of, in words.
 export const rangeHint = (rows, begin, end) => `Of the events in the archive from ${time(begin, 6)} to ${time(end, 6)}` +
-  (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.count < rows.about.locations.length ? ', one thread of each row for all of it' : '') + (rows.about.gaps?.some((gap) => gap.begin_ns < end && gap.end_ns > begin) ? '; iterations that were skipped are not in it' : '');
+  (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.count < rows.about.locations.length ? ', one thread of each row for all of it' : '') + (skippedIn(rows, begin, end) > 0 ? `; ${time(skippedIn(rows, begin, end))} of it was skipped, and is not in it` : '');
 
 // A place on a view that has figures of the range while one is chosen. make(rows, begin, end) -> element.
 export function rangeBox(page, title, hint, make) {

@@ -1,8 +1,9 @@
-// View 1: what is wrong, in sentences: root causes, then waits and iterations that show them, each most time first; then how the time is divided and the
-// efficiencies.
+// View 1: what is wrong, in sentences: root causes, most time first; folded below them waits and iterations, which show them; then facts, how the
+// time is divided, and the efficiencies.
 
 import { classBar, classLegend, classList, classTable } from './class_bars.mjs';
 import { button, el, empty, name, number, replace, section } from './elements.mjs';
+import { Functions } from './functions.mjs';
 import { kViewTitles } from './view_titles.mjs';
 import { count, percent, plural, time } from './quantities.mjs';
 import { table } from './tables.mjs';
@@ -16,20 +17,29 @@ const kFew = 8;
 // A number and its unit stand in one line.
 const unbroken = (text) => String(text ?? '').replace(/(\d) (?=(%|s|ms|us|ns)(?![\w]))/g, '$1\u00a0');
 
+// The functions in which its places are, as far as its text does not have them.
+function inside({ text }, functions) {
+  const byName = new Map();
+  for (const [place, name] of functions.inText(text))
+    if (!text.includes(`${name} ${place}`)) byName.set(name, [...(byName.get(name) ?? []), place]);
+  return byName.size > 0 && el('p', { class: 'hint functions' }, 'in function ', [...byName].map(([each, places], i) => [i ? ', ' : '', el('b', {}, name(each, 80)), ' (', name(places.join(', '), 120), ')']));
+}
+
 // Names and places in a sentence may be anything: it stands isolated as a whole.
-function card(page, finding, rank) {
+function card(page, { finding, index }, rank, functions) {
   const [kind, color] = kKinds[finding.kind] ?? [finding.kind, '#8a9199'];
   const { evidence } = finding;
   const ns = finding.seconds * 1e9;
   return el('li', { class: 'finding', style: { '--kind': color } },
     el('span', { class: 'rank' }, String(rank)),
     el('div', {}, finding.seconds != null
-      ? [el('span', { class: 'lost' }, number(finding.seconds, time(ns, 3), `findings.${rank - 1}.seconds`)), ' ',
+      ? [el('span', { class: 'lost' }, number(finding.seconds, time(ns, 3), `findings.${index}.seconds`)), ' ',
         el('span', { class: 'hint' }, percent(finding.share)),
         el('div', { class: 'meter', role: 'presentation' }, el('i', { style: { width: `${Math.min(100, 100 * finding.share)}%` } }))]
-      : el('span', { class: 'hint' }, 'to know')),
+      : el('span', { class: 'hint' }, 'note')),
     el('div', {},
-      el('p', { class: 'sentence' }, name(unbroken(finding.text), 460), ' ', el('span', { class: 'kind' }, kind)),
+      el('p', { class: 'sentence' }, name(unbroken(finding.text), 1500), ' ', el('span', { class: 'kind' }, kind)),
+      inside(finding, functions),
       finding.hint && el('p', { class: 'hint' }, name(unbroken(finding.hint), 600))),
     evidence?.view && evidence.view !== 'findings'
       ? el('a', { class: 'see', href: page.href(evidence), data: { view: evidence.view }, on: { click: (event) => {
@@ -67,16 +77,20 @@ function seen(profile, info) {
 }
 
 async function create(root, page) {
-  const [list, tree, profile, info] = await Promise.all([
-    page.jsonOr('findings', []), page.jsonOr('efficiency', null), page.jsonOr('profile', null), page.jsonOr('info', null)]);
-  const box = el('ol', { class: 'findings' });
-  let all = list.length <= kFew + 2;
-  const more = el('div', { class: 'more' });
-  const show = () => {
-    replace(box, (all ? list : list.slice(0, kFew)).map((finding, i) => card(page, finding, i + 1)));
-    replace(more, !all && button(`${count(list.length - kFew)} smaller ones`, () => { all = true; show(); }));
+  const [list, tree, profile, info, functions] = await Promise.all([
+    page.jsonOr('findings', []), page.jsonOr('efficiency', null), page.jsonOr('profile', null), page.jsonOr('info', null), Functions.read(page)]);
+  const numbered = list.map((finding, index) => ({ finding, index }));
+  const causes = numbered.filter(({ finding }) => finding.kind === 'cause'), notes = numbered.filter(({ finding }) => finding.kind !== 'cause' && finding.seconds == null);
+  const evidence = numbered.filter(({ finding }) => finding.kind !== 'cause' && finding.seconds != null);
+  const listOf = (part) => {
+    const box = el('ol', { class: 'findings' }), more = el('div', { class: 'more' });
+    const show = (all) => {
+      replace(box, (all ? part : part.slice(0, kFew)).map((each, i) => card(page, each, i + 1, functions)));
+      replace(more, !all && button(`${count(part.length - kFew)} smaller ones`, () => show(true)));
+    };
+    show(part.length <= kFew + 2);
+    return [box, more];
   };
-  show();
   const classes = profile?.classes ?? {};
   const useful = (classes.useful_ns ?? classes.useful ?? 0) / (profile?.time_ns || 1);
   const facts = page.facts;
@@ -87,11 +101,15 @@ async function create(root, page) {
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.run_ns, time(profile.run_ns), 'profile.run_ns')), el('span', { class: 'what' }, 'the run took')),
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, (facts.locations ?? 0) === 1 ? 'time of its thread' : `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
         profile && el('div', {}, el('span', { class: 'value' }, percent(useful)), el('span', { class: 'what' }, 'of it is useful computation')),
-        list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, 'is lost by the first finding'))),
+        list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, causes.length ? 'is lost by the first root cause' : 'is the largest single loss'))),
       profile && classBar(classes, profile.time_ns),
       profile && el('div', { style: { 'margin-top': '8px' } }, classLegend(classList(classes).map(({ key }) => key)))),
-    section('What takes the time', 'most time first; share of the time of all threads. The same moment may be in several sentences.',
-      list.length ? [box, more] : empty('Nothing was found that costs a notable part of the time.')),
+    section('Root causes', 'most time first; share of the time of all threads, without start and end of MPI. No second has two causes.',
+      causes.length ? listOf(causes) : empty('No root cause of a notable loss was found.'),
+      evidence.length > 0 && el('details', { class: 'evidence', open: !causes.length },
+        el('summary', {}, el('b', {}, causes.length ? 'Evidence' : 'What takes the time'), el('span', { class: 'hint' }, ` ${plural(evidence.length, 'sentence')}: waits and iterations ${causes.length ? 'that show these causes' : 'in the run'}. They may cover the same time, and do not add up.`)),
+        listOf(evidence))),
+    notes.length > 0 && section('Notes', 'what is in the archive, where the pattern changed, what was lost', listOf(notes)),
     el('div', { class: 'columns' },
       section('Efficiency', 'each is the product of those below it; 100 % would be no loss', efficiencies(tree)),
       profile && (() => {

@@ -1,6 +1,8 @@
 // A matrix of numbers at every zoom: each level has the means of two by two cells of the one below.
 // Made once; drawing takes time by pixels of the screen, a few cells each. Pure.
 
+import { usualTop } from './series.mjs';
+
 export class HeatLevels {
   constructor(values, rows, columns) {
     this.levels = [{ values, rows, columns }];
@@ -31,13 +33,15 @@ export class HeatLevels {
   at(row, column) { return this.levels[0].values[row * this.columns + column]; }
 
   // Fills pixels (Uint32Array of width x height) with the rows and columns of the window, by colours
-  // of table, for values from low to high. Cells without value are `none`.
-  paint(pixels, width, height, [c0, c1], [r0, r1], table, low, high, none) {
+  // of table, for values from low to high. Cells without value are `none`, those beyond the scale `over`.
+  paint(pixels, width, height, [c0, c1], [r0, r1], table, low, high, none, over = table[255]) {
     const perX = (c1 - c0) / width, perY = (r1 - r0) / height;
     let number = 0;
     while (number + 1 < this.levels.length && Math.min(perX, perY) >= 2 ** (number + 1)) ++number;
     const { values, rows, columns } = this.levels[number], scale = 2 ** number;
     const fromX = edges(c0 / scale, perX / scale, width, columns), fromY = edges(r0 / scale, perY / scale, height, rows);
+    // Sums of floats.
+    const limit = high + 1e-6 * Math.abs(high);
     const factor = high > low ? 255 / (high - low) : 0;
     for (let y = 0; y < height; ++y) {
       const first = fromY[2 * y], last = fromY[2 * y + 1], to = y * width;
@@ -57,7 +61,7 @@ export class HeatLevels {
             }
           value = sum / n;
         }
-        pixels[to + x] = value === value ? table[Math.max(0, Math.min(255, ((value - low) * factor) | 0))] : none;
+        pixels[to + x] = value > limit ? over : value === value ? table[Math.max(0, Math.min(255, ((value - low) * factor) | 0))] : none;
       }
     }
   }
@@ -75,14 +79,11 @@ function edges(begin, per, pixels, cells) {
   return out;
 }
 
-// The least and the greatest value, but for the greatest thousandth, which would hide the rest.
+// Where a scale of colours begins and ends (series.mjs: usualTop), and the greatest value, which may be beyond it.
 export function usualRange(values) {
-  const step = Math.max(1, Math.floor(values.length / 50000));
-  const some = [];
-  for (let i = 0; i < values.length; i += step) if (values[i] === values[i]) some.push(values[i]);
-  if (some.length === 0) return [0, 1];
-  some.sort((a, b) => a - b);
-  const high = some[Math.min(some.length - 1, Math.floor(some.length * 0.999))];
-  const low = Math.min(0, some[0]);
-  return high > low ? [low, high] : [low, Math.max(some.at(-1), low + 1)];
+  const { top, most } = usualTop(values);
+  let low = 0, some = false;
+  for (const v of values) if (v === v) { some = true; if (v < low) low = v; }
+  if (!some) return [0, 1, 1];
+  return top > low ? [low, top, most] : [low, low + 1, low + 1];
 }

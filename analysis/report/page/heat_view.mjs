@@ -9,15 +9,19 @@ import { loopTitle } from './run_view.mjs';
 import { className, pixel, rgb, scaleColor, scalePixels } from './palette.mjs';
 import { count, digits, percent, time } from './quantities.mjs';
 import { lowerBound } from './spans.mjs';
-import { axisBelow, fitText, Surface } from './surface.mjs';
+import { usualTop } from './series.mjs';
+import { axisBelow, fitText, rowsHeight, Surface } from './surface.mjs';
 import { kViewTitles } from './view_titles.mjs';
 import { Zoom } from './zoom.mjs';
 
 const kLeft = 124, kSide = 74, kTop = 44, kBottom = 28;
 
-export function scaleLegend(low, high, format, scale = 'viridis') {
+export const kOver = '#d55e00';
+
+// most: the greatest value, where the scale ends before it.
+export function scaleLegend(low, high, format, scale = 'viridis', most = high) {
   const stops = Array.from({ length: 11 }, (_, i) => scaleColor(i / 10, scale)).join(', ');
-  return el('span', { class: 'scale' }, format(low), el('span', { class: 'ramp', role: 'img', 'aria-label': 'colour scale', style: { background: `linear-gradient(to right, ${stops})` } }), format(high));
+  return el('span', { class: 'scale' }, format(low), el('span', { class: 'ramp', role: 'img', 'aria-label': 'colour scale', style: { background: `linear-gradient(to right, ${stops})` } }), format(high), most > high && el('span', { class: 'over', title: 'the scale ends at the 99th percentile' }, el('i', { class: 'dot', style: { background: kOver } }), ` beyond it, up to ${format(most)}`));
 }
 
 class HeatMap {
@@ -25,11 +29,9 @@ class HeatMap {
     Object.assign(this, { page, ...rows });
     this.levels = new Map();
     this.buffer = document.createElement('canvas');
-    // Of many rows the same number in each pixel.
-    const tall = Math.max(200, this.m > 620 ? Math.floor(this.m / Math.ceil(this.m / 620)) : Math.min(620, this.m * (this.m <= 4 ? 48 : 26)));
-    this.surface = new Surface({ height: tall + kTop + kBottom, label: 'heat map of locations and iterations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
-      describe: 'Plus and minus zoom, arrows move, Shift with up and down zooms rows, Home shows everything' });
-    this.zoom = new Zoom(this.surface, { limits: [0, this.n], least: Math.min(this.n, 4), rows: this.m, fewest: 2, plot: () => ({ x0: kLeft, x1: this.surface.width - kSide, y0: kTop, y1: this.surface.height - kBottom }), choose: (a, b) => this.choose(a, b) });
+    this.surface = new Surface({ height: () => rowsHeight(this.m, 150) + kTop + kBottom, label: 'heat map of locations and iterations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
+      describe: 'Plus and minus zoom, arrows move, Shift with up and down zooms rows, Home shows everything, Enter chooses what is seen, Shift with left and right a part of it' });
+    this.zoom = new Zoom(this.surface, { limits: [0, this.n], least: Math.min(this.n, 4), unit: 1, rows: this.m, fewest: 2, plot: () => ({ x0: kLeft, x1: this.surface.width - kSide, y0: kTop, y1: this.surface.height - kBottom }), choose: (a, b) => this.choose(a, b) });
   }
 
   columnOf(iteration) { return Math.max(0, Math.min(this.n - 1, lowerBound(this.first, iteration + 1) - 1)); }
@@ -65,8 +67,8 @@ class HeatMap {
       }
     byRow.forEach((v, r) => { byRow[r] = n1[r] ? v / n1[r] : 0; });
     byColumn.forEach((v, j) => { byColumn[j] = n2[j] ? v / n2[j] : 0; });
-    const [low, high] = this.share ? [0, Math.max(usualRange(values)[1], 0.01)] : usualRange(values);
-    return { heat: new HeatLevels(values, m, n), byRow, byColumn, low, high };
+    const usual = usualRange(values), [low, high, most] = this.share ? [0, Math.max(usual[1], 0.01), usual[2]] : usual;
+    return { heat: new HeatLevels(values, m, n), byRow, byColumn, low, high, most, rowTop: usualTop(byRow), columnTop: usualTop(byColumn) };
   }
 
   format(v) {
@@ -99,7 +101,7 @@ class HeatMap {
       this.image = new ImageData(w, h);
       this.pixels = new Uint32Array(this.image.data.buffer);
     }
-    this.heat.paint(this.pixels, w, h, zoom.x, zoom.y, scalePixels(), this.low, this.high, pixel(hexOr(theme('hatch'))));
+    this.heat.paint(this.pixels, w, h, zoom.x, zoom.y, scalePixels(), this.low, this.high, pixel(hexOr(theme('hatch'))), pixel(rgb(kOver)));
     this.buffer.getContext('2d').putImageData(this.image, 0, 0);
     c.imageSmoothingEnabled = false;
     c.drawImage(this.buffer, x0, y0, x1 - x0, y1 - y0);
@@ -115,24 +117,26 @@ class HeatMap {
     }
     c.textAlign = 'left';
     // Means: of each row at the right, of each column above.
-    const mostRow = Math.max(...this.byRow) || 1;
+    const mostRow = this.rowTop.top || 1;
     c.fillStyle = theme('accent');
     for (let r = Math.floor(zoom.y[0]); r < zoom.y[1]; ++r) {
       const top = y0 + (r - zoom.y[0]) * rowHeight, gap = rowHeight > 4 ? 1 : 0;
       const a = Math.max(y0, Math.round(top) + gap), b = Math.min(y1, Math.max(a + 1, Math.round(top + rowHeight) - gap));
-      c.fillRect(x1 + 6, a, (this.byRow[r] / mostRow) * (kSide - 12), b - a);
+      c.fillStyle = this.byRow[r] > mostRow ? kOver : theme('accent');
+      c.fillRect(x1 + 6, a, Math.min(1, this.byRow[r] / mostRow) * (kSide - 12), b - a);
     }
-    const mostColumn = Math.max(...this.byColumn) || 1;
+    const mostColumn = this.columnTop.top || 1;
     const top = 18, foot = kTop - 4;
     for (let x = Math.floor(x0); x < x1; ++x) {
       const j0 = Math.max(0, Math.floor(zoom.at(x))), j1 = Math.min(this.n, Math.max(j0 + 1, Math.floor(zoom.at(x + 1))));
       let v = 0;
       for (let j = j0; j < j1; ++j) v = Math.max(v, this.byColumn[j]);
-      const part = (v / mostColumn) * (foot - top);
+      const part = Math.min(1, v / mostColumn) * (foot - top);
+      c.fillStyle = v > mostColumn ? kOver : theme('accent');
       c.fillRect(x, foot - part, 1, part);
     }
     c.fillStyle = theme('muted');
-    c.fillText('mean of all rows', x0, 8);
+    c.fillText(`mean of all rows${this.columnTop.most > mostColumn ? `, up to ${this.format(this.columnTop.most)}` : ''}`, x0, 8);
     c.textAlign = 'right';
     c.fillText(this.format(mostColumn), x0 - 7, top + 2);
     c.textAlign = 'left';
@@ -181,7 +185,7 @@ async function create(root, page) {
     map.title = what.selectedOptions[0]?.textContent ?? '';
     map.pick(k, share);
     map.surface.canvas.setAttribute('aria-label', `${map.title}, locations by iterations`);
-    scale.replaceChildren(scaleLegend(map.low, map.high, (v) => map.format(v)));
+    scale.replaceChildren(scaleLegend(map.low, map.high, (v) => map.format(v), 'viridis', map.most));
     if (!map.share && map.k < map.about.classes.length) scale.append(el('span', { class: 'hint' }, ' in an iteration'));
   }
 

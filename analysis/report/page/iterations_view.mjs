@@ -7,9 +7,10 @@ import { choice, el, empty, legend, number, replace, section } from './elements.
 import { loopTitle } from './run_view.mjs';
 import { classColor, className } from './palette.mjs';
 import { count, percent, plural, time } from './quantities.mjs';
-import { histogram, quantile, Series } from './series.mjs';
+import { iterationsOf, sharesOf, timesOf } from './iterations.mjs';
+import { histogram, quantile, Series, usualTop } from './series.mjs';
 import { lowerBound } from './spans.mjs';
-import { axisBelow, axisLeft, Surface, widthOf } from './surface.mjs';
+import { axisBelow, axisLeft, breakBar, Surface, widthOf } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
 import { kViewTitles } from './view_titles.mjs';
@@ -22,41 +23,21 @@ const stateColors = (theme) => [theme('hatch'), '#56b4e9', '#0072b2'];
 
 export const whyText = (bits) => kWhy.filter(([bit]) => bits & bit).map(([, text]) => text).join(', ');
 
-// Iterations of an outermost loop, one by one or merged, as columns of numbers.
-export async function iterationsOf(page, loop) {
-  if (page.has(`loop/${loop}/iterations`)) {
-    const { values } = await page.array(`loop/${loop}/iterations`);
-    const n = values.length / 5, column = (i) => Float64Array.from({ length: n }, (_, k) => values[5 * k + i]);
-    const duration = column(2);
-    return { n, per: 1, number: column(0), begin: column(1), duration, low: duration, high: duration, state: column(3), why: column(4), count: new Float64Array(n).fill(1) };
-  }
-  const { values } = await page.array(`loop/${loop}/merged`);
-  const n = values.length / 8, column = (i) => Float64Array.from({ length: n }, (_, k) => values[8 * k + i]);
-  return { n, per: n > 0 ? values[7] : 1, number: column(0), begin: column(1), duration: column(2), state: column(3), why: column(4), low: column(5), high: column(6), count: column(7) };
-}
-
-// Times from the begin of iteration `first` to the end of `last`.
-export function timesOf(list, first, last) {
-  if (list.n === 0) return {};
-  const a = Math.min(list.n - 1, Math.max(0, lowerBound(list.number, first + 1) - 1));
-  const b = Math.min(list.n - 1, Math.max(a, lowerBound(list.number, last + 1) - 1));
-  return { begin_ns: list.begin[a], end_ns: list.begin[b] + list.duration[b] * list.count[b] };
-}
-
 class Charts {
   constructor(page, loop, list, rows) {
     Object.assign(this, { page, loop, list, rows });
     this.series = new Series(list.number, list.duration, list.low, list.high);
     this.end = list.n ? list.number[list.n - 1] + list.count[list.n - 1] : 1;
-    // A few very long ones would flatten all others.
-    this.log = wideSpread(list, loop);
+    // A few very long ones would flatten all others: the scale ends before them.
+    this.usual = usualTop(list.high);
+    this.log = this.usual.top > 40 * (loop.median_ns || loop.mean_ns || Infinity);
     this.share = true;
     const limits = [list.n ? list.number[0] : 0, this.end];
     const plot = (surface, bottom) => () => ({ x0: kLeft, x1: surface().width - kRight, y0: 8, y1: surface().height - bottom });
     this.upper = new Surface({ height: 230, label: `duration of each iteration of loop ${loop.loop}`, draw: (...all) => this.drawDurations(...all), tip: (x) => this.tip(x),
-      describe: 'Dragging chooses iterations; plus and minus zoom, arrows move' });
+      describe: 'Dragging chooses iterations; plus and minus zoom, arrows move, Enter chooses what is seen, Shift with left and right a part of it' });
     this.lower = new Surface({ height: 210, label: 'classes of time over the iterations', draw: (...all) => this.drawClasses(...all), tip: (x, y) => this.classTip(x, y) });
-    const options = { limits, least: 4, chooses: true, choose: (a, b) => this.choose(a, b) };
+    const options = { limits, least: 4, unit: 1, chooses: true, choose: (a, b) => this.choose(a, b) };
     this.zoomUpper = new Zoom(this.upper, { ...options, plot: plot(() => this.upper, 34) });
     this.zoomLower = new Zoom(this.lower, { ...options, plot: plot(() => this.lower, 26) });
     // Both show the same iterations.
@@ -84,7 +65,7 @@ class Charts {
     const many = list.count[i] > 1;
     return [el('div', {}, el('b', {}, many ? `iterations ${count(list.number[i])}–${count(list.number[i] + list.count[i] - 1)}` : `iteration ${count(list.number[i])}`)),
       el('div', {}, many ? `mean ${time(list.duration[i])}, from ${time(list.low[i])} to ${time(list.high[i])}` : time(list.duration[i])),
-      el('div', {}, `${kStates[list.state[i]] ?? ''}${list.why[i] ? ': ' + whyText(list.why[i]) : ''}`),
+      el('div', {}, many ? `${percent(list.skipped[i])} of them skipped` : `${kStates[list.state[i]] ?? ''}${list.why[i] ? ': ' + whyText(list.why[i]) : ''}`),
       el('div', { class: 'hint' }, `begins at ${time(list.begin[i])}`)];
   }
 
@@ -93,10 +74,11 @@ class Charts {
     const { x0, x1, y0, y1 } = zoom.plot();
     const i0 = Math.max(0, lowerBound(list.number, zoom.x[0]) - 1), i1 = Math.min(list.n, lowerBound(list.number, zoom.x[1]) + 1);
     const extent = this.series.range(i0, i1);
-    const high = Math.max(extent.high, 1) * 1.05, low = this.log ? Math.max(extent.low / 1.3, 1) : 0;
+    const top = this.log ? extent.high : topOf(list.high, i0, i1, extent.high, this.usual), high = Math.max(top, 1) * 1.05, low = this.log ? Math.max(extent.low / 1.3, 1) : 0;
     const y = this.log
       ? (v) => y1 - ((Math.log(Math.max(v, low)) - Math.log(low)) / (Math.log(high) - Math.log(low) || 1)) * (y1 - y0)
-      : (v) => y1 - (v / high) * (y1 - y0);
+      : (v) => y1 - Math.min(1, v / high) * (y1 - y0);
+    this.clipped = extent.high > high ? [high, extent.high] : null;
     axisLeft(c, theme, y, this.log ? logTicks(low, high) : valueTicks(high).ticks, x0, valueTicks(high).format, x1 - x0);
     const colors = stateColors(theme);
     const each = (x1 - x0) / (zoom.x[1] - zoom.x[0]);
@@ -109,6 +91,7 @@ class Charts {
         c.globalAlpha = list.state[i] === 0 ? 0.45 : 1;
         c.fillRect(a + 0.5, y(list.duration[i]), Math.max(1, b - a - 1), y1 - y(list.duration[i]));
         c.globalAlpha = 1;
+        if (list.duration[i] > high) breakBar(c, theme, a + 0.5, y0, Math.max(1, b - a - 1));
       }
     } else {
       for (let x = Math.floor(x0); x < x1; ++x) {
@@ -119,18 +102,23 @@ class Charts {
         c.globalAlpha = 0.3;
         c.fillRect(x, y(r.high), 1, Math.max(1, y(r.low) - y(r.high)));
         c.globalAlpha = 1;
-        c.fillStyle = '#0072b2';
+        // What most of them are.
+        const shares = sharesOf(list, a, Math.min(b, list.n)), most = shares.indexOf(Math.max(...shares));
+        c.fillStyle = most === 2 ? theme('muted') : colors[2 - most];
         c.fillRect(x, y(r.mean) - 1, 1, 2);
+        if (r.high > high) breakBar(c, theme, x, y0, 1);
       }
     }
-    // The strip below says which are in the archive; triangles are the slow ones.
+    // The strip below says how many are in the archive; triangles are the slow ones.
     const strip = y1 + 3;
-    for (let x = Math.floor(x0); x < x1; ++x) {
-      const a = lowerBound(list.number, zoom.at(x) + 1e-9) - 1, b = Math.max(a + 1, lowerBound(list.number, zoom.at(x + 1)));
-      let state = 0;
-      for (let i = Math.max(0, a), stop = Math.min(b, list.n, Math.max(0, a) + 400); i < stop; ++i) state = Math.max(state, list.state[i]);
-      c.fillStyle = colors[state];
-      c.fillRect(x, strip, 1, 6);
+    for (let x = Math.floor(x0); x < x1 && list.n; ++x) {
+      const a = Math.max(0, lowerBound(list.number, zoom.at(x) + 1e-9) - 1), b = Math.max(a + 1, lowerBound(list.number, zoom.at(x + 1)));
+      let at = strip + 6;
+      sharesOf(list, a, Math.min(b, list.n)).forEach((share, i) => {
+        c.fillStyle = colors[2 - i];
+        c.fillRect(x, at - 6 * share, 1, 6 * share);
+        at -= 6 * share;
+      });
     }
     c.fillStyle = '#d55e00';
     let drawn = -9;
@@ -155,6 +143,7 @@ class Charts {
       c.stroke();
       c.setLineDash([]);
     }
+    if (this.clipped) sayClipped(c, theme, x1, y0, ...this.clipped);
     zoom.drawRange(c, theme, this.chosen);
     axisBelow(c, theme, (v) => zoom.pixel(v), whole(zoom.x, x1 - x0), y1 + 10, count);
   }
@@ -168,7 +157,7 @@ class Charts {
       return;
     }
     const { k, n, first, sums, each } = rows;
-    const high = this.share ? 1 : Math.max(1, ...rows.total.map((t, j) => t / each[j])) * 1.03;
+    const { top, most } = this.share ? { top: 1, most: 1 } : rows.usual, high = this.share ? 1 : Math.max(1, top) * 1.03;
     axisLeft(c, theme, (v) => y1 - (v / high) * (y1 - y0), this.share ? [0, 0.25, 0.5, 0.75, 1] : valueTicks(high).ticks, x0, this.share ? percentTick : valueTicks(high).format, 0);
     const j0 = Math.max(0, lowerBound(first, zoom.x[0]) - 1), j1 = Math.min(n, lowerBound(first, zoom.x[1]) + 1);
     const bars = Math.max(1, (x1 - x0));
@@ -184,11 +173,12 @@ class Charts {
       if (!total) return;
       let at = y1;
       for (let i = 0; i < k; ++i) {
-        const h = (column[i] / (this.share ? total : weight) / high) * (y1 - y0);
+        const h = Math.min(at - y0, (column[i] / (this.share ? total : weight) / high) * (y1 - y0));
         c.fillStyle = rows.colors[i];
         c.fillRect(a, at - h, b - a, h + 0.4);
         at -= h;
       }
+      if (!this.share && total / weight > high) breakBar(c, theme, a, y0, b - a);
     };
     if ((j1 - j0) < bars) {
       for (let j = j0; j < j1; ++j) {
@@ -202,6 +192,7 @@ class Charts {
         bar(x, x + 1, from, Math.min(to, n));
       }
     }
+    if (most > high) sayClipped(c, theme, x1, y0, high, most);
     const begin = Math.min(x1, zoom.pixel(first[0]));
     const text = 'before the loop was detected';
     if (begin > x0 + 2) {
@@ -224,6 +215,24 @@ class Charts {
       ...list.map(([key, v]) => el('div', {}, el('i', { class: 'dot', style: { background: classColor(key) } }), ` ${className(key)} ${percent(v / total)}, ${time(v / rows.each[j])}`)),
       el('div', { class: 'hint' }, 'mean time of a thread in an iteration')];
   }
+}
+
+// Where the scale of what is seen ends: of some thousand iterations it is their own, of more that of all.
+function topOf(high, from, to, most, usual) {
+  const own = to - from <= 5000 ? usualTop(high.subarray(from, to)).top : usual.top;
+  return own > 0 ? Math.min(most, own) : most;
+}
+
+function sayClipped(c, theme, x1, y0, high, most) {
+  const text = `cut off above ${time(high, 3)}; the longest: ${time(most, 3)}`;
+  c.save();
+  c.globalAlpha = 0.85;
+  c.fillStyle = theme('card');
+  c.fillRect(x1 - widthOf(c, text) - 12, y0 + 10, widthOf(c, text) + 8, 18);
+  c.globalAlpha = 1;
+  c.fillStyle = theme('warn');
+  c.fillText(text, x1 - widthOf(c, text) - 8, y0 + 19);
+  c.restore();
 }
 
 const wideSpread = (list, loop) => list.high.reduce((a, b) => Math.max(a, b), 0) > 40 * (loop.median_ns || loop.mean_ns || Infinity);
@@ -249,7 +258,8 @@ async function classRows(page, id) {
         if (v === v) { sums[i * n + j] += v * weights[r]; total[j] += v * weights[r]; }
       }
   const keys = about.classes.map((each) => each.key);
-  return { k, n, keys, first, count: counts, sums, total, each: counts.map((v) => Math.max(1, v) * threads), colors: keys.map(classColor) };
+  const each = counts.map((v) => Math.max(1, v) * threads);
+  return { k, n, keys, first, count: counts, sums, total, usual: usualTop(total.map((t, j) => t / each[j])), each, colors: keys.map(classColor) };
 }
 
 function distribution(list, loop) {
@@ -267,7 +277,7 @@ function distribution(list, loop) {
       bins.forEach((n, i) => {
         const a = x0 + (i / bins.length) * (x1 - x0), b = x0 + ((i + 1) / bins.length) * (x1 - x0);
         const h = n ? Math.max(1.5, (n / most) * (y1 - y0)) : 0;
-        c.fillStyle = '#0072b2';
+        c.fillStyle = i === bins.length - 1 && sorted.at(-1) > back(high) ? theme('warn') : '#0072b2';
         c.fillRect(a + 0.5, y1 - h, b - a - 1, h);
       });
       axisBelow(c, theme, (v) => x0 + ((map(v) - low) / (high - low)) * (x1 - x0), log ? logTicks(back(low), back(high)).filter((_, i, all) => all.length < 9 || i % 2 === 0) : ticks(low, high, Math.max(2, Math.floor(width / 130))), y1 + 1, (v) => time(v, 3));
@@ -292,7 +302,7 @@ function slowest(page, loop, list) {
     { title: 'Iteration', value: (s) => s.iteration },
     { title: 'Duration', csv: 'ns', value: (s) => s.ns, text: (s) => time(s.ns), bar: (s) => s.ns / some[0].ns },
     { title: 'of the median', csv: 'times_median', value: (s) => s.ns / (loop.median_ns || s.ns), text: (s) => `${(s.ns / (loop.median_ns || s.ns)).toFixed(2)}\u00a0×` },
-    { title: 'in the archive', left: true, value: (s) => kStates[list.state[index(s.iteration)]] ?? '?' },
+    { title: 'in the archive', left: true, value: (s) => { const i = index(s.iteration); return list.count[i] > 1 && list.skipped[i] > 0 ? (list.skipped[i] === 1 ? kStates[0] : '?') : kStates[list.state[i]] ?? '?'; } },
   ], some, { most: 8, pick: (s) => page.go('timeline', { loop: loop.loop, first: s.iteration, last: s.iteration, begin_ns: s.begin_ns, end_ns: s.begin_ns + s.ns }) });
 }
 
@@ -337,7 +347,7 @@ async function create(root, page) {
     replace(body,
       section('How long each iteration took', list.per > 1 ? `each point is of ${count(list.per)} iterations: least, mean and greatest; drag to choose some` : 'drag to choose some: all pictures follow; the wheel zooms',
         el('div', { class: 'bar-row' },
-          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ unusually long or short'], ['var(--text)', '- - median']]),
+          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ unusually long or short'], ['var(--text)', '- - median'], ['var(--warn)', 'cut off: longer than the scale']]),
           choice('scale', [['linear', 'linear'], ['log', 'logarithmic']], charts.log ? 'log' : 'linear', (v) => { charts.log = v === 'log'; charts.upper.change(); })),
         charts.upper.box),
       section('What an iteration consists of', `time of all threads by class, over the iterations${rows && rows.first[0] > list.number[0] ? `; known from iteration ${count(rows.first[0])} on, when the loop was detected` : ''}`,

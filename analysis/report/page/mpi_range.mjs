@@ -1,5 +1,6 @@
 // Calls and messages of MPI between two times, of the spans and messages of the time line. Pure.
 
+import { clockOf } from './gaps.mjs';
 import { lowerBound } from './spans.mjs';
 
 // Time of each procedure on each rank: [procedure, rank].
@@ -9,7 +10,7 @@ export function timesOfRange(rows, calls, begin, end) {
   rows.spans.forEach((spans, r) => {
     const rank = rows.about.locations[rows.about.rows[r][2]]?.rank ?? -1;
     if (!spans || rank < 0 || rank >= calls.ranks) return;
-    spans.ownTimes(begin, end, regions.length).forEach((ns, i) => { if (of[i] >= 0) out[of[i] * calls.ranks + rank] += ns; });
+    spans.ownTimes(begin, end, regions.length, undefined, clockOf(rows, r)).forEach((ns, i) => { if (of[i] >= 0) out[of[i] * calls.ranks + rank] += ns; });
   });
   return out;
 }

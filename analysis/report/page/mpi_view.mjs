@@ -2,19 +2,23 @@
 
 import { ticks } from 'd3-array';
 import { choice, el, empty, legend, name, number, replace, section } from './elements.mjs';
+import { writtenTime } from './gaps.mjs';
 import { scaleLegend } from './heat_view.mjs';
 import { kSeries, scaleColor, scalePixels } from './palette.mjs';
 import { bytes, count, percent, rate, time } from './quantities.mjs';
 import { rangeFollower, rangeHint } from './chosen_range.mjs';
+import { exactMessages } from './exact_messages.mjs';
 import { callsOfRange, messagesOfRange, timesOfRange } from './mpi_range.mjs';
-import { axisBelow, axisLeft, Surface } from './surface.mjs';
+import { usualTop } from './series.mjs';
+import { axisBelow, axisLeft, breakBar, Surface } from './surface.mjs';
 import { table } from './tables.mjs';
 import { valueTicks } from './time_axis.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
 const groupText = ([first, last]) => (first === last ? `rank ${first}` : `ranks ${first}–${last}`);
 
-function matrix(about, cells, messages, page) {
+// all: {cells, text} of the whole run; messages: reads those of the time line, or null.
+function matrix(about, all, messages, page) {
   const n = about.groups.length;
   let measure = 'bytes', sums = null, most = 0;
   const scale = el('span'), note = el('p', { class: 'hint' });
@@ -69,7 +73,7 @@ function matrix(about, cells, messages, page) {
       return [el('div', {}, el('b', {}, `${groupText(about.groups[from])} to ${groupText(about.groups[to])}`)), el('div', {}, sums.has(from * n + to) ? format(sums.get(from * n + to)) : 'nothing')];
     },
   });
-  let source = cells.values;
+  let source = all.cells;
   function show() {
     sums = new Map();
     for (let i = 0; i < source.length; i += 4) {
@@ -83,8 +87,8 @@ function matrix(about, cells, messages, page) {
   // Of a range of the run: the messages that are in it.
   async function during(begin, end) {
     if (begin == null || !messages) {
-      source = cells.values;
-      note.textContent = about.of === 'run' ? 'all messages of the run' : 'of the messages that are in the archive';
+      source = all.cells;
+      note.textContent = all.text;
     } else {
       const [{ values }, line] = await Promise.all([messages(), page.json('timeline')]);
       const groupOf = new Map();
@@ -153,12 +157,14 @@ function messageTable(title, first, list) {
 function byRank(calls, times) {
   const n = calls.ranks, p = Math.min(calls.procedures.length, 8);
   const rest = new Float64Array(n), total = new Float64Array(n);
-  let values = times.values, most = 1;
+  let values = times.values, most = 1, greatest = 1;
   function add() {
     rest.fill(0);
     total.fill(0);
     calls.procedures.forEach((_, i) => { for (let r = 0; r < n; ++r) { total[r] += values[i * n + r]; if (i >= p) rest[r] += values[i * n + r]; } });
-    most = Math.max(1, ...total) * 1.04;
+    const usual = usualTop(total);
+    most = Math.max(1, usual.top) * 1.04;
+    greatest = usual.most;
   }
   add();
   const stack = (r) => [...Array.from({ length: p }, (_, i) => [calls.procedures[i], values[i * n + r], kSeries[i]]), ['others', rest[r], '#8a9199']];
@@ -171,11 +177,18 @@ function byRank(calls, times) {
       for (let r = 0; r < n; ++r) {
         let y = y1;
         for (const [, v, color] of stack(r)) {
-          const h = (v / most) * (y1 - y0);
+          const h = Math.min(y - y0, (v / most) * (y1 - y0));
           c.fillStyle = color;
           c.fillRect(x0 + r * each + (each > 4 ? each * 0.12 : 0), y - h, Math.max(1, each > 4 ? each * 0.76 : each), h);
           y -= h;
         }
+        if (total[r] > most) breakBar(c, theme, x0 + r * each + (each > 4 ? each * 0.12 : 0), y0, Math.max(1, each > 4 ? each * 0.76 : each));
+      }
+      if (greatest > most) {
+        c.fillStyle = theme('warn');
+        c.textAlign = 'right';
+        c.fillText(`cut off above ${time(most, 3)}; the most: ${time(greatest, 3)}`, x1, y0 + 16);
+        c.textAlign = 'left';
       }
       axisBelow(c, theme, (r) => x0 + (r + 0.5) * each, ticks(0, n - 1, Math.min(n, Math.floor((x1 - x0) / 44))).filter(Number.isInteger), y1 + 1, String);
       c.fillStyle = theme('muted');
@@ -194,11 +207,22 @@ function byRank(calls, times) {
   return { surface, use, total, element: section('Time in MPI by rank', null, el('div', { class: 'bar-row' }, legend([...Array.from({ length: p }, (_, i) => [kSeries[i], name(calls.procedures[i], 32)]), ...(calls.procedures.length > p ? [['#8a9199', 'others']] : [])])), surface.box) };
 }
 
+// Exact where that is known: all is written, or the summary says it.
+async function messagesOfRun(page, { about, cells, messages, profile }) {
+  const inArchive = () => { let n = 0; for (let i = 2; i < cells.values.length; i += 4) n += cells.values[i]; return count(n); };
+  if (about.of === 'run' || (profile && profile.events_written === profile.events_seen && !profile.intervals_not_written)) return { cells: cells.values, exact: true, text: `Exact: all ${inArchive()} messages of the run, which are in the archive.` };
+  const { values: sent } = await page.arrayOr('messages/sent', [0, 4]), classes = new Map((profile?.mpi ?? []).map((each) => [each.name, String(each.class).replace(/_ns$/, '')]));
+  const exact = messages?.source === 'summary' ? exactMessages({ rows: messages.by_partner, sent, classOf: (each) => classes.get(each), groups: about.groups, ranks: about.ranks, written: cells.values, elsewhere: messages.calls_elsewhere })
+    : { why: 'there is no summary of them' };
+  return exact.cells ? { cells: exact.cells, exact: true, text: `Exact: all ${count(exact.messages)} messages of the run, written or not, as the summary counts them.` }
+    : { cells: cells.values, text: `Only of the ${inArchive()} messages that are in the archive, not of the whole run: ${exact.why}.` };
+}
+
 async function create(root, page) {
   const [messages, about, cells, calls, times, profile] = await Promise.all([page.jsonOr('messages', null), page.jsonOr('matrix', null), page.arrayOr('matrix/values', [0, 4]), page.jsonOr('calls', null), page.arrayOr('calls/time', [0, 0]), page.jsonOr('profile', null)]);
-  const whole = profile?.time_ns || 1;
+  const whole = profile?.time_ns || 1, all = about && (await messagesOfRun(page, { about, cells, messages, profile }));
   const left = [], parts = {};
-  if (about && cells.values.length) left.push((parts.matrix = matrix(about, cells, page.has('timeline/messages') ? () => page.array('timeline/messages') : null, page)).element);
+  if (about && cells.values.length) left.push((parts.matrix = matrix(about, all, page.has('timeline/messages') ? () => page.array('timeline/messages') : null, page)).element);
   else left.push(section('Who sends to whom', null, empty('No message between two ranks is in the archive.')));
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
   const note = el('p', { class: 'hint', role: 'status', hidden: true }, '');
@@ -228,7 +252,7 @@ async function create(root, page) {
     inRange.hidden = !figures;
     if (rows) note.textContent = `${rangeHint(rows, begin, end)}${figures ? '' : ': the matrix. Procedures, sizes, partners and times by rank are of the whole run'}.`;
     if (!figures) return replace(inRange);
-    const all = (end - begin) * Math.max(1, rows.about.locations.length);
+    const all = writtenTime(rows, begin, end) || 1;
     replace(inRange,
       section('Procedures', 'calls that begin in the range', figures.calls.length ? procedures(figures.calls, all, false) : empty('No call of MPI begins in the range.')),
       figures.messages.bySize.length > 0 && section('By message size', 'messages on the time line that are sent in the range', messageTable('messages of the range by size', { title: 'Size', csv: 'size_least', value: (r) => r.size_least, text: sizeText }, figures.messages.bySize)),

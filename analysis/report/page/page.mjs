@@ -5,6 +5,7 @@ import { dataOfDocument } from './data.mjs';
 import { announce, button, choice, copyWhole, el, empty, name, replace } from './elements.mjs';
 import { count, dateText, digits, plural, shortCommand, time } from './quantities.mjs';
 import { hashOf, nothingChosen, parseHash, Selection } from './selection.mjs';
+import { surfacesIn } from './surface.mjs';
 import { kViews } from './views.mjs';
 
 const byId = (id) => document.getElementById(id);
@@ -52,7 +53,7 @@ class Page {
         }
         try {
           root.replaceChildren();
-          return { root, ...(await view.create(root, this)) };
+          return Object.assign(await view.create(root, this), { root });
         } catch (error) {
           console.error(error);
           replace(root, el('div', { class: 'card' }, el('p', { class: 'error' },
@@ -154,16 +155,42 @@ class Page {
     const list = this.views.filter((view) => view.print);
     announce('all pictures are drawn for the paper');
     const was = this.current;
-    for (const view of list) await this.show(view.id);
+    // Each is shown until it has its size and what it reads: what is hidden has none.
+    const frame = () => new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 500); });
+    for (const view of list) {
+      await this.show(view.id);
+      const { work } = this.made.get(`${this.run}/${view.id}`);
+      await (await work).loading;
+      await frame();
+      await frame();
+    }
     await this.show(was);
-    document.documentElement.dataset.printable = 'yes';
     window.print();
+  }
+
+  // However it is printed: black on white, all that is folded, images in place of canvases.
+  #paper() {
+    const root = document.documentElement;
+    window.addEventListener('beforeprint', () => {
+      this.themed = root.dataset.theme ?? '';
+      root.dataset.theme = 'light';
+      this.folded = [...document.querySelectorAll('details.evidence:not([open])')];
+      for (const each of this.folded) each.open = true;
+      for (const each of surfacesIn(byId('main'))) each.toPaper();
+    });
+    window.addEventListener('afterprint', () => {
+      if (this.themed) root.dataset.theme = this.themed;
+      else delete root.dataset.theme;
+      for (const each of this.folded ?? []) each.open = false;
+      for (const each of surfacesIn(byId('main'))) { each.fromPaper(); each.change(); }
+    });
   }
 
   keys() {
     const list = [['1 – 9, 0', 'findings, run, iterations, …: the views'], ['Tab', 'to the next picture, tree or table'],
       ['+  −', 'zoom in and out in a picture'], ['←  →', 'move in a picture; open and close in a tree'],
-      ['↑  ↓', 'rows of a picture; nodes of a tree'], ['Home', 'the whole picture again'],
+      ['↑  ↓', 'rows of a picture; nodes of a tree'], ['Home', 'everything, as a double click'],
+      ['Enter', 'choose what is seen of a picture as the range'], ['Shift ←  →', 'choose a part of it, from its middle on; Enter takes it'],
       ['wheel, pinch', 'zoom at the pointer'], ['drag', 'move; with Shift: choose a range'],
       ['f', 'time line: fold or unfold gaps'], ['/', 'time line: search'], ['Esc', 'nothing chosen: the whole run'], ['?', 'these keys']];
     const dialog = el('dialog', { 'aria-label': 'keys' }, el('h2', {}, 'Keys'),
@@ -186,6 +213,7 @@ class Page {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#repaint());
     byId('skip').addEventListener('click', (event) => { event.preventDefault(); byId('main').focus(); });
     copyWhole(document);
+    this.#paper();
     this.selection.on((patch, from) => this.changed(patch, from));
     this.#open();
   }

@@ -1,5 +1,7 @@
 // Which call path each span of the time line is on, and so what a range of the run is by call path. Pure.
 
+import { clockOf } from './gaps.mjs';
+
 // Finds call paths by their regions: those of the profile, or of the analysis of waits, whose path 0 is the program.
 export class PathFinder {
   // paths: [{parent, name, site}]; regions: those of the time line; root: of what the outermost regions are children (null or 0).
@@ -52,7 +54,7 @@ export function pathsOfRange(rows, finder, paths, from, to) {
     if (!spans) return;
     const known = (finder.rows ??= []), of = (known[r] ??= finder.of(spans));
     const [first, last] = rows.about.rows[r], weight = last - first + 1;
-    spans.ownTimes(from, to, paths, of).forEach((ns, i) => { own[i] += ns * weight; });
+    spans.ownTimes(from, to, paths, of, clockOf(rows, r)).forEach((ns, i) => { own[i] += ns * weight; });
     for (let i = 0; i < spans.size && spans.begin[i] < to; ++i)
       if (spans.begin[i] >= from && of[i] >= 0 && rows.about.regions[spans.region[i]].loop == null) visits[of[i]] += weight;
   });

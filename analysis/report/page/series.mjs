@@ -46,6 +46,19 @@ export class Series {
   }
 }
 
+// Where a scale ends: at the greatest value, or, if that would flatten the others, at the 99th percentile. Of few values all are shown.
+export function usualTop(values) {
+  const step = Math.max(1, Math.floor(values.length / 50000)), some = [];
+  let most = 0;
+  for (let i = 0; i < values.length; ++i) {
+    if (values[i] > most) most = values[i];
+    if (i % step === 0 && values[i] === values[i]) some.push(values[i]);
+  }
+  some.sort((a, b) => a - b);
+  const usual = some[Math.floor((some.length - 1) * 0.99)] ?? 0;
+  return some.length >= 20 && usual > 0 && most > 1.5 * usual ? { top: usual, most } : { top: most, most };
+}
+
 export function histogram(values, bins, low, high) {
   const out = new Uint32Array(bins);
   const width = (high - low) / bins || 1;

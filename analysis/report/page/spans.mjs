@@ -109,8 +109,8 @@ export class Spans {
 
   get size() { return this.begin.length; }
 
-  // shown maps a time to where it is drawn (gaps folded); times come in ascending order.
-  arrange(colorOf, shown = (t) => t) {
+  // shown maps a time to where it is drawn (gaps folded); times come in ascending order. Spans that are `apart` have a colour of their own.
+  arrange(colorOf, shown = (t) => t, apart = null, colorApart = 0) {
     const counts = new Uint32Array(this.depths);
     for (const each of this.depth) ++counts[each];
     const lanes = Array.from(counts, (n) => ({
@@ -122,15 +122,16 @@ export class Spans {
       const at = lane.at++;
       lane.begin[at] = shown(this.begin[i]);
       lane.end[at] = shown(this.begin[i] + this.duration[i]);
-      lane.color[at] = colorOf[this.region[i]] ?? 0;
+      lane.color[at] = apart?.[i] ? colorApart : colorOf[this.region[i]] ?? 0;
       lane.ids[at] = i;
     }
     this.lanes = lanes.map((lane) => new Lane(lane.begin, lane.end, lane.color, lane.ids));
     return this;
   }
 
-  // Time between two times by key (its region, or what else a span has there), each moment given to the innermost span.
-  ownTimes(from, to, keys, keyOf = this.region) {
+  // Time between two times by key (its region, or what else a span has there), each moment given to the innermost span. clock: what
+  // counts of the time before a time (gaps.mjs).
+  ownTimes(from, to, keys, keyOf = this.region, clock = (t) => t) {
     const own = new Float64Array(keys);
     const open = [];
     let at = from;
@@ -139,7 +140,7 @@ export class Spans {
       while (open.length > 0) {
         const top = open.at(-1);
         const end = Math.min(top.end, stop);
-        if (end > at) { if (top.key >= 0) own[top.key] += end - at; at = end; }
+        if (end > at) { if (top.key >= 0) own[top.key] += clock(end) - clock(at); at = end; }
         if (top.end > stop) return;
         open.pop();
       }

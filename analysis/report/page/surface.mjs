@@ -3,13 +3,20 @@
 
 import { el, replace } from './elements.mjs';
 
+if (typeof window !== 'undefined') window.addEventListener('resize', () => {
+  for (const surface of surfacesIn(document)) if (surface.heightOf) surface.setHeight(surface.heightOf());
+});
+
 export class Surface {
-  // draw(context, width, height) in CSS pixels. tip(x, y) returns texts or elements, or null.
+  // draw(context, width, height) in CSS pixels. tip(x, y) returns texts or elements, or null. A height that is a function is asked again
+  // when the window changes.
   constructor({ height, label, draw, tip = null, describe = null }) {
     this.draw = draw;
+    this.heightOf = typeof height === 'function' ? height : null;
     this.canvas = el('canvas', { tabindex: 0, role: 'application', 'aria-label': label,
       'aria-roledescription': 'picture' });
-    this.box = el('div', { class: 'surface', style: { height: typeof height === 'number' ? `${height}px` : height } }, this.canvas);
+    this.box = el('div', { class: 'surface', style: { height: `${this.heightOf ? height() : height}px` } }, this.canvas);
+    this.canvas.surface = this;
     this.context = this.canvas.getContext('2d', { alpha: false });
     this.width = this.height = 0;
     this.asked = false;
@@ -24,8 +31,10 @@ export class Surface {
     this.#resize();
   }
 
+  // What is hidden keeps its size: it is printed as it was seen last. While the page is printed its pictures stand for it.
   #resize() {
     const { clientWidth, clientHeight } = this.box;
+    if (clientWidth === 0 || clientHeight === 0 || this.paper) return;
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
     if (clientWidth === this.width && clientHeight === this.height && ratio === this.ratio) return;
     Object.assign(this, { width: clientWidth, height: clientHeight, ratio });
@@ -60,6 +69,18 @@ export class Surface {
     this.painted = (this.painted ?? 0) + 1;
   }
 
+  // Paper gets an image: a canvas would be laid out, and emptied, anew while it is printed.
+  toPaper() {
+    if (this.paper) return;
+    this.paint();
+    this.paper = el('img', { alt: this.canvas.getAttribute('aria-label'), src: this.width > 0 ? this.canvas.toDataURL('image/png') : null });
+    this.box.append(this.paper);
+  }
+  fromPaper() {
+    this.paper?.remove();
+    this.paper = null;
+  }
+
   #tips(tip) {
     const box = document.getElementById('tip');
     const hide = () => { box.hidden = true; };
@@ -76,6 +97,24 @@ export class Surface {
     });
     this.canvas.addEventListener('pointerleave', hide);
   }
+}
+
+export const surfacesIn = (root) => [...root.querySelectorAll('canvas')].map((canvas) => canvas.surface).filter(Boolean);
+
+// How tall n rows are: together what the window has below the page's head, each at most `most`, and all of the same whole number of
+// pixels, or of rows in a pixel, or they would make patterns that mean nothing.
+export function rowsHeight(n, most) {
+  const room = Math.max(240, window.innerHeight - 300);
+  if (n > room) return Math.floor(n / Math.ceil(n / room));
+  return Math.max(180, n * Math.min(most, Math.floor(room / Math.max(1, n))));
+}
+
+// Marks what is longer than a scale, from x on: its bar is broken.
+export function breakBar(context, theme, x, y, wide) {
+  context.fillStyle = theme('card');
+  context.fillRect(x, y + 5, wide, 2);
+  context.fillStyle = theme('warn');
+  context.fillRect(x, y, wide, 3);
 }
 
 // Texts are cut where there is no place; measuring is slow, and so is asking for the font, so widths are

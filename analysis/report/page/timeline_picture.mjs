@@ -1,8 +1,8 @@
 // The picture of the time line: its zoom, what lies under the pointer, and the order in which it is drawn.
 
 import { el, name } from './elements.mjs';
-import { place, time } from './quantities.mjs';
-import { Surface } from './surface.mjs';
+import { count, place, shortSite, time } from './quantities.mjs';
+import { rowsHeight, Surface } from './surface.mjs';
 import { drawAxis, drawCollectives, drawGaps, drawMessages, drawNames, drawPicked, drawWaits, kLeft, kTop, kWait } from './timeline_overlays.mjs';
 import { drawLabels, drawOverview, drawSpans } from './timeline_spans.mjs';
 import { Zoom } from './zoom.mjs';
@@ -15,18 +15,12 @@ export class TimeLine {
     this.buffer = document.createElement('canvas');
     this.found = null;
     this.show = { messages: true, collectives: true, waits: true };
-    this.surface = new Surface({ height: this.height(), label: 'time line of all locations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
-      describe: 'Plus and minus zoom, arrows move, Shift with up and down makes rows taller, Home shows the whole run, F folds gaps, slash searches' });
+    this.surface = new Surface({ height: () => rowsHeight(rows.count, 150) + kTop + 4, label: 'time line of all locations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
+      describe: 'Plus and minus zoom, arrows move, Shift with up and down makes rows taller, Home shows the whole run, Enter chooses what is seen, Shift with left and right a part of it, F folds gaps, slash searches' });
     this.zoom = this.makeZoom();
     this.surface.canvas.addEventListener('keydown', (event) => {
       if (event.key === 'f') { this.setFolded(!this.rows.folded); event.stopPropagation(); }
     });
-  }
-
-  // Rows of whole pixels, or they would make patterns that mean nothing.
-  height() {
-    const n = this.rows.count;
-    return kTop + Math.max(Math.min(180, n * 120), n <= 10 ? n * 62 : n * Math.max(1, Math.min(34, Math.floor(660 / n)))) + 4;
   }
 
   makeZoom() {
@@ -104,9 +98,10 @@ export class TimeLine {
       return [el('div', {}, `${hit && rows.about.rows[hit.row] ? rows.name(hit.row) + ', ' : ''}at ${time(t, 7)}`)];
     }
     const { spans, id } = hit, region = rows.about.regions[spans.region[id]];
-    return [el('div', {}, el('b', {}, name(region.name, 90))), el('div', {}, time(spans.duration[id])),
+    const number = rows.numbers[hit.row]?.[id] ?? -1, inside = rows.functionNames[spans.region[id]];
+    return [el('div', {}, el('b', {}, name(number >= 0 ? `iteration ${count(number)} of ${region.name}` : region.name, 90))), el('div', {}, time(spans.duration[id]), rows.skipped[hit.row]?.[id] ? ', skipped: only its duration is in the archive' : ''),
       el('div', { class: 'hint' }, `${rows.name(hit.row)}, at ${time(spans.begin[id], 7)}`),
-      el('div', { class: 'hint' }, name([place(region.file, region.line), rows.about.classes[region.class]?.name].filter(Boolean).join(', '), 120)),
+      el('div', { class: 'hint' }, name([inside && `in ${inside}`, shortSite(region.site) || place(region.file, region.line), rows.about.classes[region.class]?.name].filter(Boolean).join(', '), 120)),
       this.waitText(hit.row, t)];
   }
 
@@ -120,7 +115,7 @@ export class TimeLine {
 
   draw(c, width, height, theme) {
     const { rows, zoom } = this;
-    rows.palette[rows.palette.length - 1] = theme('loop');
+    rows.palette.splice(-2, 2, theme('loop'), theme('hatch'));
     const { x0, x1, y0, y1 } = zoom.plot();
     const w = Math.max(1, Math.round(x1 - x0));
     const from = Math.floor(zoom.y[0]), to = Math.min(rows.count, Math.ceil(zoom.y[1]));

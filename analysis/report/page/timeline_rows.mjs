@@ -1,6 +1,8 @@
 // What the time line reads: its rows with their spans, as they are needed.
 
 import { Folding } from './folding.mjs';
+import { Functions } from './functions.mjs';
+import { iterationsOf, iterationsOfSpans } from './iterations.mjs';
 import { groupName, locationNames } from './locations.mjs';
 import { classColor, kSeries } from './palette.mjs';
 import { plainName, shorten, visible } from './quantities.mjs';
@@ -8,13 +10,14 @@ import { laneOf, Spans } from './spans.mjs';
 
 export class TimelineRows {
   static async read(page) {
-    const [about, profile] = await Promise.all([page.json('timeline'), page.jsonOr('profile', null)]);
+    const [about, profile, functions] = await Promise.all([page.json('timeline'), page.jsonOr('profile', null), Functions.read(page)]);
     const rows = new TimelineRows();
     Object.assign(rows, { page, about });
     rows.names = profile ? locationNames(profile) : locationNames(null, about.locations);
     rows.count = about.rows.length;
     rows.regionNames = about.regions.map((region) => visible(region.name));
-    rows.shortNames = about.regions.map((region, i) => (region.loop != null ? `loop ${region.loop}` : shorten(plainName(rows.regionNames[i]), 120)));
+    rows.functionNames = about.regions.map((region) => visible(functions.ofRegion(region)));
+    rows.shortNames = about.regions.map((region, i) => (region.loop != null ? `loop ${region.loop}` : shorten(plainName(rows.regionNames[i]) + (rows.functionNames[i] ? ` in ${rows.functionNames[i]}` : ''), 120)));
     rows.byClass = true;
     rows.folded = true;
     rows.color();
@@ -30,14 +33,20 @@ export class TimelineRows {
     return groupName(this.names, first, last);
   }
 
+  // What a span is called: iterations by their number.
+  label(row, id) {
+    const number = this.numbers?.[row]?.[id] ?? -1, region = this.spans[row].region[id];
+    return number >= 0 ? `iteration ${number}` : this.shortNames[region] ?? '';
+  }
+
   color() {
     const { classes, regions } = this.about;
     if (this.byClass) {
-      this.palette = classes.map((each) => classColor(each.key)).concat('#d9dde2');
-      // Iterations of loops are drawn pale, behind what is in them.
+      this.palette = classes.map((each) => classColor(each.key)).concat('#d9dde2', '#dcdcd6');
+      // Iterations of loops are drawn pale, behind what is in them, and those that were skipped as gaps are.
       this.colorOf = Uint8Array.from(regions, (region) => (region.loop != null ? classes.length : Math.min(region.class, classes.length - 1)));
     } else {
-      this.palette = [...kSeries, '#d9dde2'];
+      this.palette = [...kSeries, '#d9dde2', '#dcdcd6'];
       this.colorOf = Uint8Array.from(regions, (region, i) => (region.loop != null ? kSeries.length : i % kSeries.length));
     }
   }
@@ -50,7 +59,12 @@ export class TimelineRows {
   // Reads all rows; tell(done, of) is called on the way so that the page can be drawn meanwhile.
   async load(tell) {
     this.spans = new Array(this.count).fill(null);
+    this.numbers = [];
+    this.skipped = [];
     this.loaded = 0;
+    const lists = new Map();
+    for (const { loop } of this.about.regions)
+      if (loop != null && !lists.has(loop) && (this.page.has(`loop/${loop}/iterations`) || this.page.has(`loop/${loop}/merged`))) lists.set(loop, await iterationsOf(this.page, loop));
     // Some rows ahead are being inflated while one is arranged.
     const read = (r) => r < this.count && this.page.has(`timeline/${r}/begin`)
       ? Promise.all(['begin', 'duration', 'region', 'depth'].map((part) => this.page.array(`timeline/${r}/${part}`))) : null;
@@ -61,7 +75,11 @@ export class TimelineRows {
       ahead.push(read(r + 12));
       if (blocks) {
         const [begin, duration, region, depth] = await blocks;
-        this.spans[r] = new Spans(begin.values, duration.values, region.values, depth.values).arrange(this.colorOf, this.folding.follower());
+        const spans = new Spans(begin.values, duration.values, region.values, depth.values);
+        const { numbers, skipped } = iterationsOfSpans(spans, this.about.regions, lists, this.about.gaps);
+        this.numbers[r] = numbers;
+        this.skipped[r] = skipped;
+        this.spans[r] = spans.arrange(this.colorOf, this.folding.follower(), skipped, this.palette.length - 1);
       }
       this.loaded = r + 1;
       if (performance.now() - last > 40) {
@@ -89,6 +107,6 @@ export class TimelineRows {
   arrange() {
     this.color();
     const { folding, colorOf } = this;
-    for (const each of this.spans ?? []) each?.arrange(colorOf, folding.follower());
+    (this.spans ?? []).forEach((each, r) => each?.arrange(colorOf, folding.follower(), this.skipped[r], this.palette.length - 1));
   }
 }

@@ -1,12 +1,12 @@
 // The search on the time line: regions by name or place, one visit after the other.
 
 import { button, el } from './elements.mjs';
-import { count, place, time } from './quantities.mjs';
+import { count, place, shortSite, time } from './quantities.mjs';
 
-// Regions that match, with how much time their visits took.
+// Regions that match by name, function or place, with how much time their visits took.
 export function searcher(line, rows, result) {
   let found = [], at = -1, timer = 0;
-  const input = el('input', { type: 'search', placeholder: 'search a region', 'aria-label': 'search by region', id: 'timeline-search' });
+  const input = el('input', { type: 'search', placeholder: 'region, function, place', 'aria-label': 'search by region, function or place', id: 'timeline-search' });
   function find() {
     clearTimeout(timer);
     timer = 0;
@@ -14,7 +14,7 @@ export function searcher(line, rows, result) {
     found = [];
     at = -1;
     if (text && rows.spans) {
-      const match = rows.about.regions.map((region) => (region.name.toLowerCase().includes(text) || place(region.file, region.line).toLowerCase().includes(text)));
+      const match = rows.about.regions.map((region, i) => (region.name.toLowerCase().includes(text) || [place(region.file, region.line), shortSite(region.site), rows.functionNames[i]].some((each) => each.toLowerCase().includes(text))));
       let sum = 0;
       rows.spans.forEach((spans, row) => {
         for (let i = 0; i < (spans?.size ?? 0); ++i)

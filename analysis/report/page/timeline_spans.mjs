@@ -3,7 +3,7 @@
 
 import { classColor, inkOn, pixel, rgb } from './palette.mjs';
 import { PixelLine } from './spans.mjs';
-import { fitText, setFont } from './surface.mjs';
+import { fitText, setFont, widthOf } from './surface.mjs';
 
 export function drawSpans(picture, c, { x0, y0, w, from, to, rowHeight, lanes, space }) {
   const { rows, zoom } = picture;
@@ -78,6 +78,26 @@ export function drawOverview(picture, c, { x0, x1, y0, from, to, rowHeight, spac
   c.globalAlpha = 1;
 }
 
+// Iterations are pale and hold no other text: where they are too thin for their number, some have it, beside a tick at their begin.
+function numberIterations(picture, c, theme, { r, d, x0, x1, y }) {
+  const { rows, zoom } = picture, spans = rows.spans[r], lane = spans.lanes[d], numbers = rows.numbers[r];
+  if (!numbers) return;
+  c.fillStyle = inkOn(rows.palette.at(-2));
+  for (let x = x0, free = x0; x < x1;) {
+    const id = lane.at(zoom.at(x));
+    if (id < 0 || numbers[id] < 0) { x += 5; continue; }
+    const begin = zoom.pixel(rows.folding.show(spans.begin[id])), end = zoom.pixel(rows.folding.show(spans.begin[id] + spans.duration[id]));
+    const long = rows.label(r, id), text = end - Math.max(begin, x0) > widthOf(c, long) + 10 ? long : String(numbers[id]), left = Math.max(begin, x0), wide = widthOf(c, text);
+    if (left + wide + 6 > x1) break;
+    if (left >= free) {
+      if (begin >= x0) c.fillRect(begin, y - 6, 1, 12);
+      c.fillText(text, left + 4, y);
+      free = left + wide + 8;
+    }
+    x = Math.max(x + 1, free, end + 0.5);
+  }
+}
+
 export function drawLabels(picture, c, theme, { x0, x1, y0, from, to, rowHeight, lanes, space }) {
   const { rows, zoom } = picture;
   if ((rowHeight - space) / lanes < 10.5) return;
@@ -90,6 +110,7 @@ export function drawLabels(picture, c, theme, { x0, x1, y0, from, to, rowHeight,
     for (let d = 0; d < Math.min(spans.depths, own === 1 ? spans.depths : own); ++d) {
       if (own === 1 && d !== spans.depths - 1) continue;
       const y = y0 + (r - zoom.y[0]) * rowHeight + Math.min(d, own - 1) * laneHeight;
+      numberIterations(picture, c, theme, { r, d, x0, x1, y: y + laneHeight / 2 + 0.5 });
       spans.lanes[d].visit(a, b, px * 24, (begin, end, color, inside, id) => {
         if (id < 0 || end - begin < px * 24) return;
         const left = Math.max(x0, zoom.pixel(begin)), right = Math.min(x1, zoom.pixel(end));
@@ -97,6 +118,8 @@ export function drawLabels(picture, c, theme, { x0, x1, y0, from, to, rowHeight,
           c.strokeStyle = theme('card');
           c.strokeRect(left + 0.5, y + 0.5, right - left - 1, laneHeight - 1);
         }
+        // Iterations have their number already, if it is known.
+        if (rows.numbers[r]?.[id] >= 0) return;
         const text = fitText(c, rows.shortNames[spans.region[id]] ?? '', right - left - 8);
         if (!text) return;
         c.fillStyle = inkOn(rows.palette[color]);

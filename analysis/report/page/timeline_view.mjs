@@ -4,15 +4,18 @@ import { button, choice, el, legend, name, replace, section } from './elements.m
 import { classColor, className } from './palette.mjs';
 import { count, place, shortSite, time } from './quantities.mjs';
 import { regionTable, spansOf, timelineRows } from './chosen_range.mjs';
+import { mainLoop } from './iterations.mjs';
+import { loopTitle } from './run_view.mjs';
 import { kWait } from './timeline_overlays.mjs';
 import { TimeLine } from './timeline_picture.mjs';
 import { searcher } from './timeline_search.mjs';
 import { kViewTitles } from './view_titles.mjs';
 
 async function create(root, page) {
-  const rows = await timelineRows(page);
+  const rows = await timelineRows(page), main = mainLoop(await page.jsonOr('nest', null), rows.about.end_ns);
   const line = new TimeLine(page, rows);
   const { about } = rows;
+  if (main) line.zoomTo(main.begin, main.end, 0.02);
   const result = el('span', { class: 'hint', role: 'status' }), state = el('span', { class: 'hint', role: 'status' });
   const search = searcher(line, rows, result);
   const below = el('div'), details = el('div');
@@ -24,18 +27,18 @@ async function create(root, page) {
   line.folds = choice('gaps', [['folded', 'folded'], ['true', 'true length']], 'folded', (v) => line.setFolded(v === 'folded'));
   line.details = (row, id, spans) => {
     const region = about.regions[spans.region[id]];
-    replace(details, el('dl', { class: 'facts' }, [['region', name(region.name, 400)], ['place', name([place(region.file, region.line), shortSite(region.site)].filter(Boolean).join(', ') || '–', 200)],
-      ['where', rows.name(row)], ['from', time(spans.begin[id], 9)], ['took', time(spans.duration[id], 6)], ['class', about.classes[region.class]?.name ?? '–']].map(([a, b]) => [el('dt', {}, a), el('dd', {}, b)])));
+    replace(details, el('dl', { class: 'facts' }, [['region', name(region.name, 400)], rows.numbers[row]?.[id] >= 0 && ['iteration', count(rows.numbers[row][id])], ['place', name(shortSite(region.site) || place(region.file, region.line) || '–', 200)], rows.functionNames[spans.region[id]] && ['function', name(rows.functionNames[spans.region[id]], 200)],
+      ['where', rows.name(row)], ['from', time(spans.begin[id], 9)], ['took', time(spans.duration[id], 6)], ['class', about.classes[region.class]?.name ?? '–']].filter(Boolean).map(([a, b]) => [el('dt', {}, a), el('dd', {}, b)])));
   };
   const toggles = [['messages', 'messages', rows.messages], ['collectives', 'collectives', rows.collectives], ['waits', 'waits', rows.waits]].filter(([, , a]) => a.values.length).map(([key, text]) => {
     const input = el('input', { type: 'checkbox', checked: true, on: { change: () => { line.show[key] = input.checked; line.surface.change(); } } });
     return el('label', { class: 'hint' }, input, ' ', text);
   });
   const detail = about.detail?.all === false ? about.detail.why : null;
-  root.append(section('Time line', `${rows.count < about.locations.length ? `${count(rows.count)} rows for ${count(about.locations.length)} threads, each shows one of its group; ` : ''}the wheel zooms, with Shift the rows; dragging moves, with Shift chooses`,
+  root.append(section('Time line', `${rows.count < about.locations.length ? `${count(rows.count)} rows for ${count(about.locations.length)} threads, each shows one of its group; ` : ''}the wheel zooms, with Shift the rows; dragging moves, with Shift chooses${main ? '; first the main loop is seen, Home or a double click shows everything' : ''}`,
     el('div', { class: 'bar-row' }, search.input, search.next, result, line.folds,
       choice('colour', [['class', 'class'], ['region', 'region']], 'class', (v) => { rows.byClass = v === 'class'; rows.arrange(); showLegend(); line.surface.change(); }),
-      toggles, button('whole run', () => line.zoom.reset()), state),
+      toggles, button('whole run', () => line.zoom.reset(), { title: 'Home, or a double click' }), main && button('main loop', () => line.zoomTo(main.begin, main.end, 0.02), { title: loopTitle(main.loop) }), state),
     line.surface.box, el('div', { style: { 'margin-top': '8px' } }, box), detail && el('p', { class: 'hint' }, name(detail, 300)), details), below);
   document.addEventListener('keydown', (event) => {
     if (event.key === '/' && page.current === 'timeline' && !/^(INPUT|SELECT)$/.test(event.target.tagName)) { event.preventDefault(); search.input.focus(); }
@@ -49,7 +52,7 @@ async function create(root, page) {
   loading.catch((error) => { console.error(error); state.textContent = `the spans cannot be read: ${error.message}`; });
 
   return {
-    line,
+    line, loading,
     update(selection, patch) {
       const { begin_ns: begin, end_ns: end, metric } = selection.state;
       const moved = begin != null && (!patch || 'begin_ns' in patch || 'first' in patch);

@@ -2,9 +2,11 @@
 // in one decides what the next shows, and stays chosen.
 
 import { button, choice, copyText, el, empty, name, number, replace, section } from './elements.mjs';
-import { scaleLegend } from './heat_view.mjs';
+import { writtenTime } from './gaps.mjs';
+import { kOver, scaleLegend } from './heat_view.mjs';
 import { inkOn, scaleColor } from './palette.mjs';
 import { count, csv, percent, place, plainName, ranges, shortSite, time } from './quantities.mjs';
+import { usualTop } from './series.mjs';
 import { Forest, Severities } from './severity.mjs';
 import { rangeFollower, rangeHint } from './chosen_range.mjs';
 import { PathFinder, waitsOfRange } from './range_paths.mjs';
@@ -29,22 +31,26 @@ function system(locations) {
 
 const swatch = (share, v) => el('i', { class: 'swatch', style: { background: v ? scaleColor(share) : 'transparent' } });
 
-function topology(box, grids, byRank, most) {
+function topology(box, grids, byRank) {
+  const { top, most } = usualTop([...byRank.values()]);
   replace(box, grids.filter((grid) => grid.sizes.length >= 1 && grid.sizes.length <= 3).map((grid) => {
     const [z, y, x] = grid.sizes.length === 3 ? grid.sizes : grid.sizes.length === 2 ? [1, ...grid.sizes] : [1, 1, grid.sizes[0]];
     const layers = Array.from({ length: z }, (_, k) => el('div', {}, z > 1 && el('h3', {}, `layer ${k}`),
       el('div', { class: 'topology', style: { 'grid-template-columns': `repeat(${x}, ${x > 16 ? '26px' : 'minmax(46px, 1fr)'})` } },
         grid.ranks.slice(k * x * y, (k + 1) * x * y).map((rank) => {
-          const v = byRank.get(rank) ?? 0, color = scaleColor(v / (most || 1));
+          const v = byRank.get(rank) ?? 0, color = v > top ? kOver : scaleColor(v / (top || 1));
           return el('span', { title: `rank ${rank}: ${time(v * 1e9)}`, style: { background: color, color: inkOn(color) } }, x > 16 ? '' : String(rank), x <= 10 && el('small', {}, time(v * 1e9, 2)));
         }))));
-    return el('div', {}, el('p', { class: 'hint' }, `communicator `, name(grid.name || '(no name)', 50), `, ${grid.sizes.join(' × ')}${grid.periodic?.some(Boolean) ? ', periodic' : ''}`), el('div', { class: 'layers' }, layers));
+    return el('div', {}, el('p', { class: 'hint' }, `communicator `, name(grid.name || '(no name)', 50), `, ${grid.sizes.join(' × ')}${grid.periodic?.some(Boolean) ? ', periodic' : ''}`), most > top && el('p', { class: 'hint' }, scaleLegend(0, top, (v) => time(v * 1e9, 3), 'viridis', most)), el('div', { class: 'layers' }, layers));
   }));
 }
 
 class Waits {
-  constructor(root, page, analyze, values) {
+  constructor(root, page, analyze, values, findings) {
     Object.assign(this, { page, analyze });
+    // Estimates of the whole run by metric and call path, with the numbers that the findings have.
+    this.found = new Map(findings.map((each, i) => [`${each.evidence?.metric} ${each.evidence?.wait_path}`, { ...each, index: i }]).filter(([, each]) => each.evidence?.view === 'waits' && each.seconds != null));
+    this.reduced = analyze.gaps > 0 && Object.keys(analyze.whole_run ?? {}).length > 0;
     this.tree = analyze.metric_tree;
     const index = new Map(this.tree.map((metric, i) => [metric.name, i]));
     this.index = index;
@@ -74,7 +80,7 @@ class Waits {
   range(values, rows, begin, end) {
     this.inRange = values != null;
     this.#take(values ?? this.all);
-    this.whole = this.inRange ? ((end - begin) / 1e9) * this.analyze.locations.length : this.metricAll[this.index.get('time') ?? 0] || 1;
+    this.whole = this.inRange ? writtenTime(rows, begin, end) / 1e9 || 1 : this.metricAll[this.index.get('time') ?? 0] || 1;
     this.note.hidden = !this.inRange;
     this.note.textContent = this.inRange ? `Waits only. ${rangeHint(rows, begin, end)}. ${rows.count < this.analyze.locations.length ? 'Of each group of threads one is counted. ' : ''}Other time (of execution, MPI, OpenMP) and what is estimated are of the whole run: choose that to see them.` : '';
     this.#hide();
@@ -126,11 +132,11 @@ class Waits {
     this.scale = el('span');
     this.topologyBox = el('div');
     const switcher = choice('values', [['in', 'inclusive', 'with all below'], ['ex', 'exclusive', 'without what is below']], 'in', (v) => { this.inclusive = v === 'in'; this.refresh(true); });
-    root.append(el('div', { class: 'bar-row' }, switcher, this.scale,
+    const of = this.reduced ? ', seen in the events of the archive' : '';
+    root.append(el('section', { class: 'card' }, this.about), el('div', { class: 'bar-row' }, switcher, this.scale,
       button('copy as CSV', () => this.copy(), { class: 'quiet' }), button('on the time line', () => this.page.go('timeline', { metric: this.tree[this.metric].name }), { class: 'quiet' })),
     this.note, el('div', { class: 'three' },
-      section('Metric', 'what kind of waiting', this.metricTree.box), section('Call path', 'where in the program', this.pathTree.box), section('System', 'on which rank and thread', this.systemTree.box)),
-    el('section', { class: 'card' }, this.about));
+      section('Metric', `what kind of waiting${of}`, this.metricTree.box), section('Call path', `where in the program${of}`, this.pathTree.box), section('System', `on which rank and thread${of}`, this.systemTree.box)));
     if (this.analyze.grids?.length) root.append(section('Topology', 'the chosen metric and call path over the Cartesian communicator', this.topologyBox));
     this.bounds(root);
   }
@@ -162,7 +168,7 @@ class Waits {
     this.pathTree.choose(this.path >= 0 ? this.path : -1);
     const byRank = new Map();
     this.nodes.forEach((node, i) => { if (node.parent === 0) byRank.set(node.rank, this.systemAll[i]); });
-    if (this.analyze.grids?.length) topology(this.topologyBox, this.analyze.grids, byRank, this.rankMost);
+    if (this.analyze.grids?.length) topology(this.topologyBox, this.analyze.grids, byRank);
     replace(this.scale, scaleLegend(0, this.pathMost, (v) => time(v * 1e9, 3)));
     this.#words();
   }
@@ -173,7 +179,7 @@ class Waits {
     const byRankMany = this.nodes.filter((node) => node.parent === 0).length > 1;
     const ranks = this.nodes.map((node, i) => ({ ...node, v: this.systemAll[i] })).filter((node) => node.parent === 0 && node.v > 0.5 * this.rankMost && node.v > 0).map((node) => node.rank).sort((a, b) => a - b);
     replace(this.about, el('p', {}, el('b', {}, metric.title || metric.name), ` (${metric.name}): ${metric.description ?? ''}`),
-      el('p', {}, `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name), 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''));
+      el('p', { data: { of: 'seen' } }, el('b', {}, this.inRange ? 'Seen in the range: ' : this.reduced ? 'Seen in the events of the archive: ' : 'All events are in the archive: '), `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name), 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''), this.#estimate());
     const est = this.analyze.whole_run?.[metric.name];
     if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.least, time(est.least * 1e9), `analyze.whole_run.${metric.name}.least`), ', at most ', number(est.most, time(est.most * 1e9), `analyze.whole_run.${metric.name}.most`)] : 'No estimate of this metric.');
   }
@@ -183,6 +189,20 @@ class Waits {
     const steps = [];
     for (let at = i; at > 0; at = this.paths[at].parent ?? 0) steps.push(this.paths[at].name + (this.paths[at].site ? ` (${this.paths[at].site})` : ''));
     return steps.reverse().join(' > ') || this.paths[0].name;
+  }
+
+  // Of the whole run, where not all of it is written.
+  #estimate() {
+    if (!this.reduced || this.inRange) return null;
+    const { name: metric } = this.tree[this.metric], found = this.found.get(`${metric} ${this.path}`), all = this.analyze.metrics?.time || this.whole;
+    const of = (figure, share, ...more) => el('p', { data: { of: 'estimate' } }, el('b', {}, 'Whole run, estimated: '), 'about ', figure, share == null ? '' : `, ${percent(share)} of the time of all threads`, ...more);
+    if (found) {
+      const idle = (this.analyze.findings ?? []).some((each) => each.metric === metric && each.idle_seconds > 0 && each.whole_run_seconds < found.seconds * (1 - 1e-9));
+      return of(number(found.seconds, time(found.seconds * 1e9), `findings.${found.index}.seconds`), found.share, idle ? ', with threads that have no work meanwhile' : '', ' (its finding has the same number)');
+    }
+    const whole = this.analyze.whole_run[metric];
+    if (this.path >= 0) return el('p', { class: 'hint' }, 'No estimate of the whole run is in this report for the metric at this call path: only those of findings are.');
+    return whole ? of(number(whole.seconds, time(whole.seconds * 1e9), `analyze.whole_run.${metric}.seconds`), whole.seconds / (all || 1)) : null;
   }
 
   copy() {
@@ -199,12 +219,12 @@ class Waits {
 }
 
 async function create(root, page) {
-  const [analyze, values] = await Promise.all([page.json('analyze'), page.arrayOr('analyze/values', [0, 4])]);
+  const [analyze, values, findings] = await Promise.all([page.json('analyze'), page.arrayOr('analyze/values', [0, 4]), page.jsonOr('findings', [])]);
   if (!values.values.length) {
     root.append(el('div', { class: 'card' }, empty('No waits were found in the events of the archive.')));
     return {};
   }
-  const waits = new Waits(root, page, analyze, values);
+  const waits = new Waits(root, page, analyze, values, findings);
   let finder = null;
   const locations = new Map(analyze.locations.map((each, i) => [each.location, i]));
   const follow = rangeFollower(page, (rows, begin, end) => {

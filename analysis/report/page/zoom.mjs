@@ -1,13 +1,13 @@
 // Which part of a picture is seen: a range of its x axis and, if it has rows, some of them. Kept in the
 // units of the data, so that from a run of hours to a microsecond no digits are lost. Wheel and pinch zoom at
-// the pointer, dragging moves, dragging with Shift (or always, where `chooses`) chooses a range; and keys.
+// the pointer, dragging moves, dragging with Shift (or always, where `chooses`) chooses a range; keys do all of it, too.
 
 export class Zoom {
   // limits: [least, greatest] of x; least: shortest range; rows: number of rows or 0;
-  // plot(): {x0, x1, y0, y1} in pixels; choose(from, to).
-  constructor(surface, { limits, least, rows = 0, fewest = 4, plot, choose = null, chooses = false, press = null }) {
-    Object.assign(this, { surface, limits, least, rows, fewest, plot, choose, chooses, press });
-    this.x = [...limits];
+  // plot(): {x0, x1, y0, y1} in pixels; choose(from, to); unit: the least part of x that keys choose.
+  constructor(surface, { limits, least, rows = 0, fewest = 4, plot, choose = null, chooses = false, press = null, unit = 0 }) {
+    Object.assign(this, { surface, least, limits, rows, fewest, plot, choose, chooses, press, unit });
+    this.x = [...this.limits];
     this.y = [0, rows];
     this.range = null;
     this.pointers = new Map();
@@ -21,6 +21,10 @@ export class Zoom {
     canvas.addEventListener('dblclick', () => this.reset());
     canvas.addEventListener('keydown', (event) => this.#key(event));
   }
+
+  // Never empty: a run may take no time at all.
+  get limits() { return this.bounds; }
+  set limits([low, high]) { this.bounds = [low, high > low ? high : low + Math.max(1, this.least)]; }
 
   set(from, to) {
     const [low, high] = this.limits;
@@ -132,6 +136,11 @@ export class Zoom {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const rows = this.y[1] - this.y[0];
+    if (this.choose && this.#chosen(event)) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     switch (event.key) {
       case '+': case '=': this.by(0.6); break;
       case '-': this.by(1 / 0.6); break;
@@ -144,6 +153,23 @@ export class Zoom {
     }
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  // A range by keys: Shift and arrows draw it from the middle of what is seen, Enter takes it, or all that is seen; Escape drops it.
+  #chosen({ key, shiftKey }) {
+    const [a, b] = this.x;
+    if (key === 'Enter') {
+      const [from, to] = this.range ?? this.x;
+      this.range = null;
+      this.choose(Math.min(from, to), Math.max(from, to));
+    } else if (key === 'Escape' && this.range) this.range = null;
+    else if (shiftKey && (key === 'ArrowLeft' || key === 'ArrowRight')) {
+      const step = Math.max((b - a) / 40, this.unit), whole = this.unit ? Math.round((a + b) / 2 / this.unit) * this.unit : (a + b) / 2;
+      this.range ??= [whole, whole];
+      this.range[1] = Math.max(a, Math.min(b, this.range[1] + (key === 'ArrowLeft' ? -step : step)));
+    } else return false;
+    this.surface.change();
+    return true;
   }
 
   // The range that is being chosen, and the one that is chosen.

@@ -53,7 +53,11 @@ export class Browser {
 
   open(file, hash = '') { return this.post('/url', { url: `file://${file}${hash}` }); }
   run(script, ...args) { return this.post('/execute/sync', { script, args }); }
-  runAsync(script, ...args) { return this.post('/execute/async', { script: `const done = arguments[arguments.length - 1]; (async (...args) => { ${script} })(...[...arguments].slice(0, -1)).then(done, (error) => done({ failed: String(error && error.stack || error) }));`, args }); }
+  async runAsync(script, ...args) {
+    const answer = await this.post('/execute/async', { script: `const done = arguments[arguments.length - 1]; (async (...args) => { ${script} })(...[...arguments].slice(0, -1)).then(done, (error) => done({ failed: String(error && error.stack || error) }));`, args });
+    if (answer?.failed) throw new Error(answer.failed);
+    return answer;
+  }
 
   // Until the script returns something true.
   async until(script, what, seconds = 600) {

@@ -42,18 +42,31 @@ const tests = {
   },
 
   async 'a finding leads to its evidence'(browser) {
-    await browser.open(report('plain', {}).file);
+    await browser.open(report('gaps', { spans: 8000 }).file);
     await browser.until(`return document.documentElement.dataset.ready === 'findings'`);
-    await browser.click('.finding:nth-child(2) a.see');
+    // Root causes are first, what shows them is folded.
+    const kinds = (where) => browser.run(`return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)`, where);
+    assert.deepEqual(await kinds('#view-findings section > .findings .kind'), ['root cause', 'root cause', 'about the loops'], 'and facts below');
+    assert.deepEqual(await kinds('details.evidence .kind'), ['imbalance', 'waiting', 'about the loops']);
+    assert.equal(await browser.run(`return document.querySelector('details.evidence').open`), false);
+    assert.match((await kinds('#view-findings section > .findings .functions'))[0], /in function main \(solve.c:110\)/);
+    await browser.click('details.evidence summary');
+    const said = (await kinds('details.evidence .finding:nth-child(2) .lost'))[0], share = (await kinds('details.evidence .finding:nth-child(2) .lost + .hint'))[0];
+    await browser.click('details.evidence .finding:nth-child(2) a.see');
     await browser.until(`return document.documentElement.dataset.ready === 'waits'`);
     const chosen = await browser.run(`return [...document.querySelectorAll('#view-waits [aria-selected="true"]')].map((e) => e.getAttribute('aria-label'))`);
     assert.match(chosen[0], /^MPI late sender/);
     assert.match(chosen[1], /^MPI_Waitall/);
+    // What was seen is not what is estimated: each says which it is, and the estimate is the finding's number.
+    const [seen, estimate] = [await kinds('#view-waits [data-of="seen"]'), await kinds('#view-waits [data-of="estimate"]')];
+    assert.match(seen[0], /^Seen in the events of the archive: /);
+    assert.match(estimate[0], /^Whole run, estimated: /);
+    assert.ok(estimate[0].includes(`${said}, ${share} of the time`) && !seen[0].includes(said), `${said}, ${share}: ${estimate[0]}; ${seen[0]}`);
     assert.match(await browser.run('return location.hash'), /^#waits\?.*metric=mpi_latesender/);
     // The address is enough to come back.
     const hash = await browser.run('return location.hash');
     await browser.post('/url', { url: 'about:blank' });
-    await browser.open(report('plain', {}).file, hash);
+    await browser.open(report('gaps', { spans: 8000 }).file, hash);
     await browser.until(`return document.documentElement.dataset.ready === 'waits'`);
     assert.match(await browser.run(`return document.querySelector('#view-waits [aria-selected="true"]').getAttribute('aria-label')`), /^MPI late sender/);
   },
@@ -138,7 +151,12 @@ const tests = {
     const canvas = '#view-timeline canvas';
     assert.ok((await check.colorsOn(browser, canvas)) > 5);
     const range = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work; return line.zoom.x[1] - line.zoom.x[0]`);
+    // First the main loop; everything after Home or a double click.
+    const first = await range();
+    await browser.run(`document.querySelector('${canvas}').focus()`);
+    await browser.keys('\uE011');
     const whole = await range();
+    assert.ok(first < 0.99 * whole && first > 0.5 * whole, `${first} of ${whole}`);
     await browser.wheel(canvas, -400, 12);
     assert.ok((await range()) < whole / 50, 'the wheel zooms');
     await browser.run(`document.querySelector('${canvas}').focus()`);
@@ -154,6 +172,120 @@ const tests = {
     assert.ok((await range()) < whole / 10);
     await browser.hover(canvas, 0, -60);
     await browser.until(`return !document.getElementById('tip').hidden`, 'what is under the pointer is said');
+    // Functions are found, and shown.
+    await browser.run(`const input = document.getElementById('timeline-search'); input.value = 'main'; input.dispatchEvent(new Event('input'))`);
+    await browser.until(`return /visits/.test(document.querySelector('#view-timeline [role=status]').textContent)`, 'calls in a function are found');
+    await browser.type('#timeline-search', '\uE007');
+    await browser.until(`return /function.*main/s.test(document.querySelector('#view-timeline dl.facts')?.textContent)`, 'the function is said');
+  },
+
+  async 'MPI_Init does not take the time line; iterations have numbers, skipped ones are no others'(browser) {
+    await browser.open(report('start', { iterations: 600, spans: 3000, start: 700e6 }).file, '#timeline');
+    await browser.until(`return document.querySelector('#view-timeline')?.dataset.loaded`, 'all spans are there');
+    const state = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work, { rows, zoom } = line; return { begin: rows.folding.time(zoom.x[0]), end: rows.folding.time(zoom.x[1]), height: line.surface.height,
+      labels: Array.from(rows.numbers[0]).map((n, i) => [n, rows.skipped[0][i], rows.label(0, i)]).filter(([n]) => n >= 0) }`);
+    const { begin, end, height, labels } = await state();
+    assert.ok(begin > 600e6 && end > 1300e6, `what is seen begins at ${begin}`);
+    assert.ok(height > 0.55 * 900, `the picture has ${height} of 900 pixels`);
+    assert.equal(labels.length, 600);
+    assert.deepEqual([labels[0], labels[599].slice(0, 2)], [[0, 0, 'iteration 0'], [599, 1]]);
+    assert.ok(labels.filter(([, skipped]) => skipped).length > 500);
+    const canvas = '#view-timeline canvas', texts = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work, c = line.surface.context, out = []; const was = c.fillText; c.fillText = function (text, ...at) { out.push(text); return was.call(this, text, ...at); }; line.surface.paint(); c.fillText = was; return out`);
+    await browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work, s = line.rows.spans[0]; line.zoomTo(line.rows.numbers[0].length && s.begin[1], s.begin[40], 0); await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
+    assert.ok((await texts()).some((text) => /^(iteration )?[1-9]$/.test(text)), 'iterations are numbered');
+    // Where nothing was written there is no colour of an iteration.
+    await browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work, { rows } = line; line.setFolded(false); const k = rows.skipped[0].lastIndexOf(1), s = rows.spans[0]; line.show = {}; line.zoomTo(s.begin[k - 200], s.begin[k], 0); await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
+    const [loop, hatch] = await check.pixelsOf(browser, canvas, ['#d9dde2', '#dcdcd6']);
+    assert.ok(loop < 0.02 * hatch && hatch > 100000, `skipped iterations are drawn as that: ${loop}, ${hatch}`);
+    await browser.run(`document.querySelector('${canvas}').dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))`);
+    assert.ok((await state()).begin <= 0, 'a double click shows everything');
+    // Iterations, where a pixel is more than one.
+    await check.openView(browser, 'iterations');
+    const [written, , skipped] = await check.pixelsOf(browser, '#view-iterations canvas', ['#0072b2', '#56b4e9', '#5a626d'], 8, 195);
+    assert.ok(written > 0 && skipped > 5 * written, `${written} pixels of written iterations, ${skipped} of skipped ones`);
+    // A table of a range has no skipped time.
+    await browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work, s = line.rows.spans[0], { skipped } = line.rows, from = skipped[0].indexOf(1); refrain.page.go('timeline', { begin_ns: s.begin[from], end_ns: s.begin[from + 300] })`);
+    await browser.until(`return document.querySelector('#view-timeline .table-box')`, 'the range has a table');
+    const [own, all] = await browser.run(`const rows = [...document.querySelectorAll('#view-timeline .table-box tbody tr')].map((row) => [row.cells[0].textContent, Number(row.cells[1].querySelector('[data-value]').dataset.value)]); return [rows.filter(([text]) => /loop 1/.test(text)).reduce((sum, [, ns]) => sum + ns, 0), rows.reduce((sum, [, ns]) => sum + ns, 0)]`);
+    assert.ok(all > 0 && own < 0.2 * all && own < 10e6, `of 300 iterations three were written: ${own} of ${all} ns are the loop's own`);
+  },
+
+  async 'one outlier sets no scale'(browser) {
+    await browser.open(report('outlier', { outlier: 300, iterations: 400 }).file, '#iterations');
+    await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
+    await check.openView(browser, 'iterations');
+    const [bars, mark] = await check.pixelsOf(browser, '#view-iterations canvas', ['#0072b2', '#b04a00'], 0, 195);
+    assert.ok(bars > 20000, `others have their height: ${bars} pixels`);
+    assert.ok(mark > 0, 'what is cut off is marked');
+    await check.openView(browser, 'heat');
+    assert.match(await browser.run(`return document.querySelector('#view-heat .scale').textContent`), /beyond it, up to/);
+    const { over, height } = await browser.runAsync(`const { map } = await (await refrain.page.made.get('a/heat')).work; return { over: map.most / map.high, height: map.surface.height }`);
+    assert.ok(over > 20, `the scale ends at ${over} below the most`);
+    assert.ok(height > 0.55 * 900, `the picture has ${height} of 900 pixels`);
+    const [cells, top] = await check.pixelsOf(browser, '#view-heat canvas', ['#d55e00', '#fde725'], 44);
+    assert.ok(cells > 50 && cells < 20000, `${cells} pixels beyond the scale`);
+  },
+
+  async 'a range by keys'(browser) {
+    await browser.open(report('plain', {}).file, '#iterations');
+    await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
+    await check.openView(browser, 'iterations');
+    const chosen = () => browser.run('return refrain.page.selection.state');
+    await browser.run(`document.querySelector('#view-iterations canvas').focus()`);
+    const shift = (keys) => browser.post('/actions', { actions: [{ type: 'key', id: 'keys', actions: [{ type: 'keyDown', value: '\uE008' }, ...[...keys].flatMap((value) => [{ type: 'keyDown', value }, { type: 'keyUp', value }]), { type: 'keyUp', value: '\uE008' }] }] });
+    await shift('\uE014\uE014\uE014');
+    assert.equal((await chosen()).first, undefined, 'not before Enter');
+    await browser.keys('\uE007');
+    const { first, last, begin_ns: begin } = await chosen();
+    assert.ok(first === 200 && last === 229 && begin > 0, `iterations ${first} to ${last}`);
+    await shift('\uE012');
+    await browser.keys('\uE00C');
+    assert.equal((await chosen()).first, first, 'Escape drops what is being drawn');
+    await browser.keys('\uE00C');
+    assert.equal((await chosen()).first, undefined, 'then what is chosen');
+    // What is seen, on the time line.
+    await check.openView(browser, 'timeline');
+    await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`);
+    await browser.run(`document.querySelector('#view-timeline canvas').focus()`);
+    await browser.keys('+++\uE007');
+    const { begin_ns: from, end_ns: to } = await chosen();
+    assert.ok(from > 0 && to > from);
+    assert.match(await browser.run(`return document.getElementById('filter').textContent`), /chosen: /);
+  },
+
+  async 'who sends to whom: of the whole run where that is known'(browser) {
+    const matrix = () => browser.run(`return document.querySelector('#view-mpi .hint:not([role])').closest('.view').textContent`);
+    const { file } = report('gaps', { spans: 8000 }), sent = check.blocksOf(file).numbers('a/messages/sent').values;
+    let messages = 0;
+    for (let i = 2; i < sent.length; i += 4) messages += sent[i];
+    await browser.open(file, '#mpi');
+    await browser.until(`return document.documentElement.dataset.ready === 'mpi'`);
+    assert.ok((await matrix()).replaceAll('\u2009', '').includes(`Exact: all ${messages} messages of the run, written or not`), await matrix());
+    await browser.open(report('alone', { alone: true, spans: 8000 }).file, '#mpi');
+    await browser.until(`return document.documentElement.dataset.ready === 'mpi' && document.querySelector('#view-mpi').textContent.includes('Only of the')`, 'else it says that it is of those in the archive');
+    assert.match(await matrix(), /messages that are in the archive, not of the whole run: ranks in communicators/);
+  },
+
+  async 'runs that take no time, or have no events'(browser) {
+    for (const options of [{ zero: true, iterations: 5 }, { zero: true, iterations: 0 }, { iterations: 0 }, { iterations: 1, ranks: 1, threads: 1 }, { zero: true, iterations: 2, ranks: 1, threads: 1 }]) {
+      await browser.open(report('nothing', options).file);
+      await browser.until(`return document.documentElement.dataset.ready`);
+      for (const view of await check.viewsOf(browser)) {
+        await check.openView(browser, view);
+        if (view === 'timeline') await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'it is read');
+        await browser.run(`for (const canvas of document.querySelectorAll('#view-${view} canvas')) { canvas.focus(); for (const key of ['+', '-', 'ArrowRight', 'Home']) canvas.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: 500, clientY: 300, bubbles: true })); }`);
+        await browser.runAsync(`await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
+        const text = await browser.run(`return document.querySelector('#view-${view}').innerText + document.getElementById('tip').innerText`);
+        assert.ok(!/NaN|Infinity|undefined|null/.test(text), `${JSON.stringify(options)}, ${view}: ${text.match(/.{0,60}(NaN|Infinity|undefined|null).{0,20}/s)?.[0]}`);
+      }
+      for (const view of ['iterations', 'timeline', 'heat']) {
+        await check.openView(browser, view);
+        await browser.run(`document.querySelector('#view-${view} canvas')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))`);
+      }
+      await browser.run(`refrain.page.selection.set({ begin_ns: 0, end_ns: 0, first: 0, last: 0, loop: 1 })`);
+      for (const view of await check.viewsOf(browser)) await check.openView(browser, view);
+      await check.checkNoErrors(browser);
+    }
   },
 
   async 'graph and call tree go together'(browser) {
@@ -246,8 +378,19 @@ const tests = {
     await browser.run('window.print = () => { window.printed = true; }');
     await browser.click('#print');
     await browser.until('return window.printed', 'all views are drawn for the paper');
-    const pages = (await browser.print()).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+    const pdf = await browser.print(), pages = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g).length;
     assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
+    const printed = check.picturesIn(pdf);
+    assert.ok(printed.length >= 7 && printed.every(({ dark }) => dark < 0.5), `pictures, not black boxes: ${JSON.stringify(printed)}`);
+    // In the dark, and by the browser's own printing: what was seen, black on white.
+    await browser.open(report('dark', { iterations: 100 }).file, '#iterations');
+    await browser.until(`return document.documentElement.dataset.ready === 'iterations'`);
+    await browser.click('#theme');
+    await check.openView(browser, 'timeline');
+    await check.openView(browser, 'findings');
+    const dark = check.picturesIn(await browser.print());
+    assert.ok(dark.length >= 4 && dark.every((each) => each.dark < 0.3), `black on white: ${JSON.stringify(dark)}`);
+    assert.equal(await browser.run(`return document.documentElement.dataset.theme + document.querySelectorAll('.surface img').length`), 'dark0', 'as it was, after it');
   },
 
   // Times are figures to read; what a busy machine cannot change is how much a frame has to look at.

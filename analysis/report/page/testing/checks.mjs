@@ -136,6 +136,29 @@ export const colorsOn = (browser, selector) => browser.run(`
   for (let i = 0; i < data.length; i += 4 * 7) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
   return seen.size;`, selector);
 
+// Pictures in a PDF, as Chromium writes them: [{width, height, dark: how much of it is black}]. Small ones are swatches.
+export function picturesIn(pdf) {
+  const text = pdf.toString('latin1'), out = [];
+  for (const found of text.matchAll(/<<[^>]*\/Subtype\s*\/Image(?:[^>]|>(?!>))*>>\s*stream\r?\n/g)) {
+    const [, width] = found[0].match(/\/Width (\d+)/), [, height] = found[0].match(/\/Height (\d+)/), [, length] = found[0].match(/\/Length (\d+)/);
+    if (width < 100 || height < 100 || !/\/FlateDecode/.test(found[0])) continue;
+    const from = found.index + found[0].length, raw = inflateSync(pdf.subarray(from, from + Number(length)));
+    if (raw.length !== 3 * width * height) continue;
+    let dark = 0;
+    for (let i = 0; i < raw.length; i += 3) if (raw[i] + raw[i + 1] + raw[i + 2] < 90) ++dark;
+    out.push({ width: Number(width), height: Number(height), dark: dark / (raw.length / 3) });
+  }
+  return out;
+}
+
+// Of a canvas, how many pixels have each of some colours (#rrggbb), between two heights (CSS pixels).
+export const pixelsOf = (browser, selector, colors, from = 0, to = Infinity) => browser.run(`
+  const canvas = document.querySelector(arguments[0]), ratio = canvas.height / canvas.clientHeight;
+  const top = Math.round(arguments[2] * ratio), foot = Math.min(canvas.height, Math.round((arguments[3] ?? 1e9) * ratio));
+  const { data } = canvas.getContext('2d').getImageData(0, top, canvas.width, foot - top), wanted = arguments[1].map((c) => parseInt(c.slice(1), 16)), out = wanted.map(() => 0);
+  for (let i = 0; i < data.length; i += 4) { const at = wanted.indexOf((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]); if (at >= 0) ++out[at]; }
+  return out;`, selector, colors, from, to === Infinity ? null : to);
+
 // Zooms in and out with the wheel, one step a frame, and says how long the frames took, in ms, and how many spans, or groups of
 // them, each looked at, of so many pixels in rows of spans.
 export const framesWhileZooming = (browser, selector, steps = 120) => browser.runAsync(`

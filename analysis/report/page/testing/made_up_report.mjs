@@ -71,8 +71,10 @@ function madeUpLoops(names, hostile) {
   };
 }
 
+// start: ns before the loop, in MPI_Init. zero: all of it takes no time. alone: ranks of communicators are not those of the run.
+// outlier: how many times as long as others one iteration in the middle takes.
 export function madeUp(options = {}) {
-  const { ranks = 4, threads = 2, iterations = 400, spans = 60000, hostile = false, compare = false, key = 'a', blocks = new Blocks(), slower = 1, limitRows = 512 } = options;
+  const { ranks = 4, threads = 2, iterations = 400, spans = 60000, hostile = false, compare = false, key = 'a', blocks = new Blocks(), slower = 1, limitRows = 512, start = 5e6, zero = false, alone = false, outlier = 1 } = options;
   const random = chance(ranks * 1000 + threads * 100 + iterations);
   const locations = ranks * threads;
   const mpi = ranks > 1;
@@ -86,17 +88,18 @@ export function madeUp(options = {}) {
     { name: names[1], file: 'src/solve.c', line: 41, class: 0, loop: null, site: '' },
     { name: names[2], file: 'src/solve.c', line: 37, class: 2, loop: null, site: '' },
     { name: names[3], file: '', line: 0, class: 4, loop: null, site: 'halo.c:88' },
-    { name: names[4], file: '', line: 0, class: 5, loop: null, site: 'solve.c:90' },
+    { name: names[4], file: '', line: 0, class: 5, loop: null, site: 'solve.c:110' },
+    { name: 'MPI_Init', file: '', line: 0, class: 5, loop: null, site: 'solve.c:95' },
   ];
   // Iterations: one in forty is slow, and the loop changes at two thirds.
   const durations = new Float64Array(iterations), begins = new Float64Array(iterations);
-  let at = 5e6;
+  let at = zero ? 0 : start;
   for (let i = 0; i < iterations; ++i) {
-    durations[i] = Math.round(slower * (i > iterations * 0.66 ? 1.25 : 1) * 1e6 * (1 + 0.08 * random() + (i % 97 === 41 ? 1.1 : 0)));
+    durations[i] = Math.round(slower * (i > iterations * 0.66 ? 1.25 : 1) * 1e6 * (1 + 0.08 * random() + (i % 97 === 41 ? 1.1 : 0)) * (i === Math.floor(iterations / 2) ? outlier : 1)) * (zero ? 0 : 1);
     begins[i] = at;
-    at += durations[i] + 1000;
+    at += durations[i] + (zero ? 0 : 1000);
   }
-  const end = at + 4e6;
+  const end = at + (zero ? 0 : 4e6);
   const perIteration = 9;
   const shownRows = Math.min(locations, limitRows);
   const keep = Math.max(2, Math.min(iterations, Math.floor(spans / (shownRows * perIteration))));
@@ -128,12 +131,15 @@ export function madeUp(options = {}) {
   ].map((path, i) => ({ path: i, parent: path.parent, name: path.name, file: path.file, line: path.line, role: 2, paradigm: 1, site: path.site ?? '', class: path.class, visits: path.visits, time_ns: Math.round(timeNs * path.share), own_ns: Math.round(timeNs * path.own), management_ns: 0, minimum_ns: 1000, maximum_ns: 3000000, bytes_sent: path.data ? ranks * iterations * 16384 : 0, bytes_received: path.data ? ranks * iterations * 16384 : 0, messages_sent: path.data ? ranks * iterations : 0, messages_received: path.data ? ranks * iterations : 0 }));
   const size = (procedure, least, greatest, share) => ({ procedure, size_least: least, size_greatest: greatest, calls: iterations * ranks, time_ns: Math.round(timeNs * share), minimum_ns: 900, maximum_ns: 400000, bytes_sent: ranks * iterations * least, bytes_received: ranks * iterations * least, bytes_per_second: 3.2e9, processes: ranks, process_minimum_ns: 1e6, process_maximum_ns: 2e6, process_with_maximum: 0, partner: procedure === 'MPI_Waitall' ? '' : 'rank+1' });
   const bySize = mpi ? [size('MPI_Waitall', 8192, 16383, 0.13), size('MPI_Allreduce', 16, 16, 0.1), size('MPI_Isend', 4096, 8191, 0.002)] : null;
+  // To the neighbours, one message in each iteration; `alone`: as if of pairs of ranks that are far from each other.
+  const partners = alone ? [2] : [1, -1];
+  const byPartner = mpi ? [...bySize.slice(0, 2).map((row) => ({ ...row, partner: '', to: null, from: null, bytes_sent: row.procedure === 'MPI_Waitall' ? 0 : row.bytes_sent })), ...partners.map((rank) => ({ ...bySize[2], partner: `to rank${rank > 0 ? '+' : ''}${rank}`, to: { kind: 'relative', rank }, from: null, bytes_sent: ranks * iterations * 8192, bytes_received: 0 }))] : null;
   const profile = {
     format: 'refrain profile', version: 1, archive: facts.name, command: facts.command, source: 'summary', intervals_not_written: 0, events_seen: facts.events_seen, events_written: facts.events_written, run_ns: end, time_ns: timeNs, outside_ns: 1e6 * locations, elsewhere_ns: 0, regions_elsewhere: 0, locations_without: 0,
     efficiencies: { parallel: 0.52, load_balance: 0.8, communication: 0.65, ...(mpi ? { mpi: 0.77, mpi_load_balance: 0.9, mpi_communication: 0.856, openmp: 0.675 } : {}) }, classes,
     processes: Array.from({ length: ranks }, (_, r) => ({ process: r, rank: mpi ? r : null, host: 'm', program: './halo', complete: true, ticks_per_second: 1e9, time_ticks: end })),
     locations: Array.from({ length: locations }, (_, l) => ({ location: l, reference: l, process: Math.floor(l / threads), thread: l % threads, primary: l % threads === 0, worker: l % threads > 0, time_ticks: end, outside_ticks: 1e6, outside_class: 'useful', elsewhere_ticks: 0, classes })),
-    paths, parallel_regions: [], mpi: mpi ? [['MPI_Waitall', 'mpi_point_to_point', 0.13], ['MPI_Allreduce', 'mpi_collective', 0.1], ['MPI_Irecv', 'mpi_point_to_point', 0.003]].map(([name, cls, share]) => ({ name, class: cls, calls: iterations * ranks, time_ns: Math.round(timeNs * share), minimum_ns: 100, maximum_ns: 1e6, bytes_sent: 16384 * ranks, bytes_received: 16384 * ranks, messages: ranks * iterations, average_bytes: 16384 })) : [], mpi_by_size: bySize, mpi_by_partner: bySize,
+    paths, parallel_regions: [], mpi: mpi ? [['MPI_Waitall', 'mpi_point_to_point', 0.13], ['MPI_Allreduce', 'mpi_collective', 0.1], ['MPI_Irecv', 'mpi_point_to_point', 0.003], ['MPI_Isend', 'mpi_point_to_point', 0.002]].map(([name, cls, share]) => ({ name, class: cls, calls: iterations * ranks, time_ns: Math.round(timeNs * share), minimum_ns: 100, maximum_ns: 1e6, bytes_sent: 16384 * ranks, bytes_received: 16384 * ranks, messages: ranks * iterations, average_bytes: 16384 })) : [], mpi_by_size: bySize, mpi_by_partner: byPartner,
   };
   blocks.json(put('info'), { archive: facts.name, version: '0.1.0', command: facts.command, events_seen: facts.events_seen, events_written: facts.events_written, events_lost: 0, phases: [] });
   blocks.json(put('profile'), profile);
@@ -142,11 +148,13 @@ export function madeUp(options = {}) {
   blocks.array(put('profile/values'), 'f64', [values.length / 7, 7], values);
 
   if (mpi) {
-    blocks.json(put('messages'), { format: 'refrain messages', version: 1, by_size: bySize, by_partner: bySize, by_signature: [] });
+    blocks.json(put('messages'), { format: 'refrain messages', version: 1, source: 'summary', calls_elsewhere: 0, by_size: bySize, by_partner: byPartner, by_signature: [] });
+    const sent = partners.flatMap((_, i) => Array.from({ length: ranks }, (_, r) => [2 + i, r, iterations, iterations * 8192 * (1 + (r % 3))]).flat());
+    blocks.array(put('messages/sent'), 'f64', [sent.length / 4, 4], sent);
     const groups = Array.from({ length: Math.min(ranks, 1024) }, (_, r) => [r, r]);
     blocks.json(put('matrix'), { ranks, groups, of: 'written' });
     const cells = [];
-    for (let r = 0; r < groups.length; ++r) for (const to of [(r + 1) % ranks, (r + ranks - 1) % ranks]) cells.push(r, to, written.size, written.size * 8192 * (1 + (r % 3)));
+    for (let r = 0; r < groups.length; ++r) for (const to of new Set([(r + 1) % ranks, (r + ranks - 1) % ranks])) cells.push(r, to, written.size, written.size * 8192 * (1 + (r % 3)));
     blocks.array(put('matrix/values'), 'f64', [cells.length / 4, 4], cells);
     const procedures = ['MPI_Waitall', 'MPI_Allreduce', 'MPI_Irecv'];
     blocks.json(put('calls'), { procedures, ranks });
@@ -176,9 +184,12 @@ export function madeUp(options = {}) {
   });
   blocks.array(put('analyze/values'), 'f64', [severities.length / 4, 4], severities);
 
+  const wait = (metric) => ({ seconds: metrics[metric] * 1.4, share: (metrics[metric] * 1.4) / (metrics.time || 1) });
   blocks.json(put('findings'), [
-    { text: `22 % of the time is lost in ${names[2]} because thread 1 computes longer (${names[1]}, solve.c:41), in every iteration`, seconds: metrics.omp_ibarrier_wait, share: metrics.omp_ibarrier_wait / metrics.time, kind: 'imbalance', what: 'imbalance', hint: 'Give threads equal work: schedule(dynamic) or other chunks.', evidence: { view: 'waits', metric: 'omp_ibarrier_wait', wait_path: 4 } },
-    ...(mpi ? [{ text: `${names[3]} waits for messages that are sent late`, seconds: metrics.mpi_latesender, share: metrics.mpi_latesender / metrics.time, kind: 'wait', what: 'late sender', hint: 'The sender has more work before it sends.', evidence: { view: 'waits', metric: 'mpi_latesender', wait_path: 5 } }] : []),
+    { text: `Thread 1 computes 0.2 ms longer than the others at solve.c:110, in every iteration. What waits for it: 12 % of the time of all threads. ${names[2]}`, seconds: metrics.omp_ibarrier_wait * 0.9, share: 0.12, kind: 'cause', what: 'Uneven work', hint: 'Divide the work more evenly.', evidence: { view: 'heat', class: 'imbalance' } },
+    { text: 'Communication: what no rank with more work explains', seconds: metrics.omp_ibarrier_wait * 0.2, share: 0.03, kind: 'cause', what: 'Communication', hint: '', evidence: null },
+    { text: `22 % of the time is lost in ${names[2]} because thread 1 computes longer (${names[1]}, solve.c:41), in every iteration`, ...wait('omp_ibarrier_wait'), kind: 'imbalance', what: 'imbalance', hint: 'Give threads equal work: schedule(dynamic) or other chunks.', evidence: { view: 'waits', metric: 'omp_ibarrier_wait', wait_path: 4 } },
+    ...(mpi ? [{ text: `${names[3]} waits for messages that are sent late`, ...wait('mpi_latesender'), kind: 'wait', what: 'late sender', hint: 'The sender has more work before it sends.', evidence: { view: 'waits', metric: 'mpi_latesender', wait_path: 5 } }] : []),
     { text: 'Iteration 41 of loop 1 took twice as long as the median', seconds: 0.001 * locations, share: 0.0005, kind: 'detection', what: 'slow iterations', hint: '', evidence: { view: 'timeline', loop: 1, first: 41, last: 41, begin_ns: begins[Math.min(41, iterations - 1)], end_ns: begins[Math.min(41, iterations - 1)] + durations[Math.min(41, iterations - 1)] } },
     { text: 'The classes of time change at two thirds of the run', seconds: null, share: null, kind: 'detection', what: 'change', hint: '', evidence: { view: 'heat', loop: 1, class: 'imbalance' } },
   ]);
@@ -188,7 +199,7 @@ export function madeUp(options = {}) {
   const kept = [...written].sort((a, b) => a - b);
   const slow = Array.from({ length: iterations }, (_, i) => i).filter((i) => i % 97 === 41).map((i) => ({ loop: 1, iteration: i, time_ns: begins[i], ns: durations[i], text: `iteration ${i} took ${(durations[i] / 1e6).toFixed(2)} ms` }));
   const loop = (id, parent, level, its, name, block) => ({ loop: id, parent, level, name: `loop ${id} @ ${name}`, title: hostile ? `${kHostile.script} ${kHostile.rightToLeft}` : name, named: false, function: 'main', file: 'solve.c', line: 106, last_line: 118, iterations: its, visits: level ? iterations : 1, written: level ? written.size * 5 : written.size, partial: 0, skipped: level ? 5 * (iterations - written.size) : iterations - written.size, total_ns: (end - 9e6) * (level ? 0.8 : 1), mean_ns: 1e6, median_ns: level ? null : 1.04e6, min_ns: 1e6, max_ns: 2.2e6, slowest: level ? [] : slow.map(({ iteration, time_ns, ns }) => ({ iteration, begin_ns: time_ns, ns })).sort((a, b) => b.ns - a.ns).slice(0, 20), body: names, block, rows: block ? put('rows/1') : null });
-  blocks.json(put('nest'), { text: `loop 1 main solve.c:106-118   ${iterations} iterations\n  loop 2 main solve.c:109-113   ${5 * iterations} iterations`, process: 0, rank: mpi ? 0 : null, loops: [loop(1, null, 0, iterations, 'main solve.c:106-118', put('loop/1')), loop(2, 1, 1, 5 * iterations, 'main solve.c:109-113', null)], bars: [[1, begins[0], at, 0, iterations - 1, 1], ...Array.from({ length: Math.min(iterations, 1000) }, (_, k) => { const i = Math.floor((k * iterations) / Math.min(iterations, 1000)); return [2, begins[i] + 1e4, begins[i] + durations[i] * 0.8, 5 * i, 5 * i + 4, 1]; })], breaks: [{ loop: 1, iteration: Math.floor(iterations * 0.66), time_ns: begins[Math.floor(iterations * 0.66)], text: 'loop 1 breaks: another region came' }], slow, gaps });
+  blocks.json(put('nest'), { text: `loop 1 main solve.c:106-118   ${iterations} iterations\n  loop 2 main solve.c:109-113   ${5 * iterations} iterations`, process: 0, rank: mpi ? 0 : null, loops: !iterations ? [] : [loop(1, null, 0, iterations, 'main solve.c:106-118', put('loop/1')), loop(2, 1, 1, 5 * iterations, 'main solve.c:109-113', null)], bars: !iterations ? [] : [[1, begins[0], at, 0, iterations - 1, 1], ...Array.from({ length: Math.min(iterations, 1000) }, (_, k) => { const i = Math.floor((k * iterations) / Math.min(iterations, 1000)); return [2, begins[i] + 1e4, begins[i] + durations[i] * 0.8, 5 * i, 5 * i + 4, 1]; })], breaks: !iterations ? [] : [{ loop: 1, iteration: Math.floor(iterations * 0.66), time_ns: begins[Math.floor(iterations * 0.66)], text: 'loop 1 breaks: another region came' }], slow, gaps });
   const rowsOf = new Float64Array(5 * iterations);
   for (let i = 0; i < iterations; ++i) rowsOf.set([i, begins[i], durations[i], written.has(i) ? 2 : 0, written.has(i) ? (i < 10 ? 1 : i % 97 === 41 ? 2 : 4) : 0], 5 * i);
   if (iterations <= 200000) blocks.array(put('loop/1/iterations'), 'f64', [iterations, 5], rowsOf);
@@ -218,9 +229,12 @@ export function madeUp(options = {}) {
     const begin = [], duration = [], region = [], depth = [];
     const span = (b, d, what, level) => { begin.push(Math.round(b)); duration.push(d); region.push(what); depth.push(level); };
     const primary = (r * rowGroup) % threads === 0;
-    for (const i of kept) {
+    if (mpi && primary && start > 5e6) span(1e6, start - 2e6, 6, 0);
+    // Of iterations that were skipped their durations are there.
+    for (let i = 0; i < iterations; ++i) {
       const b = begins[i], d = durations[i];
       if (primary) span(b, d, 0, 0);
+      if (!written.has(i)) continue;
       const level = primary ? 1 : 0;
       for (let k = 0; k < 2; ++k) {
         const pb = b + d * (0.02 + 0.38 * k), pd = d * 0.34;

@@ -5,13 +5,17 @@ import test from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { addedUp, Data } from '../data.mjs';
 import { Folding } from '../folding.mjs';
+import { exactMessages } from '../exact_messages.mjs';
+import { Functions } from '../functions.mjs';
+import { clockOf, writtenClock, writtenTime } from '../gaps.mjs';
 import { HeatLevels, usualRange } from '../heat_levels.mjs';
+import { iterationsOfSpans, mainLoop, sharesOf, skippedOf } from '../iterations.mjs';
 import { groupName } from '../locations.mjs';
 import * as q from '../quantities.mjs';
 import { hashOf, parseHash, Selection } from '../selection.mjs';
-import { histogram, quantile, Series } from '../series.mjs';
+import { histogram, quantile, Series, usualTop } from '../series.mjs';
 import { Forest, Severities } from '../severity.mjs';
-import { callAt, callsOfRange, messagesOfRange } from '../mpi_range.mjs';
+import { callAt, callsOfRange, messagesOfRange, timesOfRange } from '../mpi_range.mjs';
 import { levelOfRange, PathFinder, pathsOfRange, transitionsOfRange, waitsOfRange } from '../range_paths.mjs';
 import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
@@ -182,8 +186,13 @@ test('heat maps keep means, and find the cell under the pointer', () => {
   heat.paint(small, 13, 1, [0, columns], [0, rows], table, 0, 129, 999);
   for (let i = 1; i < 13; ++i) assert.ok(small[i] > small[i - 1]);
   assert.ok(Math.abs(small[6] - 127) < 12, 'the middle of the picture is the mean of the middle');
-  assert.deepEqual(usualRange(Float32Array.from([NaN])), [0, 1]);
-  assert.deepEqual(usualRange(Float32Array.from([0, 2, 4])), [0, 2].map((v, i) => (i ? usualRange(Float32Array.from([0, 2, 4]))[1] : v)));
+  assert.deepEqual(usualRange(Float32Array.from([NaN])), [0, 1, 1]);
+  assert.deepEqual(usualRange(Float32Array.from([-1, 2, 4])), [-1, 4, 4]);
+  const one = Float32Array.from({ length: 200 }, (_, i) => (i === 77 ? 5000 : 1 + (i % 5)));
+  assert.deepEqual(usualRange(one), [0, 5, 5000], 'one outlier does not set the scale');
+  const beyond = new Uint32Array(200);
+  new HeatLevels(one, 1, 200).paint(beyond, 200, 1, [0, 200], [0, 1], table, 0, 5, 999, 777);
+  assert.deepEqual([...beyond].flatMap((v, i) => (v === 777 ? [i] : [])), [77], 'and is marked, it alone');
 });
 
 test('a tall matrix: no pixel leaves out rows that lie between it and the next', () => {
@@ -284,6 +293,88 @@ test('calls and messages of MPI in a range', () => {
     byPartner: [{ procedure: 'MPI_Send', partner: '+1', messages: 2, bytes: 23, time_ns: 40, mean_ns: 20 }],
   });
   assert.deepEqual(messagesOfRange(rows, ['MPI_Send'], messages, 50, 100).bySize.map((row) => [row.size_least, row.size_greatest, row.messages]), [[0, 0, 1]]);
+});
+
+test('a scale ends at the 99th percentile where one value would flatten the others', () => {
+  const values = Float64Array.from({ length: 300 }, (_, i) => 10 + (i % 3));
+  assert.deepEqual(usualTop(values), { top: 12, most: 12 });
+  values[150] = 900;
+  assert.deepEqual(usualTop(values), { top: 12, most: 900 });
+  values[150] = 17;
+  assert.deepEqual(usualTop(values), { top: 17, most: 17 }, 'what is near stays on it');
+  assert.deepEqual(usualTop([1, 1, 900]), { top: 900, most: 900 }, 'of few all are shown');
+  assert.deepEqual(usualTop([]), { top: 0, most: 0 });
+});
+
+// Iterations of loop 1: [begin, end] each; 0 is written, 1 and 2 are skipped, 3 is written.
+const kSkipped = { n: 4, per: 1, number: Float64Array.of(0, 1, 2, 3), begin: Float64Array.of(0, 100, 200, 300), state: Float64Array.of(2, 0, 0, 1), count: Float64Array.of(1, 1, 1, 1), skipped: Float64Array.of(0, 1, 1, 0) };
+
+test('spans of iterations: their numbers by order, also where ranks are elsewhere in time; which were skipped', () => {
+  const regions = [{ loop: null }, { loop: 1 }, { loop: 2 }], lists = new Map([[1, kSkipped]]), gaps = [{ begin_ns: 100, end_ns: 300 }];
+  const late = spansOf([[60, 190, 1, 0], [70, 80, 0, 1], [190, 290, 1, 0], [200, 210, 2, 1], [290, 390, 1, 0], [390, 490, 1, 0]]);
+  const all = iterationsOfSpans(late, regions, lists, gaps);
+  assert.deepEqual([...all.numbers], [0, -1, 1, -1, 2, 3]);
+  assert.deepEqual([...all.skipped], [0, 0, 1, 1, 1, 0], 'inner loops by the gaps');
+  assert.deepEqual([...iterationsOfSpans(spansOf([[0, 90, 1, 0], [310, 390, 1, 0]]), regions, lists).numbers], [0, 3], 'only those that are written are there');
+  assert.deepEqual([...iterationsOfSpans(spansOf([[0, 90, 1, 0], [110, 190, 1, 0], [310, 390, 1, 0]]), regions, lists).numbers], [0, 1, 3], 'some are missing: by time');
+});
+
+test('iterations that were skipped count as that, merged or not', () => {
+  assert.deepEqual(sharesOf(kSkipped, 0, 4), [0.25, 0.25, 0.5]);
+  assert.deepEqual([...skippedOf(Float64Array.of(0, 10, 20), Float64Array.of(10, 10, 5), [{ first: 5, last: 21 }])], [0.5, 1, 0.4]);
+  assert.deepEqual([...skippedOf(Float64Array.of(0), Float64Array.of(10), [])], [0]);
+});
+
+test('the main loop is that with most of the time, if it has a tenth of it', () => {
+  const nest = { loops: [{ loop: 1, level: 0, total_ns: 200 }, { loop: 2, level: 0, total_ns: 300 }, { loop: 3, level: 1, total_ns: 900 }], bars: [[1, 0, 200, 0, 9, 1], [2, 500, 600, 0, 4, 1], [2, 700, 900, 5, 9, 1]] };
+  assert.deepEqual(mainLoop(nest, 1000), { loop: nest.loops[1], begin: 500, end: 900 });
+  assert.equal(mainLoop(nest, 4000), null);
+  assert.equal(mainLoop(null, 1000), null);
+  assert.equal(mainLoop({ loops: [], bars: [] }, 0), null);
+});
+
+test('time that was skipped is nobody’s: not of the region around it, nor of iterations', () => {
+  const clock = writtenClock([[10, 20], [50, 80]]);
+  assert.deepEqual([0, 10, 15, 20, 50, 60, 80, 100].map(clock), [0, 10, 10, 10, 40, 40, 40, 60]);
+  const regions = [{ name: 'main', loop: null }, { name: 'loop 1', loop: 1 }];
+  // main [0, 400] with an iteration each 100; this rank is 30 later than the gap says.
+  const spans = spansOf([[0, 430, 0, 0], [30, 130, 1, 1], [130, 230, 1, 1], [230, 330, 1, 1], [330, 430, 1, 1]]);
+  const rows = { spans: [spans, null], about: { rows: [[0, 0, 0], [1, 2, 1]], regions, gaps: [{ begin_ns: 100, end_ns: 300 }] }, skipped: [Uint8Array.of(0, 0, 1, 1, 0)] };
+  assert.deepEqual([...spans.ownTimes(0, 430, 2, undefined, clockOf(rows, 0))], [30, 200]);
+  assert.deepEqual([...spans.ownTimes(140, 320, 2, undefined, clockOf(rows, 0))], [0, 0]);
+  assert.equal(writtenTime(rows, 0, 430), 3 * 230);
+  const finder = new PathFinder([{ parent: null, name: 'main' }], regions);
+  assert.deepEqual([...pathsOfRange(rows, finder, 1, 0, 430).own], [230]);
+  assert.deepEqual([...timesOfRange({ ...rows, about: { ...rows.about, locations: [{ rank: 0 }, { rank: 1 }, { rank: 1 }] } }, { procedures: ['main'], ranks: 2 }, 0, 430)], [30, 0]);
+});
+
+test('functions of places, as far as loops and samples say them', () => {
+  const of = new Functions({ loops: [{ file: '/src/a.c', line: 10, last_line: 90, function: 'solve' }, { file: '/src/a.c', line: 20, last_line: 30, function: 'inner' }, { file: '', line: 0, function: 'lost' }] }, { loops: [{ file: '/src/b.c', line: 7, function: 'other' }], functions: [] });
+  assert.deepEqual([['a.c', 25], ['a.c', 50], ['a.c', 95], ['b.c', 7], ['c.c', 7], ['', 0]].map(([file, line]) => of.at(file, line)), ['inner', 'solve', '', 'other', '', '']);
+  assert.deepEqual(['/src/a.c:44', 'exchange (/src/halo.c:88)', 'x', ''].map((site) => of.ofSite(site)), ['solve', 'exchange', '', '']);
+  assert.deepEqual(of.inText('MPI_Recv @a.c:27 after a.c:40, in main a.c:40 and z.c:1'), [['a.c:27', 'inner'], ['a.c:40', 'solve']]);
+});
+
+test('who sends to whom in the whole run: exact where the archive confirms the pairs, else not said', () => {
+  const row = (procedure, to, bytes_sent = 8) => ({ procedure, to, bytes_sent });
+  const right = { kind: 'relative', rank: 1 }, classOf = (name) => (name.startsWith('MPI_All') ? 'mpi_collective' : 'mpi_point_to_point');
+  const given = {
+    rows: [row('MPI_Allreduce', null), row('MPI_Isend', right), row('MPI_Wait', null, 0), row('MPI_Send_init', right, 0)], sent: Float64Array.of(1, 0, 100, 800, 1, 1, 100, 1600, 1, 2, 100, 800, 3, 0, 5, 0), classOf,
+    groups: [[0, 0], [1, 1], [2, 2]], ranks: 3, written: Float64Array.of(0, 1, 3, 24, 1, 2, 3, 48, 2, 0, 3, 24),
+  };
+  const all = exactMessages(given);
+  assert.equal(all.messages, 300, 'a request that is made is no message');
+  assert.deepEqual([...all.cells], [0, 1, 100, 800, 1, 2, 100, 1600, 2, 0, 100, 800], 'a ring is closed');
+  const why = (more) => exactMessages({ ...given, ...more }).why;
+  assert.match(why({ written: Float64Array.of(0, 2, 3, 24, 1, 2, 3, 48, 2, 0, 3, 24) }), /communicators/);
+  assert.match(why({ written: Float64Array.of(0, 1, 101, 24, 1, 2, 3, 48, 2, 0, 3, 24) }), /communicators/, 'more than there can be');
+  assert.match(why({ written: Float64Array.of(0, 1, 3, 24, 1, 2, 3, 48) }), /confirm/);
+  assert.match(why({ rows: [...given.rows, row('MPI_Startall', { kind: 'several' })] }), /several/);
+  assert.match(why({ rows: [...given.rows, row('MPI_Start', null)] }), /not known/);
+  assert.match(why({ elsewhere: 1 }), /memory/);
+  assert.match(why({ rows: null }), /no partners/);
+  const grouped = exactMessages({ ...given, groups: [[0, 1], [2, 2]], written: Float64Array.of(0, 0, 3, 24, 0, 1, 3, 48, 1, 0, 3, 24) });
+  assert.deepEqual([...grouped.cells], [0, 0, 100, 800, 0, 1, 100, 1600, 1, 0, 100, 800]);
 });
 
 test('loops and functions, each under the one with most of its samples, without circles', () => {
