@@ -201,7 +201,8 @@ TEST_CASE("Delay costs: threads - what was not written is nobody's doing") {
       trace.team_begin(At(0, thread), begin);
       trace.enter(At(0, thread), begin, rParallel);
       trace.region(At(0, thread), begin, begin + (thread == 0 ? 100 : 400), rLoop);
-      trace.region(At(0, thread), begin + (thread == 0 ? 100 : 400), begin + 410, rImplicit);
+      trace.region(At(0, thread), begin + (thread == 0 ? 100 : 400), begin + 410,
+                   rImplicit);
       trace.leave(At(0, thread), begin + 410, rParallel);
       trace.team_end(At(0, thread), begin + 410);
     }

@@ -29,11 +29,9 @@ waits::WaitAnalysis nothing_written(const summary::RunSummary& summary) {
   written.processes.emplace_back();
   for (const auto& location : summary.locations)
     written.locations.push_back({{}, ProcessId(summary.process), location.number});
-  written.values.assign(written.tree.metrics.size(),
-                        std::vector<waits::WaitAnalysis::Row>(written.paths.size()));
+  written.values.resize(written.tree.metrics.size());
   written.products = written.squares = written.values;
-  written.calls.assign(written.paths.size(),
-                       std::vector<waits::WaitAnalysis::Calls>(written.locations.size()));
+  written.calls.resize(written.paths.size());
   return written;
 }
 

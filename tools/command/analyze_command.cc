@@ -170,8 +170,7 @@ int AnalyzeCommand::run_first(Job* job) {
     done = estimate_whole_run(archive_, *analysis);
   if (!done) return fail(done.error());
   const auto conclusions = conclude_run(archive_);
-  return conclusions ? print_and_write(*analysis, *conclusions)
-                     : fail(conclusions.error());
+  return conclusions ? print_and_write(*analysis, *conclusions) : fail(conclusions.error());
 }
 
 int AnalyzeCommand::print_and_write(const waits::WaitAnalysis& analysis,

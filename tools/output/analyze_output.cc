@@ -445,7 +445,8 @@ void put_analysis_json(const WaitAnalysis& analysis,
 std::string analysis_json(const WaitAnalysis& analysis,
                           const analysis::Conclusions* conclusions) {
   std::string text;
-  put_analysis_json(analysis, conclusions, [&text](std::string_view part) { text += part; });
+  put_analysis_json(analysis, conclusions,
+                    [&text](std::string_view part) { text += part; });
   return text;
 }
 
