@@ -413,7 +413,8 @@ struct ArchiveStream::State {
                                                      &count) == OTF2_SUCCESS;
       location.read += std::max(count, location.batch.records);
       // libotf2 must not be called for events after the last one.
-      location.at_end = !ok || count != wanted || wanted == 0;
+      location.at_end =
+          !ok || count != wanted || wanted == 0 || location.read >= location.most;
       if (location.at_end || in_turns) close(location);
       if (!location.at_end) continue;
       samples += location.batch.samples;

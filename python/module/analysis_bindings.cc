@@ -17,6 +17,7 @@ namespace {
 struct PyAnalysis {
   std::string archive;
   waits::WaitAnalysis analysis;
+  analysis::Conclusions conclusions;
 };
 
 std::shared_ptr<PyAnalysis> analyze(
@@ -38,8 +39,13 @@ std::shared_ptr<PyAnalysis> analyze(
     auto analysis = waits::analyze_archive(archive, {}, {}, more);
     if (!analysis) return analysis.failure();
     result->analysis = *std::move(analysis);
-    if (result->analysis.problems.gaps == 0) return {};
-    return tools::estimate_whole_run(archive, result->analysis);
+    if (result->analysis.problems.gaps != 0)
+      if (auto estimated = tools::estimate_whole_run(archive, result->analysis); !estimated)
+        return estimated;
+    auto conclusions = tools::conclude_run(archive);
+    if (!conclusions) return conclusions.failure();
+    result->conclusions = *std::move(conclusions);
+    return {};
   });
   // What a pattern has raised, as it was raised.
   for (const std::shared_ptr<PythonPattern>& each : patterns) each->raise();
@@ -76,14 +82,14 @@ void bind_analysis(py::module_& module) {
   py::class_<PyAnalysis, std::shared_ptr<PyAnalysis>>(module, "Analysis")
       .def("json",
            [](const PyAnalysis& self) {
-             return text(tools::analysis_json(self.analysis, nullptr));
+             return text(tools::analysis_json(self.analysis, &self.conclusions));
            })
       .def(
           "screen",
           [](const PyAnalysis& self, std::size_t width, bool all) {
             py::list lines;
-            for (const std::string& line :
-                 tools::analysis_screen(self.analysis, {.width = width, .all = all}))
+            for (const std::string& line : tools::findings_screen(
+                     self.analysis, self.conclusions, {.width = width, .all = all}))
               lines.append(text(line));
             return lines;
           },

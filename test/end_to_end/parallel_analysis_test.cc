@@ -112,7 +112,8 @@ TEST_CASE("Parallel analysis: one process") {
   check_alike(folder / "archive");
 }
 
-TEST_CASE("Parallel analysis: what cannot be read ends all, with one line") {
+TEST_CASE(
+    "Parallel analysis: damaged events are left out by all alike; what cannot be read ends all, with one line") {
   const TemporaryFolder folder;
   record({.program = "halo_gcc",
           .arguments = {"300"},
@@ -131,7 +132,7 @@ TEST_CASE("Parallel analysis: what cannot be read ends all, with one line") {
       CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
     }
   };
-  // The events of one rank are damaged in the midst: another reader goes on until it learns of it.
+  // The events of one rank are damaged in the midst.
   fs::path events;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(folder / "archive" / "traces"))
@@ -140,7 +141,17 @@ TEST_CASE("Parallel analysis: what cannot be read ends all, with one line") {
   REQUIRE(bytes.size() > 20'000);
   std::ofstream(events, std::ios::binary)
       << bytes.substr(0, bytes.size() / 2) << std::string(bytes.size() / 2, '\xff');
-  check_line("events");
+  const Result alone = analyze(folder / "archive", 1, 1);
+  CHECK(alone.exit_status == 0);
+  for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 3}, {3, 1}}) {
+    CAPTURE(processes, threads);
+    const Result result = analyze(folder / "archive", processes, threads);
+    CHECK(result.exit_status == 0);
+    CHECK((result.output == alone.output));
+    INFO(result.errors);
+    CHECK(result.errors.find("refrain: ") == 0);
+    CHECK(result.errors.find(" events of ") != std::string::npos);
+  }
   fs::remove(folder / "archive" / "traces.def");
   check_line("definitions");
 }

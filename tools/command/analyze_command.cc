@@ -178,11 +178,9 @@ int AnalyzeCommand::print_and_write(const waits::WaitAnalysis& analysis,
   if (json_) {
     put_analysis_json(analysis, &conclusions, [](std::string_view text) { print(text); });
   } else {
-    const AnalysisScreen options = {
-        .width = terminal_size().columns, .all = all_, .metrics = metrics_};
-    print_lines(conclusions_screen(conclusions, options));
-    print_lines({"", "Waits, as seen in the events:"});
-    print_lines(analysis_screen(analysis, options));
+    print_lines(findings_screen(
+        analysis, conclusions,
+        {.width = terminal_size().columns, .all = all_, .metrics = metrics_}));
   }
   const std::string file = cube_file();
   if (file.empty() || limit_ != 0) return kDone;

@@ -349,6 +349,17 @@ std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
   return out;
 }
 
+std::vector<std::string> findings_screen(const WaitAnalysis& analysis,
+                                         const analysis::Conclusions& conclusions,
+                                         const AnalysisScreen& options) {
+  std::vector<std::string> out = conclusions_screen(conclusions, options);
+  out.emplace_back();
+  out.emplace_back("Waits, as seen in the events:");
+  for (std::string& line : analysis_screen(analysis, options))
+    out.push_back(std::move(line));
+  return out;
+}
+
 json analysis_value(const WaitAnalysis& analysis) {
   json metrics = json::object(), tree = json::array(), findings = json::array();
   for (std::uint32_t i = 0; i < analysis.tree.metrics.size(); ++i) {

@@ -28,6 +28,10 @@ nlohmann::json conclusions_value(const analysis::Conclusions& conclusions);
 // The waits, of which the findings are what is seen of them in the events; lines, without their ends.
 std::vector<std::string> analysis_screen(const waits::WaitAnalysis& analysis,
                                          const AnalysisScreen& options);
+// Both, as the command prints them.
+std::vector<std::string> findings_screen(const waits::WaitAnalysis& analysis,
+                                         const analysis::Conclusions& conclusions,
+                                         const AnalysisScreen& options);
 // Without the severities of call paths, which may be most of it.
 nlohmann::json analysis_value(const waits::WaitAnalysis& analysis);
 // All of it, as a text, part by part. `conclusions`: nullptr if there are none.
