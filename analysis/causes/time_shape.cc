@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kFewest = 8;       // below that nothing is said of when
 constexpr std::size_t kMostTrend = 512;  // values of which a trend is asked
 constexpr double kChance = 0.01;
+constexpr double kMuch = 0.25;  // of the larger amount, that a change or trend must be
 constexpr double kLeftOver =
     0.6;  // of the deviations from one level, that a change or trend may leave
 
@@ -209,18 +210,20 @@ TimeShape shape_of(std::span<const Amount> amounts) {
   }
   const double least = std::min(two, along);
   if (least >= kLeftOver * one) return shape;
+  TimeShape found = shape;
   if (two <= along) {
-    shape.before = mean(amounts.first(at));
-    shape.after = mean(amounts.subspan(at));
-    shape.kind =
-        shape.after > shape.before ? TimeShape::Kind::kSince : TimeShape::Kind::kUntil;
-    shape.from = amounts[at].first;
+    found.before = mean(amounts.first(at));
+    found.after = mean(amounts.subspan(at));
+    found.kind =
+        found.after > found.before ? TimeShape::Kind::kSince : TimeShape::Kind::kUntil;
+    found.from = amounts[at].first;
   } else if (line.slope > 0) {
-    shape.kind = TimeShape::Kind::kGrowing;
-    shape.before = std::max(0.0, line.offset);
-    shape.after = line.offset + line.slope * static_cast<double>(values.size() - 1);
+    found.kind = TimeShape::Kind::kGrowing;
+    found.before = std::max(0.0, line.offset);
+    found.after = line.offset + line.slope * static_cast<double>(values.size() - 1);
   }
-  return shape;
+  const double larger = std::max(std::abs(found.before), std::abs(found.after));
+  return std::abs(found.after - found.before) < kMuch * larger ? shape : found;
 }
 
 }  // namespace refrain::analysis

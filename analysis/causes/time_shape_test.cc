@@ -37,6 +37,10 @@ TEST_CASE("Shape in time: the same in all iterations, whatever the noise") {
             3, [](std::size_t i) { return i == 2 ? 9.0 : 0.0; }, 0)
             .kind == Kind::kAll);
   CHECK(shape_of({}).kind == Kind::kAll);
+  // Nor is a tenth more.
+  CHECK(of(
+            99, [](std::size_t i) { return i < 12 ? 1.1 : 1.0; }, 0.001)
+            .kind == Kind::kAll);
   // Neither is the last one alone a change.
   CHECK(of(
             99, [](std::size_t i) { return i == 98 ? 0.0 : 1.0; }, 0.01)
