@@ -276,6 +276,8 @@ const tests = {
         await browser.run(`for (const canvas of document.querySelectorAll('#view-${view} canvas')) { canvas.focus(); for (const key of ['+', '-', 'ArrowRight', 'Home']) canvas.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: 500, clientY: 300, bubbles: true })); }`);
         await browser.runAsync(`await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
         const text = await browser.run(`return document.querySelector('#view-${view}').innerText + document.getElementById('tip').innerText`);
+        const seen = await browser.runAsync(`const made = await (await refrain.page.made.get('a/${view}')).work, zoom = (made.line ?? made.map)?.zoom; return zoom ? [...zoom.x, zoom.pixel(zoom.x[0])] : []`);
+        assert.ok(seen.every(Number.isFinite), `${JSON.stringify(options)}, ${view}: what is seen is ${seen}`);
         assert.ok(!/NaN|Infinity|undefined|null/.test(text), `${JSON.stringify(options)}, ${view}: ${text.match(/.{0,60}(NaN|Infinity|undefined|null).{0,20}/s)?.[0]}`);
       }
       for (const view of ['iterations', 'timeline', 'heat']) {
