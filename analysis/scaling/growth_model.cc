@@ -124,6 +124,7 @@ std::optional<GrowthModel> growth_of(std::span<const GrowthPoint> points) {
                     explained < std::pow(quantile(freedom, true), 2) * error ||
                     std::abs(high - low) < kLeastChange * std::max(high, low);
   const Trial& chosen = flat ? constant : best;
+  if (chosen.smape > GrowthModel::kMostError) return {};
   GrowthModel out;
   out.constant = chosen.fit.constant;
   out.factor = chosen.fit.factor;

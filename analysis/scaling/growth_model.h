@@ -23,6 +23,7 @@ struct GrowthPoint {
 
 struct GrowthModel {
   static constexpr std::size_t kLeastScales = 5;  // different p
+  static constexpr double kMostError = 0.5;       // of `error`
 
   struct Interval {
     double value = 0;
@@ -61,7 +62,8 @@ struct GrowthModel {
   std::string text() const;
 };
 
-// None: fewer than kLeastScales different p, or a value is not positive.
+// None: fewer than kLeastScales different p, a value is not positive, or what is left out is said worse than by
+// kMostError.
 std::optional<GrowthModel> growth_of(std::span<const GrowthPoint> points);
 
 }  // namespace refrain::analysis

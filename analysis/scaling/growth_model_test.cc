@@ -50,18 +50,21 @@ struct Shares {
   double same_class = 0;  // of all
   double near = 0;        // the exponent is at most a quarter off
   double flat = 0;        // of constants, that are found to be
-  double inside = 0;      // the interval has the true value at four times the largest run
+  double inside =
+      0;  // of models: the interval has the true value at four times the largest run
 };
 
 Shares shares(std::size_t scales, double noise) {
   std::mt19937 random(42);
   Shares out;
+  double models = 0;
   constexpr int kRounds = 100;
   for (const Form& form : kForms)
     for (int round = 0; round < kRounds; ++round) {
       const auto points = data(form, scales, noise, random);
       const auto model = growth_of(points);
-      REQUIRE(model);
+      if (!model) continue;
+      ++models;
       const bool flat = model->factor == 0;
       const double i = flat ? 0 : model->exponent;
       const int j = flat ? 0 : model->logarithms;
@@ -77,7 +80,7 @@ Shares shares(std::size_t scales, double noise) {
   const double all = static_cast<double>(kForms.size()) * kRounds;
   out.same_class /= all;
   out.near /= all;
-  out.inside /= all;
+  out.inside /= models;
   return out;
 }
 
@@ -119,7 +122,7 @@ TEST_CASE("Growth model: words") {
   CHECK(text(0, 0, 0) == "stays the same");
 }
 
-TEST_CASE("Growth model: too few scales, or values that are none - no model") {
+TEST_CASE("Growth model: too few scales, values that are none, or only noise - no model") {
   std::mt19937 random(1);
   CHECK_FALSE(growth_of(data({1, 0}, 4, 0, random)));
   auto points = data({1, 0}, 4, 0, random);
@@ -129,6 +132,11 @@ TEST_CASE("Growth model: too few scales, or values that are none - no model") {
   points[2].value = 0;
   CHECK_FALSE(growth_of(points));
   CHECK_FALSE(growth_of({}));
+  // Nothing but noise.
+  points.clear();
+  for (const double value : {1, 100, 3, 200, 2, 150})
+    points.push_back({std::pow(2.0, static_cast<double>(points.size())), value});
+  CHECK_FALSE(growth_of(points));
 }
 
 TEST_CASE("Growth model: falls - never below nothing") {
@@ -145,18 +153,18 @@ TEST_CASE("Growth model: falls - never below nothing") {
 TEST_CASE("Growth model: noise - how often the growth is the right one") {
   struct Case {
     std::size_t scales;
-    double noise, same_class, near, flat;
+    double noise, same_class, near, inside;
   };
   for (const Case& each :
-       {Case{5, 0, 1, 1, 1}, Case{5, 0.02, 0.5, 0.5, 0.8}, Case{5, 0.05, 0.4, 0.4, 0.8},
-        Case{5, 0.1, 0.3, 0.3, 0.8}, Case{8, 0, 1, 1, 1}, Case{8, 0.02, 0.7, 0.7, 0.8},
-        Case{8, 0.05, 0.6, 0.6, 0.8}, Case{8, 0.1, 0.5, 0.5, 0.8}}) {
+       {Case{5, 0, 1, 1, 1}, Case{5, 0.02, 0.85, 0.85, 0.9}, Case{5, 0.05, 0.65, 0.65, 0.8},
+        Case{5, 0.1, 0.5, 0.5, 0.75}, Case{8, 0, 1, 1, 1}, Case{8, 0.02, 0.95, 0.95, 0.95},
+        Case{8, 0.05, 0.9, 0.9, 0.95}, Case{8, 0.1, 0.8, 0.8, 0.9}}) {
     CAPTURE(each.scales, each.noise);
     const Shares found = shares(each.scales, each.noise);
     CHECK(found.same_class >= each.same_class);
     CHECK(found.near >= each.near);
-    CHECK(found.flat >= each.flat);
-    CHECK(found.inside >= 0.5);
+    CHECK(found.flat >= 0.9);
+    CHECK(found.inside >= each.inside);
   }
 }
 

@@ -260,8 +260,8 @@ class ScalingBuilder {
     }
     if (modelled < 0.9 * seen)
       out_.notes.push_back(fmt::format(
-          "Call paths that not all runs have, {:.0f} % of the time of the largest, "
-          "have no model",
+          "Call paths with {:.0f} % of the time of the largest run have no model: not all "
+          "runs have them, or their times follow none",
           100 - 100 * modelled / seen));
   }
 
