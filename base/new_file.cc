@@ -72,17 +72,20 @@ Result<> NewFile::open(Existing existing) {
   }
   static std::atomic<unsigned> count{0};
   // What a process with the same number has left is in the way of nobody.
-  for (int tries = 0; tries < 100 && !made_; ++tries) {
+  for (int tries = 0; tries < 100; ++tries) {
     aside_ = path_ + ".part-" + std::to_string(getpid()) + "-" +
              std::to_string(count.fetch_add(1));
+    // Before it is there: a signal may come as soon as it is.
+    replace_unfinished(nullptr, aside_.c_str());
     file_ =
         ::open(aside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_);
+    const int error = errno;
     made_ = file_ >= 0;
-    if (!made_ && errno != EEXIST) break;
+    if (made_) return {};
+    replace_unfinished(aside_.c_str(), nullptr);
+    if (error != EEXIST) return cannot_write(error);
   }
-  if (!made_) return cannot_write(errno);
-  replace_unfinished(nullptr, aside_.c_str());
-  return {};
+  return cannot_write(EEXIST);
 }
 
 void NewFile::write(std::string_view text) {

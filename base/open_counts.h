@@ -1,4 +1,4 @@
-// Whether a region is open on a location, where its stack of open regions would have to be searched for nothing.
+// Says if a region is open on a location, where its stack of open regions would have to be searched for nothing.
 //
 // A leave ends the innermost enter of its region, and what is open inside of it. To search for that from the innermost
 // one on costs as much as it ends, unless the region is not open at all: then all of the stack was looked at. After the first

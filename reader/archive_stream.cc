@@ -340,12 +340,13 @@ struct ArchiveStream::State {
     if (location.read == 0) return true;
     const OTF2_ErrorCode code = OTF2_EvtReader_Seek(location.reader, location.read + 1);
     if (code == OTF2_SUCCESS) return true;
+    close(location);
+    heard = {};
+    if (code != OTF2_ERROR_INVALID_ARGUMENT) return false;
     // There is no further one.
     location.at_end = true;
-    close(location);
     compare_with_promise(index, location.read, location.promised, "");
-    heard = {};
-    return code == OTF2_ERROR_INVALID_ARGUMENT;
+    return true;
   }
 
   // False: an error. Before the first call of refill().

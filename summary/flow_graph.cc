@@ -105,6 +105,14 @@ std::string event_text(const FlowGraph::Node& node) {
          ")";
 }
 
+std::string between_text(const FlowGraph::Node& from, const FlowGraph::Node& to) {
+  const std::string first = event_text(from), second = event_text(to);
+  if (first.empty() || second.empty()) return {};
+  return from.name == to.name && from.site == to.site
+             ? "between one " + first + " and the next"
+             : "between " + first + " and " + second;
+}
+
 std::string partners_text(const FlowGraph::Partner& to, const FlowGraph::Partner& from) {
   using Kind = FlowGraph::Partner::Kind;
   if (to.kind == Kind::kRoot) return partner_text(to);

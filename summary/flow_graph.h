@@ -85,6 +85,8 @@ FlowGraph sum(const FlowGraph& a, const FlowGraph& b);
 
 // "MPI_Recv (ring.c:12)"; a region's name has its place. Empty: events that found no place.
 std::string event_text(const FlowGraph::Node& node);
+// "between MPI_Send (ring.c:9) and MPI_Recv (ring.c:12)"; empty: one of them found no place.
+std::string between_text(const FlowGraph::Node& from, const FlowGraph::Node& to);
 // "to rank+1, from rank-1", "to several", "from any", "root 0", "to itself"; empty: none.
 std::string partners_text(const FlowGraph::Partner& to, const FlowGraph::Partner& from);
 

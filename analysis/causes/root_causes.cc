@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/causes/places.h"
 #include "analysis/causes/run_parts.h"
 #include "analysis/profile/iteration_profile.h"
 #include "base/quantity_text.h"
@@ -16,7 +17,6 @@
 namespace refrain::analysis {
 namespace {
 
-using summary::FlowGraph;
 using summary::RunSummary;
 
 struct AccountNames {
@@ -39,8 +39,6 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
 
 constexpr double kNamed = 0.6;        // of a loss, that ranks must cause to be named
 constexpr double kMostOfCause = 0.8;  // ranks are added to a cause until they cause so much
-constexpr double kPlace =
-    0.3;  // of what is done more, that must lie at one place to be named
 
 std::string time_text(double ns) { return base::duration_text(ns, 3); }
 
@@ -54,94 +52,16 @@ double total_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// --- Places: what lies between two events, or in a region, by process ---------------------------
-
-class Places {
- public:
-  Places(const std::vector<RunSummary>& summaries, const RunProfile& profile)
-      : processes_(profile.processes.size()) {
-    for (std::size_t i = 0; i < summaries.size(); ++i)
-      for (const RunSummary::Location& location : summaries[i].locations)
-        if (location.primary) add(i, location.flow, 1e9 / summaries[i].ticks_per_second);
-    functions(profile);
-  }
-
-  // Where these processes spend most more than the others, of `excess` ns each.
-  std::string of_more(const std::vector<std::size_t>& causers, double excess) const {
-    std::string best;
-    double most = kPlace * excess;
-    for (const auto& [place, times] : times_) {
-      double own = 0, all = total_of(times);
-      for (const std::size_t causer : causers) own += times[causer];
-      const auto count = static_cast<double>(causers.size());
-      const double others =
-          (all - own) / std::max(1.0, static_cast<double>(processes_) - count);
-      // Of what is known by its name a little less will do.
-      const double more = (own / count - others) * (place.second ? 1.2 : 1);
-      if (more <= most) continue;
-      most = more;
-      best = place.first;
-    }
-    return best;
-  }
-
-  // Where most time passes in which only one thread works.
-  std::string of_most(double least) const {
-    std::string best;
-    double most = least;
-    for (const auto& [place, times] : times_) {
-      if (place.second || place.first.starts_with("in ")) continue;
-      if (const double all = total_of(times); all > most) {
-        most = all;
-        best = place.first;
-      }
-    }
-    return best;
-  }
-
- private:
-  void add(std::size_t process, const FlowGraph& flow, double tick_ns) {
-    for (const FlowGraph::Edge& edge : flow.edges) {
-      const std::string from = event_text(flow.nodes[edge.from]),
-                        to = event_text(flow.nodes[edge.to]);
-      if (from.empty() || to.empty()) continue;
-      times_of(from == to ? "between one " + from + " and the next"
-                          : "between " + from + " and " + to)[process] +=
-          static_cast<double>(edge.gap) * tick_ns;
-      if (flow.nodes[edge.to].kind == FlowGraph::Kind::kRegion)
-        times_of("in " + to)[process] += static_cast<double>(edge.time) * tick_ns;
-    }
-  }
-
-  // Functions and regions of the program's own, and MPI's I/O.
-  void functions(const RunProfile& profile) {
-    for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
-      const RunProfile::Path& path = profile.paths[i];
-      const bool io = path.cls == TimeClass::kMpiIo;
-      if (path.region == RunProfile::kNone || (path.cls != TimeClass::kUseful && !io))
-        continue;
-      const RunProfile::Region& region = profile.regions[path.region];
-      if (is_parallel_region(region.role, region.paradigm)) continue;
-      for (const RunProfile::Sums& sums : path.sums)
-        if (profile.locations[sums.location].primary)
-          times_of("in " + path_name(profile, PathId(i)),
-                   true)[profile.locations[sums.location].process] +=
-              profile.nanoseconds(sums.location, static_cast<double>(sums.own));
-    }
-  }
-
-  std::vector<double>& times_of(const std::string& place, bool named = false) {
-    std::vector<double>& times = times_[{place, named}];
-    times.resize(processes_);
-    return times;
-  }
-
-  std::size_t processes_;
-  // By process; whether it is a function or region.
-  std::map<std::pair<std::string, bool>, std::vector<double>> times_;
-};
-
 // --- Sentences -----------------------------------------------------------------------------------
+
+// "10th", "22nd"
+std::string ordinal(std::uint64_t number) {
+  const std::uint64_t last = number % 100 / 10 == 1 ? 0 : number % 10;
+  return std::to_string(number) + (last == 1   ? "st"
+                                   : last == 2 ? "nd"
+                                   : last == 3 ? "rd"
+                                               : "th");
+}
 
 // "in each of 200 iterations of main ring.c:9-12"
 std::string when_text(const RootCause& cause) {
@@ -158,8 +78,9 @@ std::string when_text(const RootCause& cause) {
       return fmt::format("until iteration {}, of {} of {}", when.from, cause.iterations,
                          loop);
     case TimeShape::Kind::kEvery:
-      return fmt::format("in every {}th iteration ({}, {}, ...), of {} of {}", when.period,
-                         when.from, when.from + when.period, cause.iterations, loop);
+      return fmt::format("in every {} iteration ({}, {}, ...), of {} of {}",
+                         ordinal(when.period), when.from, when.from + when.period,
+                         cause.iterations, loop);
     case TimeShape::Kind::kGrowing:
       return fmt::format("more and more (from {} to {}), in {} iterations of {}",
                          time_text(when.before), time_text(when.after), cause.iterations,
@@ -225,6 +146,7 @@ class Finder {
     serial_parts();
     threads();
     synchronization();
+    files();
     management();
     communication();
     std::erase_if(out_.causes,
@@ -241,7 +163,7 @@ class Finder {
     return at.rank == RunProfile::kNone ? at.number : at.rank;
   }
 
-  // Whether threads had cores.
+  // A note, if threads had no cores.
   void cores() {
     constexpr double kMuch = 0.02;
     double all = 0, most = 0;
@@ -610,7 +532,7 @@ class Finder {
     const double serial = cause.lost_ns / workers();
     const double threads = all_threads() / static_cast<double>(processes_);
     cause.gain_ns = serial * (1 - 1 / threads);
-    cause.where = places_.of_most(0.4 * serial * static_cast<double>(processes_));
+    cause.where = places_.between(0.4 * serial * static_cast<double>(processes_));
     cause.what = "Serial parts";
     const std::string when = when_text(cause);
     cause.text = fmt::format(
@@ -704,30 +626,54 @@ class Finder {
                : static_cast<std::uint32_t>(found - profile_.paths.begin());
   }
 
-  void synchronization() {
-    for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
-      if (profile_.paths[i].cls != TimeClass::kSynchronization) continue;
-      const double ns = totals_.paths[i].own_ns;
+  // Of the whole run; all of it is the most that could be gained.
+  RootCause whole_cause(Account account, double ns, std::string where,
+                        std::uint32_t path) const {
+    RootCause cause;
+    cause.account = account;
+    cause.lost_ns = ns;
+    cause.share = share(ns);
+    cause.of_ns = counted_ / all_threads();
+    cause.gain_ns = ns / all_threads();
+    cause.where = std::move(where);
+    cause.path = path;
+    cause.gain = gain_text(cause, "Without it, at most");
+    return cause;
+  }
+
+  // Call paths of a class, with workers that have no work meanwhile.
+  void paths_of(TimeClass cls, Account account, const char* what, const char* doing,
+                const char* hint) {
+    double all = 0;
+    for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
+      if (profile_.paths[i].cls == cls) all += totals_.paths[i].own_ns;
+    for (std::uint32_t i = 0; i < profile_.paths.size() && all > 0; ++i) {
+      if (profile_.paths[i].cls != cls) continue;
+      const PathTotal& total = totals_.paths[i];
+      const double ns = total.own_ns / all * ledger(account);
       if (share(ns) < kLeastShare) continue;
-      RootCause cause;
-      cause.account = Account::kSynchronization;
-      cause.lost_ns = ns;
-      cause.share = share(ns);
-      cause.of_ns = counted_ / all_threads();
-      cause.gain_ns = ns / all_threads();
-      cause.where = "in " + path_text(profile_, PathId(i));
-      cause.path = i;
-      const auto visits = static_cast<double>(totals_.paths[i].visits);
-      cause.what = "OpenMP synchronization";
-      cause.text = fmt::format("Threads wait {}: {} times, {} each. Lost: {}.", cause.where,
-                               totals_.paths[i].visits,
-                               time_text(visits > 0 ? ns / visits : 0), lost_text(cause));
-      cause.gain = gain_text(cause, "Without it, at most");
-      cause.hint =
-          "Synchronize less often: critical sections that are shorter or have names of their own, "
-          "atomic or a reduction in their place, nowait where no barrier is needed.";
+      RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);
+      const auto visits = static_cast<double>(total.visits);
+      cause.what = what;
+      cause.text = fmt::format(
+          "{} {}: {} times, {} each. Lost: {}.", doing, cause.where, total.visits,
+          time_text(visits > 0 ? total.own_ns / visits : 0), lost_text(cause));
+      cause.hint = hint;
       out_.causes.push_back(std::move(cause));
     }
+  }
+
+  void synchronization() {
+    paths_of(
+        TimeClass::kSynchronization, Account::kSynchronization, "OpenMP synchronization",
+        "Threads wait",
+        "Synchronize less often: critical sections that are shorter or have names of their own, "
+        "atomic or a reduction in their place, nowait where no barrier is needed.");
+  }
+
+  void files() {
+    paths_of(TimeClass::kMpiIo, Account::kMpiIo, "MPI file I/O", "Ranks are",
+             "Fewer and larger accesses, or collective ones.");
   }
 
   void management() {
@@ -735,23 +681,16 @@ class Finder {
       const double ns =
           region.times[static_cast<std::size_t>(TimeClass::kThreadManagement)];
       if (share(ns) < kLeastShare || region.forks == 0) continue;
-      RootCause cause;
-      cause.account = Account::kManagement;
-      cause.lost_ns = ns;
-      cause.share = share(ns);
-      cause.of_ns = counted_ / all_threads();
-      cause.gain_ns = ns / all_threads();
-      cause.where = "in " + region_text(profile_.regions[region.region]);
-      cause.path = path_of(region.region);
-      const auto forks = static_cast<double>(region.forks);
+      const std::string name = region_text(profile_.regions[region.region]);
+      RootCause cause =
+          whole_cause(Account::kManagement, ns, "in " + name, path_of(region.region));
       cause.what = "Short parallel regions";
       cause.text = fmt::format(
           "Begin and end of {} take {}: it runs {} times of {} each, of which {} on each thread are neither work nor "
           "waiting.",
-          region_text(profile_.regions[region.region]), lost_text(cause), region.forks,
-          time_text(region.fork_ns / forks),
+          name, lost_text(cause), region.forks,
+          time_text(region.fork_ns / static_cast<double>(region.forks)),
           time_text(ns / std::max<double>(1, static_cast<double>(region.visits))));
-      cause.gain = gain_text(cause, "Without it, at most");
       cause.hint =
           "Put several regions into one, or give the region more work; threads that sleep between regions "
           "start late (OMP_WAIT_POLICY, KMP_BLOCKTIME).";
@@ -796,18 +735,11 @@ class Finder {
 
   void one_call(const std::string& name, std::uint32_t path, const PathTotal& call,
                 double ns) {
-    RootCause cause;
-    cause.account = Account::kCommunication;
-    cause.lost_ns = ns;
-    cause.share = share(ns);
-    cause.of_ns = counted_ / all_threads();
-    cause.gain_ns = ns / all_threads();
-    cause.where = name;
-    cause.path = path;
+    RootCause cause = whole_cause(Account::kCommunication, ns, name, path);
     const auto visits = static_cast<double>(std::max<std::uint64_t>(1, call.visits));
     const double each = call.time_ns / visits;
     const auto bytes = static_cast<std::uint64_t>(
-        static_cast<double>(call.bytes_sent + call.bytes_received) / visits);
+        static_cast<double>(std::max(call.bytes_sent, call.bytes_received)) / visits);
     constexpr double kShortCall_ns = 100e3;
     constexpr std::uint64_t kSmall_bytes = 4096;
     const bool fine = each < kShortCall_ns && bytes < kSmall_bytes && call.visits >= 1000;
@@ -815,7 +747,6 @@ class Finder {
     cause.text = fmt::format(
         "{}: {} calls of {} and {} each, which no rank with more work explains: {}.", name,
         call.visits, base::bytes_text(bytes), time_text(each), lost_text(cause));
-    cause.gain = gain_text(cause, "Without it, at most");
     cause.hint =
         fine ? "Send several in one, or less often."
              : "Ranks that work one after the other, large messages, or a slow network; "

@@ -95,7 +95,7 @@ bool some(std::span<const Amount> amounts, TimeShape& shape) {
   return true;
 }
 
-// Whether there are two levels, one after the other, by more than chance.
+// Returns true if there are two levels, one after the other, with p < kChance.
 bool changes(const std::vector<double>& values) {
   const std::size_t n = values.size();
   std::vector<std::size_t> order(n);

@@ -1,4 +1,4 @@
-// When in a run something costs time: in all iterations, from one on, in every so-manieth, growing, or in a few.
+// When in a run something costs time: in all iterations, from one on, in every k-th, growing, or in a few.
 //
 // Thread-safety: pure. Units: any amount; iterations, counted through all visits of a loop from 0.
 // Method: few large values among small ones are outliers, by median and MAD (Iglewicz and Hoaglin 1993), periodic if their

@@ -129,17 +129,13 @@ class ProfileFinder {
                "One thread for each core, bound to it (OMP_PROC_BIND, mpirun --bind-to core).",
            .seconds = std::nullopt,
            .evidence = {}});
-    transfers();
+    management();
     well();
     return std::move(out_);
   }
 
  private:
   double share(double ns) const { return totals_.time_ns > 0 ? ns / totals_.time_ns : 0; }
-  std::string lost(double ns) const {
-    return fmt::format("{} of the time ({})", percent_text(share(ns)), time_text(ns));
-  }
-
   void add_cause(const RootCause& cause) {
     std::string text = cause.text;
     if (!cause.evidence.empty()) {
@@ -176,6 +172,7 @@ class ProfileFinder {
       case Account::kManagement:
         return of_class("graph", TimeClass::kThreadManagement);
       case Account::kCommunication:
+      case Account::kMpiIo:
         if (cause.path >= profile_.paths.size()) return {};
         return {{"view", "mpi"},
                 {"procedure", profile_.regions[profile_.paths[cause.path].region].name}};
@@ -183,30 +180,23 @@ class ProfileFinder {
         return of_class("heat", TimeClass::kUseful);
     }
   }
-  void add(Finding::Kind kind, const char* what, std::string text, const char* hint,
-           double ns, nlohmann::ordered_json evidence) {
-    out_.push_back({.kind = kind,
-                    .what = what,
-                    .text = std::move(text),
-                    .hint = hint,
-                    .seconds = ns / 1e9,
-                    .evidence = std::move(evidence)});
-  }
-
-  // Waits in them are findings of the analysis; this is how much there is in all.
-  void transfers() {
+  // Start and end of MPI, and what makes handles.
+  void management() {
     for (const analysis::MpiProcedure& procedure : totals_.mpi) {
-      if (procedure.cls != TimeClass::kMpiIo && procedure.cls != TimeClass::kMpiManagement)
-        continue;
+      if (procedure.cls != TimeClass::kMpiManagement) continue;
       if (share(procedure.time_ns) < kLeastShare) continue;
-      add(Finding::Kind::kOverhead,
-          procedure.cls == TimeClass::kMpiIo ? "MPI file I/O" : "MPI management",
-          fmt::format("{} is spent in {}: {}.", lost(procedure.time_ns), procedure.name,
-                      count_text(static_cast<double>(procedure.calls), "call", "calls")),
-          procedure.cls == TimeClass::kMpiIo
-              ? "Fewer and larger accesses, or collective ones."
-              : "It is part of starting and ending MPI, or makes handles that can be kept.",
-          procedure.time_ns, {{"view", "mpi"}, {"procedure", procedure.name}});
+      out_.push_back(
+          {.kind = Finding::Kind::kOverhead,
+           .what = "MPI management",
+           .text = fmt::format(
+               "{} of the time ({}) is spent in {}: {}.",
+               percent_text(share(procedure.time_ns)), time_text(procedure.time_ns),
+               procedure.name,
+               count_text(static_cast<double>(procedure.calls), "call", "calls")),
+           .hint =
+               "It is part of starting and ending MPI, or makes handles that can be kept.",
+           .seconds = procedure.time_ns / 1e9,
+           .evidence = {{"view", "mpi"}, {"procedure", procedure.name}}});
     }
   }
 

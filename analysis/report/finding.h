@@ -47,7 +47,7 @@ std::string digits_text(double count);
 // "cg.c:48" of a path and a line; empty: not known.
 std::string place_text(const std::string& file, std::uint32_t line);
 
-// Findings of a report from the profile of the whole run: root causes, MPI's I/O and management, or that little is lost.
+// Findings of a report from the profile of the whole run: root causes, management of MPI, or that little is lost.
 //
 // Thread-safety: pure. Units: seconds of all threads.
 

@@ -221,12 +221,8 @@ class ScaleBuilder {
       for (const FlowGraph::Edge& edge : location.flow.edges) {
         const FlowGraph::Node& from = location.flow.nodes[edge.from];
         const FlowGraph::Node& to = location.flow.nodes[edge.to];
-        if (from.kind == FlowGraph::Kind::kOther || to.kind == FlowGraph::Kind::kOther)
-          continue;
-        const std::string text =
-            from.name == to.name && from.site == to.site
-                ? "between one " + event_text(from) + " and the next"
-                : "between " + event_text(from) + " and " + event_text(to);
+        const std::string text = summary::between_text(from, to);
+        if (text.empty()) continue;
         PlaceTime& at = place(Kind::kBetween, key_of(from) + kSeparator + key_of(to), text);
         at.ns += static_cast<double>(edge.gap) * 1e9 / summary.ticks_per_second;
         at.visits += static_cast<double>(edge.count);

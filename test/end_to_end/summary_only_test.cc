@@ -165,6 +165,11 @@ TEST_CASE("Summary only: the commands say that there are no events", "[alone]") 
   const Result profile = run_refrain({"profile", archive});
   CHECK(profile.exit_status == 0);
   CHECK(profile.output.find("of which none are in the archive") != std::string::npos);
+  const Result causes = run_refrain({"analyze", archive});
+  CHECK(causes.exit_status == 0);
+  CHECK(causes.output.find("of all threads; shares are without start and end of MPI") !=
+        std::string::npos);
+  CHECK(causes.output.find("Waits are not known") != std::string::npos);
   check_refused({"profile", archive, "--events"}, "has no events");
   check_refused({"convert", archive, "--to", "csv"}, "has no events");
   check_refused({"compare", archive, "--limit", "3"}, "no marks of iterations");

@@ -39,6 +39,7 @@ class AnalyzeCommand final : public Subcommand {
   base::Result<> check() const;
   base::Result<waits::WaitAnalysis> analyze(Job* job,
                                             const waits::MorePatterns& more) const;
+  int print_causes() const;
   int print_and_write(const waits::WaitAnalysis& analysis,
                       const analysis::Conclusions& conclusions) const;
 
@@ -163,7 +164,8 @@ int AnalyzeCommand::run_first(Job* job) {
   waits::MorePatterns more;
   if (!modules.empty()) more = [&modules] { return modules.make(); };
   auto analysis = analyze(job, more);
-  if (!analysis) return fail(analysis.error());
+  if (!analysis)
+    return has_only_summary(archive_) ? print_causes() : fail(analysis.error());
   if (limit_ != 0)
     done = estimate_limited(archive_, limit_, *analysis, more);
   else if (analysis->problems.gaps != 0)
@@ -171,6 +173,21 @@ int AnalyzeCommand::run_first(Job* job) {
   if (!done) return fail(done.error());
   const auto conclusions = conclude_run(archive_);
   return conclusions ? print_and_write(*analysis, *conclusions) : fail(conclusions.error());
+}
+
+// Of a run without events.
+int AnalyzeCommand::print_causes() const {
+  const auto conclusions = conclude_run(archive_);
+  if (!conclusions) return fail(conclusions.error());
+  if (json_) {
+    print(causes_json(*conclusions));
+    return kDone;
+  }
+  print_lines(conclusions_screen(
+      *conclusions, {.width = terminal_size().columns, .all = all_, .metrics = metrics_}));
+  print_lines(
+      {"", "Waits are not known: it was recorded without events (--summary-only)."});
+  return kDone;
 }
 
 int AnalyzeCommand::print_and_write(const waits::WaitAnalysis& analysis,

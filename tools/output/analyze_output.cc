@@ -332,6 +332,13 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"causes", causes}};
 }
 
+std::string causes_json(const analysis::Conclusions& conclusions) {
+  const json value = {{"format", "refrain analyze"},
+                      {"version", 2},
+                      {"conclusions", conclusions_value(conclusions)}};
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 std::vector<std::string> analysis_screen(const WaitAnalysis& analysis,
                                          const AnalysisScreen& options) {
   std::vector<std::string> out;

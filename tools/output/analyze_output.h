@@ -24,6 +24,8 @@ struct AnalysisScreen {
 std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclusions,
                                             const AnalysisScreen& options);
 nlohmann::json conclusions_value(const analysis::Conclusions& conclusions);
+// As analysis_json(), of a run without events.
+std::string causes_json(const analysis::Conclusions& conclusions);
 
 // The waits, of which the findings are what is seen of them in the events; lines, without their ends.
 std::vector<std::string> analysis_screen(const waits::WaitAnalysis& analysis,

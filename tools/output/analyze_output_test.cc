@@ -111,6 +111,9 @@ TEST_CASE(
   CHECK(conclusions_screen({}, {}).front() ==
         "Nothing costs 1 % of the time of all threads.");
   const json out = json::parse(analysis_json(late_sender(), &conclusions))["conclusions"];
+  const json alone = json::parse(causes_json(conclusions));
+  CHECK(alone["conclusions"] == out);
+  CHECK(alone["format"] == "refrain analyze");
   CHECK(out["seconds"] == 3);
   CHECK(out["ledger"].size() == analysis::kAccounts);
   CHECK(out["ledger"]["uneven_ranks"] == 0.5);

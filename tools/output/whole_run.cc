@@ -47,6 +47,11 @@ base::Result<analysis::Conclusions> conclude_run(const std::string& archive) {
   }
 }
 
+bool has_only_summary(const std::string& archive) {
+  reader::ArchiveStream stream;
+  return stream.open_anchor(archive) && stream.definitions().summary_only();
+}
+
 base::Result<> estimate_whole_run(const std::string& archive,
                                   waits::WaitAnalysis& written) {
   try {

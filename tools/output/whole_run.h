@@ -20,6 +20,8 @@ base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
                                                    const waits::WaitAnalysis& analysis);
 // What the run lost its time to: of its summaries, or, of archives of other tools, of all their events, which are read for it.
 base::Result<analysis::Conclusions> conclude_run(const std::string& archive);
+// Returns true if it was recorded without events (--summary-only).
+bool has_only_summary(const std::string& archive);
 // Sets `written.estimates`, if the archive has summaries.
 base::Result<> estimate_whole_run(const std::string& archive, waits::WaitAnalysis& written);
 // Sets `full.estimates` to what they would be, had the iterations after the first `limit` not been written. `more`: the patterns
