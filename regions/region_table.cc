@@ -170,7 +170,9 @@ std::string RegionDef::identity() const {
 
 std::string ParameterDef::identity() const { return (text ? "text " : "number ") + name; }
 
-std::string SourcePlace::identity() const { return file + ':' + std::to_string(line); }
+std::string SourcePlace::identity() const {
+  return line == 0 ? file : file + ':' + std::to_string(line);
+}
 
 void ProcessRegions::renumber(const RegionNumbers& numbers) {
   for (auto& [key, region] : by_key_) region = numbers.regions.at(region);

@@ -46,7 +46,7 @@ struct SourcePlace {
       file;  // without debug information the function (or object) and the offset in it
   std::uint32_t line = 0;  // 0: the same
 
-  std::string identity() const;
+  std::string identity() const;  // "cg.c:48"; without a line the file alone
 };
 
 // How a process' numbers change when those of all processes are known.

@@ -228,8 +228,7 @@ class Summarizer {
     const auto next = static_cast<std::uint32_t>(result_.sites.size());
     const auto [at, is_new] = site_ids_.try_emplace(place, next);
     if (is_new) {
-      const regions::SourcePlace& source = table_.places()[place];
-      result_.sites.push_back(source.file + ":" + std::to_string(source.line));
+      result_.sites.push_back(table_.places()[place].identity());
     }
     return at->second;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "filters/settings.h"
@@ -126,6 +127,28 @@ TEST_CASE("Command: run - an existing archive is only replaced on request") {
                    data_file("test/programs/cg_clang").string(), "2"});
   CHECK(replaced.ok());
   CHECK(read_file(archive / "traces.otf2") != before);
+}
+
+// As each rank of `mpirun refrain run` does: one looks while another removes.
+TEST_CASE("Command: run - several replace one archive at once") {
+  TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  for (int round = 0; round < 8; ++round) {
+    fs::create_directories(archive + "/spool");
+    std::ofstream(archive + "/traces.otf2") << "old";
+    for (int i = 0; i < 300; ++i)
+      std::ofstream(archive + "/spool/" + std::to_string(i)) << i;
+    std::vector<std::future<Result>> runs;
+    for (int i = 0; i < 3; ++i)
+      runs.push_back(std::async(std::launch::async, [&archive] {
+        return run_refrain({"run", "--quiet", "--overwrite", "-o", archive, "--", "true"});
+      }));
+    for (std::future<Result>& run : runs) {
+      const Result result = run.get();
+      INFO(result.errors);
+      CHECK(result.ok());
+    }
+  }
 }
 
 TEST_CASE("Command: run - the value of a switch is not taken for the program") {

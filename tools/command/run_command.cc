@@ -371,19 +371,22 @@ base::Result<> RunCommand::export_settings() {
 base::Result<> RunCommand::check_archive(const std::string& archive, bool overwrite) const {
   std::error_code error;
   const fs::path path = fs::absolute(archive);
-  if (fs::exists(path, error)) {
-    if (!fs::is_directory(path, error))
-      return base::Failure{"'" + archive + "' exists and is no folder"};
+  const auto why_not = [&]() -> std::string {
+    if (!fs::is_directory(path, error)) return "'" + archive + "' exists and is no folder";
     if (access(path.c_str(), W_OK) != 0)
-      return base::Failure{"cannot write to '" + archive + "': " + std::strerror(errno)};
+      return "cannot write to '" + archive + "': " + std::strerror(errno);
     if (fs::is_empty(path, error)) return {};
-    if (!overwrite)
-      return base::Failure{"'" + archive + "' exists; --overwrite replaces it"};
+    if (!overwrite) return "'" + archive + "' exists; --overwrite replaces it";
     if (!fs::exists(path / "traces.otf2") && !fs::exists(path / "traces.prv") &&
         !fs::exists(path / "spool"))
-      return base::Failure{"'" + archive +
-                           "' exists and is no archive; it is not replaced"};
+      return "'" + archive + "' exists and is no archive; it is not replaced";
     return {};
+  };
+  if (fs::exists(path, error)) {
+    const std::string why = why_not();
+    if (why.empty()) return {};
+    // Another process of the job may have taken it away meanwhile.
+    if (fs::exists(path, error)) return base::Failure{why};
   }
   // Whether the folder can be made is seen by making another one beside it: all ranks of a job
   // look at the same time.
@@ -461,8 +464,13 @@ void RunCommand::report_devices(const Program& program) const {
 void RunCommand::remove_old_archive() const {
   std::error_code ignored;
   if (!overwrite_ || archive_.empty() || spool::recording_process(archive_) != 0) return;
-  spool::remove_spools(archive_, ignored);
-  fs::remove_all(archive_, ignored);
+  // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
+  std::string old =
+      fs::path(archive_ + "/").parent_path().string() + ".old-" + std::to_string(getpid());
+  fs::rename(archive_, old, ignored);
+  if (ignored) old = archive_;
+  spool::remove_spools(old, ignored);
+  fs::remove_all(old, ignored);
 }
 
 // "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000.

@@ -57,10 +57,7 @@ class Namer {
     const std::uint64_t address = node.payload & spool::kAddressMask;
     const std::uint32_t place =
         address == 0 ? regions::kNoRegion : model_.regions().place_of_site(address);
-    if (place != regions::kNoRegion) {
-      const regions::SourcePlace& source = table_.places()[place];
-      out.site = source.file + ":" + std::to_string(source.line);
-    }
+    if (place != regions::kNoRegion) out.site = table_.places()[place].identity();
     for (const std::uint64_t frame : graph_.paths[node.path]) {
       const addresses::Place& caller = model_.resolver().at_call(frame);
       if (is_start(caller)) break;
