@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/causes/root_causes.h"
+#include "analysis/ideal/ideal_run.h"
 #include "analysis/profile/efficiencies.h"
 #include "summary/run_summary.h"
 
@@ -28,6 +29,8 @@ struct ScalePart {
   double all_ns = 0;
   double useful_ns = 0;
   RunEfficiencies efficiencies;
+  double ideal_ns =
+      0;  // time_ns on an ideal network, at least that of most computation; 0: not known
   double instructions = 0;  // PAPI_TOT_INS and PAPI_TOT_CYC; 0: not counted
   double cycles = 0;
 };
@@ -54,12 +57,16 @@ struct Scale {
   std::size_t threads = 0;
   ScalePart whole;
   std::vector<ScalePart> loops;  // most time first
+  std::string
+      ideal_note;  // why ideal times are not known, or how well; empty: no word is needed
   Conclusions conclusions;
   // Call paths add up to the whole run; the others are other views of it.
   std::vector<PlaceTime> places;  // sorted by kind and key
 };
 
-// `summaries`: of all processes, with rows of iterations; without them there are no loops.
-Scale scale_of(const std::vector<summary::RunSummary>& summaries, std::string name);
+// `summaries`: of all processes, with rows of iterations; without them there are no loops. `ideal`: of the same run; none: nothing
+// is known of it.
+Scale scale_of(const std::vector<summary::RunSummary>& summaries, std::string name,
+               const IdealRun* ideal = nullptr);
 
 }  // namespace refrain::analysis

@@ -53,6 +53,7 @@ class ScalingBuilder {
     losses();
     models();
     for (std::size_t i = 1; i < runs_.size(); ++i) compare(i);
+    note_ideal();
     note_cores();
     return std::move(out_);
   }
@@ -170,6 +171,7 @@ class ScalingBuilder {
     to.time_ns = own.time_ns * scaled_[run];
     to.speedup = to.time_ns > 0 ? grown * base.time_ns / to.time_ns : 0;
     to.efficiencies = own.efficiencies;
+    if (own.ideal_ns > 0 && own.time_ns > 0) to.transfer = own.ideal_ns / own.time_ns;
     const double useful = own.useful_ns * scaled_[run];
     to.computation = useful > 0 ? grown * base.useful_ns / useful : 0;
     to.global = to.efficiencies.parallel * to.computation;
@@ -333,6 +335,18 @@ class ScalingBuilder {
           " (instructions x {:.2f}, cycles of each x {:.2f}, time of a cycle x {:.2f})",
           a.instructions / b.instructions, a.ipc / b.ipc, a.frequency / b.frequency);
     return text + ".";
+  }
+
+  // What is said of several runs is one note.
+  void note_ideal() {
+    std::map<std::string, std::string> runs;
+    for (const Scale& run : runs_)
+      if (!run.ideal_note.empty()) {
+        std::string& names = runs[run.ideal_note];
+        names += (names.empty() ? "" : ", ") + run.name;
+      }
+    for (const auto& [note, names] : runs)
+      out_.notes.push_back("Serialization and transfer, " + names + ": " + note);
   }
 
   void note_cores() {

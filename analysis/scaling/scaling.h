@@ -37,11 +37,16 @@ struct Factors {
   double speedup = 1;  // weak: of the problem that grows with the threads
   double global = 0;   // parallel efficiency x computation scaling
   RunEfficiencies efficiencies;
+  double transfer = 0;     // time on an ideal network / time; 0: not known
   double computation = 1;  // may be above 1
   bool counted = false;    // the next three, of which it is the product
   double instructions = 1;
   double ipc = 1;
   double frequency = 1;
+
+  // Communication is the product of this and transfer; of all threads, and of MPI's part. Not where transfer is not known.
+  double serialization() const { return efficiencies.communication / transfer; }
+  double mpi_serialization() const { return efficiencies.mpi_communication / transfer; }
 };
 
 struct PlaceLoss {
