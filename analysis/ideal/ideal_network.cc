@@ -408,9 +408,10 @@ void IdealNetwork::iteration_ends(Thread& thread, const Item& item) {
   const double saved = time - static_cast<double>(thread.clock - thread.iteration_clock);
   Loop& loop = thread.loops[item.number];
   Sums& to = (item.rank == kWhole ? loop.whole : loop.other)[class_of(time)];
-  ++to.count;
   to.time += time;
   to.saved += saved;
+  ++loop.iterations;
+  if (loop.first.size() < IdealRun::Loop::kFirst) loop.first.push_back({time, saved});
 }
 
 // The first step waits for what is not in the archive, or not yet.
@@ -445,7 +446,10 @@ IdealRun::Process IdealNetwork::result_of(const Thread& thread, std::uint32_t ra
   out.whole.saved_ns =
       out.whole.time_ns - ns * static_cast<double>(thread.end_clock - thread.start_clock);
   for (const Loop& loop : thread.loops) {
-    IdealRun::Saved& to = out.loops.emplace_back();
+    IdealRun::Loop& to = out.loops.emplace_back();
+    to.iterations = loop.iterations;
+    for (const Sums& each : loop.first)
+      to.first.push_back({ns * each.time, ns * each.saved});
     for (const auto& [cls, sums] : loop.whole) {
       to.time_ns += ns * sums.time;
       to.saved_ns += ns * sums.saved;

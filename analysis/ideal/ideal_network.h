@@ -82,10 +82,12 @@ class IdealNetwork final : public reader::TraceSink {
     std::uint32_t comm = 0, operation = 0, root = 0;
   };
   struct Sums {
-    double count = 0, time = 0, saved = 0;
+    double time = 0, saved = 0;
   };
   struct Loop {
     std::map<int, Sums> whole, other;  // by class of duration
+    std::uint64_t iterations = 0;
+    std::vector<Sums> first;
   };
   struct Thread {
     ProcessId process{};

@@ -22,10 +22,15 @@ struct IdealRun {
     double time_ns = 0;
     double saved_ns = 0;
   };
+  struct Loop : Saved {
+    static constexpr std::size_t kFirst = 8;
+    std::uint64_t iterations = 0;
+    std::vector<Saved> first;  // of these, the first kFirst one by one
+  };
   struct Process {
     std::uint32_t rank = 0;  // of MPI
     Saved whole;
-    std::vector<Saved> loops;  // as `loops`
+    std::vector<Loop> loops;  // as `loops`
   };
 
   std::string unknown;             // why there is nothing below; else empty

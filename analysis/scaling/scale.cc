@@ -102,15 +102,26 @@ class ScaleBuilder {
       ideal_loops_[loop_place(ideal->loops[i])].push_back(i);
   }
 
-  // Of this part, as the replay has it.
+  // Of this part, as the replay has it. A loop's first iterations have no rows: they were before it was detected.
   IdealRun::Saved ideal_of(const ScalePart& part, const IdealRun::Process& process) const {
     if (part.place.empty()) return process.whole;
     IdealRun::Saved sum;
+    std::uint64_t iterations = 0;
+    const IdealRun::Loop* most = nullptr;
     if (const auto found = ideal_loops_.find(part.place); found != ideal_loops_.end())
-      for (const std::size_t loop : found->second) {
-        sum.time_ns += process.loops[loop].time_ns;
-        sum.saved_ns += process.loops[loop].saved_ns;
+      for (const std::size_t number : found->second) {
+        const IdealRun::Loop& loop = process.loops[number];
+        if (most == nullptr || loop.iterations > most->iterations) most = &loop;
+        iterations += loop.iterations;
+        sum.time_ns += loop.time_ns;
+        sum.saved_ns += loop.saved_ns;
       }
+    for (std::size_t i = 0; most != nullptr && i < most->first.size(); ++i) {
+      if (iterations <= part.iterations) break;
+      --iterations;
+      sum.time_ns -= most->first[i].time_ns;
+      sum.saved_ns -= most->first[i].saved_ns;
+    }
     return sum;
   }
 
