@@ -445,7 +445,8 @@ IdealRun::Process IdealNetwork::result_of(const Thread& thread, std::uint32_t ra
   out.whole.time_ns = ns * static_cast<double>(thread.end - thread.start);
   out.whole.saved_ns =
       out.whole.time_ns - ns * static_cast<double>(thread.end_clock - thread.start_clock);
-  for (const Loop& loop : thread.loops) {
+  for (std::size_t i = 0; i < thread.loops.size(); ++i) {
+    const Loop& loop = thread.loops[i];
     IdealRun::Loop& to = out.loops.emplace_back();
     to.iterations = loop.iterations;
     for (const Sums& each : loop.first)
@@ -457,7 +458,7 @@ IdealRun::Process IdealNetwork::result_of(const Thread& thread, std::uint32_t ra
     for (const auto& [cls, sums] : loop.other) {
       const Sums* like = nullptr;
       int nearest = 0;
-      for (const auto& [other, whole] : loop.whole)
+      for (const auto& [other, whole] : written_[i])
         if (whole.time > 0 && (like == nullptr || std::abs(other - cls) < nearest)) {
           like = &whole;
           nearest = std::abs(other - cls);
@@ -496,6 +497,13 @@ base::Result<> IdealNetwork::finish(std::uint64_t) {
     give_up(*first);
     work();
   }
+  written_.resize(out_.loops.size());
+  for (const Thread& thread : threads_)
+    for (std::size_t i = 0; i < written_.size(); ++i)
+      for (const auto& [cls, sums] : thread.loops[i].whole) {
+        written_[i][cls].time += sums.time;
+        written_[i][cls].saved += sums.saved;
+      }
   double all = 0;
   std::size_t ranks = 0;
   for (const Thread& thread : threads_) {

@@ -152,6 +152,8 @@ class IdealNetwork final : public reader::TraceSink {
   std::vector<std::uint32_t> free_started_;
   std::vector<std::uint32_t> ready_;  // processes
   bool several_threads_ = false;
+  std::vector<std::map<int, Sums>>
+      written_;              // by loop and class of duration: iterations of all processes
   double unknown_time_ = 0;  // of iterations of which none like them was written
   IdealRun out_;
 };

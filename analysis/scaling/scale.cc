@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -44,6 +45,8 @@ class ScaleBuilder {
     out_.threads = profile_.threads();
     for (const RunProfile::Process& process : profile_.processes)
       out_.mpi = out_.mpi || process.rank != RunProfile::kNone;
+    if (!summaries.empty())
+      out_.program = std::filesystem::path(summaries.front().program).filename().string();
     out_.conclusions = conclude(summaries);
     set_ideal(ideal);
   }
@@ -59,6 +62,7 @@ class ScaleBuilder {
       to.visits = static_cast<double>(loop.iterations);
     }
     for (auto& [key, each] : places_) out_.places.push_back(std::move(each));
+    out_.conclusions.start_ns = {};
     return std::move(out_);
   }
 
@@ -265,7 +269,9 @@ class ScaleBuilder {
       const PathTotal& sums = totals_.paths[i];
       PlaceTime& to = place(Kind::kCallPath, keys.back(), path_text(profile_, PathId(i)));
       to.ns += sums.own_ns + sums.management_ns;
+      to.mpi = is_mpi(path.cls);
       to.visits += static_cast<double>(sums.visits);
+      to.messages += static_cast<double>(sums.messages_sent + sums.messages_received);
       to.bytes +=
           static_cast<double>(sums.bytes_sent) + static_cast<double>(sums.bytes_received);
     }

@@ -46,20 +46,26 @@ struct PlaceTime {
   std::string key;  // of names, files, lines and call sites
   std::string text;
   double ns = 0;
+  bool mpi = false;  // a call of MPI
   double visits = 0;
-  double bytes = 0;  // sent and received
+  double messages = 0;  // sent and received
+  double bytes = 0;
 };
 
 struct Scale {
-  std::string name;  // of the archive
+  std::string name;     // of the archive
+  std::string program;  // its file; empty: not known
   std::size_t processes = 0;
   bool mpi = false;  // processes are ranks
   std::size_t threads = 0;
   ScalePart whole;
   std::vector<ScalePart> loops;  // most time first
-  std::string
-      ideal_note;  // why ideal times are not known, or how well; empty: no word is needed
-  Conclusions conclusions;
+  std::size_t repeats =
+      1;              // runs of which this is the one with the median time (medians_of())
+  double spread = 0;  // longest less shortest of these, as a share of it
+  // Why ideal times are not known, or how well; empty: no word is needed.
+  std::string ideal_note;
+  Conclusions conclusions;  // without start_ns
   // Call paths add up to the whole run; the others are other views of it.
   std::vector<PlaceTime> places;  // sorted by kind and key
 };

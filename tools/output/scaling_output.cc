@@ -196,6 +196,13 @@ class ScalingScreen {
       if (!scaling_.part.empty())
         row("Iterations", [](const Factors& f) { return f.iterations; });
       row("Time", [](const Factors& f) { return cpu_text(f.time_ns); });
+      if (std::ranges::any_of(scaling_.factors,
+                              [](const Factors& f) { return f.repeats > 1; })) {
+        row("Runs (this: median of time)", [](const Factors& f) { return f.repeats; });
+        row("Spread of their times", [](const Factors& f) {
+          return f.repeats > 1 ? fmt::format("{:.1f} %", 100 * f.spread) : "-";
+        });
+      }
       row(scaling_.weak ? "Speed-up (scaled)" : "Speed-up",
           [](const Factors& f) { return fmt::format("{:.2f}", f.speedup); });
       for (const Factor& factor : factor_table())
@@ -331,9 +338,28 @@ std::string scaling_json(const Scaling& scaling) {
                     {"threads", f.threads},
                     {"iterations", scaling.part.empty() ? Json() : Json(f.iterations)},
                     {"seconds", f.time_ns / 1e9},
+                    {"repeats", f.repeats},
+                    {"spread", f.spread},
                     {"whole_run_thread_seconds", scaling.all_ns[i] / 1e9},
                     {"speedup", f.speedup},
                     {"factors", std::move(values)}});
+  }
+  Json steps = Json::array();
+  for (const analysis::ScaleStep& step : scaling.steps) {
+    Json lost = Json::object();
+    for (const auto& loss : step.losses) lost[loss.factor] = loss.points;
+    const auto& call = step.call;
+    steps.push_back({{"from", scaling.names[step.from]},
+                     {"to", scaling.names[step.to]},
+                     {"points", step.points},
+                     {"lost", std::move(lost)},
+                     {"call", call.place.empty()
+                                  ? Json()
+                                  : Json{{"place", call.place},
+                                         {"points", call.points},
+                                         {"counted", call.messages ? "messages" : "calls"},
+                                         {"of_a_rank", {call.count_before, call.count_now}},
+                                         {"bytes", {call.bytes_before, call.bytes_now}}}}});
   }
   for (const PlaceLoss& loss : scaling.losses) {
     Json each = {{"kind", kind_name(loss.kind)},
@@ -357,6 +383,7 @@ std::string scaling_json(const Scaling& scaling) {
                     {"scaling_why", scaling.weak_why},
                     {"loop", scaling.part.empty() ? Json() : Json(scaling.part)},
                     {"runs", std::move(runs)},
+                    {"steps", std::move(steps)},
                     {"findings", scaling.findings},
                     {"models_at_threads", scaling.at > 0 ? Json(scaling.at) : Json()},
                     {"losses", std::move(losses)},
