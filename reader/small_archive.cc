@@ -38,8 +38,15 @@ void SmallArchive::of_refrain() {
 std::uint32_t SmallArchive::region(const std::string& name, OTF2_RegionRole role,
                                    OTF2_Paradigm paradigm, const std::string& file,
                                    std::uint32_t line) {
-  regions_.push_back({name, file, line, role, paradigm});
+  regions_.push_back({name, file, line, role, paradigm, OTF2_REGION_FLAG_NONE});
   return static_cast<std::uint32_t>(regions_.size() - 1);
+}
+
+std::uint32_t SmallArchive::loop(const std::string& name) {
+  const std::uint32_t number =
+      region(name, OTF2_REGION_ROLE_LOOP, OTF2_PARADIGM_MEASUREMENT_SYSTEM);
+  regions_.back().flags = OTF2_REGION_FLAG_PHASE;
+  return number;
 }
 
 std::uint32_t SmallArchive::context(std::uint32_t region, std::uint32_t parent) {
@@ -139,8 +146,8 @@ void SmallArchive::finish(std::uint64_t begin, std::uint64_t length,
     const Region& from = regions_[i];
     const OTF2_StringRef name = string(from.name), file = string(from.file);
     need(OTF2_GlobalDefWriter_WriteRegion(definitions_, i, name, name, name, from.role,
-                                          from.paradigm, OTF2_REGION_FLAG_NONE, file,
-                                          from.line, from.line));
+                                          from.paradigm, from.flags, file, from.line,
+                                          from.line));
   }
   for (std::uint32_t i = 0; i < contexts_.size(); ++i)
     need(OTF2_GlobalDefWriter_WriteCallingContext(definitions_, i, contexts_[i].first,

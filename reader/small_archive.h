@@ -30,6 +30,8 @@ class SmallArchive {
                     OTF2_RegionRole role = OTF2_REGION_ROLE_POINT2POINT) {
     return region(name, role, OTF2_PARADIGM_MPI);
   }
+  // Of an archive of Refrain: an enter is an iteration.
+  std::uint32_t loop(const std::string& name);
   std::uint32_t context(std::uint32_t region,
                         std::uint32_t parent = OTF2_UNDEFINED_CALLING_CONTEXT);
   // A process with one thread, or a stream of a device of the process before: events go there until the next one.
@@ -55,6 +57,7 @@ class SmallArchive {
     std::uint32_t line;
     OTF2_RegionRole role;
     OTF2_Paradigm paradigm;
+    OTF2_RegionFlag flags = OTF2_REGION_FLAG_NONE;
   };
   struct Location {
     std::string name;

@@ -1,6 +1,9 @@
 #include "analysis/scaling/scale.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -31,7 +34,8 @@ std::string key_of(const FlowGraph::Node& node) {
 
 class ScaleBuilder {
  public:
-  ScaleBuilder(const std::vector<RunSummary>& summaries, std::string name)
+  ScaleBuilder(const std::vector<RunSummary>& summaries, std::string name,
+               const IdealRun* ideal)
       : summaries_(summaries),
         profile_(merge_summaries(summaries)),
         totals_(total(profile_)),
@@ -41,7 +45,10 @@ class ScaleBuilder {
     out_.threads = profile_.threads();
     for (const RunProfile::Process& process : profile_.processes)
       out_.mpi = out_.mpi || process.rank != RunProfile::kNone;
+    if (!summaries.empty())
+      out_.program = std::filesystem::path(summaries.front().program).filename().string();
     out_.conclusions = conclude(summaries);
+    set_ideal(ideal);
   }
 
   Scale build() {
@@ -55,6 +62,7 @@ class ScaleBuilder {
       to.visits = static_cast<double>(loop.iterations);
     }
     for (auto& [key, each] : places_) out_.places.push_back(std::move(each));
+    out_.conclusions.start_ns = {};
     return std::move(out_);
   }
 
@@ -76,6 +84,68 @@ class ScaleBuilder {
     part.efficiencies = efficiencies_of(threads, part.time_ns);
   }
 
+  // --- The ideal network --------------------------------------------------------------------
+
+  void set_ideal(const IdealRun* ideal) {
+    if (ideal == nullptr || !out_.mpi) return;
+    if (!ideal->unknown.empty()) {
+      out_.ideal_note = ideal->unknown;
+      return;
+    }
+    if (ideal->estimated >= 0.01)
+      out_.ideal_note = fmt::format(
+          "{:.0f} % of the time was not written: it counts as iterations of its loops that were",
+          100 * ideal->estimated);
+    if (ideal->given_up != 0)
+      out_.ideal_note +=
+          fmt::format("{}{} waits for what is not in the archive count as none",
+                      out_.ideal_note.empty() ? "" : "; ", ideal->given_up);
+    for (const IdealRun::Process& process : ideal->processes)
+      ideal_[process.rank] = &process;
+    for (std::size_t i = 0; i < ideal->loops.size(); ++i)
+      ideal_loops_[loop_place(ideal->loops[i])].push_back(i);
+  }
+
+  // Of this part, as the replay has it. A loop's first iterations have no rows: they were before it was detected.
+  IdealRun::Saved ideal_of(const ScalePart& part, const IdealRun::Process& process) const {
+    if (part.place.empty()) return process.whole;
+    IdealRun::Saved sum;
+    std::uint64_t iterations = 0;
+    const IdealRun::Loop* most = nullptr;
+    if (const auto found = ideal_loops_.find(part.place); found != ideal_loops_.end())
+      for (const std::size_t number : found->second) {
+        const IdealRun::Loop& loop = process.loops[number];
+        if (most == nullptr || loop.iterations > most->iterations) most = &loop;
+        iterations += loop.iterations;
+        sum.time_ns += loop.time_ns;
+        sum.saved_ns += loop.saved_ns;
+      }
+    for (std::size_t i = 0; most != nullptr && i < most->first.size(); ++i) {
+      if (iterations <= part.iterations) break;
+      --iterations;
+      sum.time_ns -= most->first[i].time_ns;
+      sum.saved_ns -= most->first[i].saved_ns;
+    }
+    return sum;
+  }
+
+  // The replay may have more iterations of a loop than there are rows: of these a process saves the same share.
+  void set_ideal(ScalePart& part, const std::vector<ThreadTimes>& threads) const {
+    double latest = 0, useful = 0;
+    for (const ThreadTimes& thread : threads) {
+      useful = std::max(useful, thread.useful);
+      const auto found = ideal_.find(profile_.processes[thread.process].rank);
+      if (found == ideal_.end()) return;
+      const IdealRun::Saved saved = ideal_of(part, *found->second);
+      if (!(saved.time_ns > 0)) return;
+      const double scale = part.place.empty() ? 1 : thread.all() / saved.time_ns;
+      latest = std::max(latest, thread.all() - scale * saved.saved_ns);
+    }
+    useful = std::max(useful, part.efficiencies.mpi_communication * part.time_ns *
+                                  (part.efficiencies.has_mpi ? 1 : 0));
+    part.ideal_ns = std::clamp(latest, std::min(useful, part.time_ns), part.time_ns);
+  }
+
   void whole() {
     std::vector<ThreadTimes> threads = thread_times(profile_, totals_.by_location);
     for (std::size_t first = 0; first < threads.size();) {
@@ -85,6 +155,7 @@ class ScaleBuilder {
       first = end;
     }
     finish(out_.whole, threads);
+    set_ideal(out_.whole, threads);
     for (const IterationProfile::Location& location : iterations_.locations)
       if (!location.helper)
         for (const IterationProfile::Row& row : location.rows) count(row, out_.whole);
@@ -136,6 +207,7 @@ class ScaleBuilder {
     }
     for (Loop& loop : loops_) {
       finish(loop.part, loop.threads);
+      set_ideal(loop.part, loop.threads);
       if (loop.part.time_ns > 0) out_.loops.push_back(std::move(loop.part));
     }
     std::ranges::stable_sort(out_.loops, std::greater(), &ScalePart::time_ns);
@@ -197,7 +269,9 @@ class ScaleBuilder {
       const PathTotal& sums = totals_.paths[i];
       PlaceTime& to = place(Kind::kCallPath, keys.back(), path_text(profile_, PathId(i)));
       to.ns += sums.own_ns + sums.management_ns;
+      to.mpi = is_mpi(path.cls);
       to.visits += static_cast<double>(sums.visits);
+      to.messages += static_cast<double>(sums.messages_sent + sums.messages_received);
       to.bytes +=
           static_cast<double>(sums.bytes_sent) + static_cast<double>(sums.bytes_received);
     }
@@ -234,8 +308,10 @@ class ScaleBuilder {
   const RunProfile profile_;
   const ProfileTotals totals_;
   const IterationProfile iterations_;
-  std::vector<Loop> loops_;           // by place
-  std::vector<std::size_t> loop_of_;  // by loop of `iterations_`
+  std::map<std::uint32_t, const IdealRun::Process*> ideal_;      // by rank
+  std::map<std::string, std::vector<std::size_t>> ideal_loops_;  // by place
+  std::vector<Loop> loops_;                                      // by place
+  std::vector<std::size_t> loop_of_;                             // by loop of `iterations_`
   std::map<std::pair<Kind, std::string>, PlaceTime> places_;
   double idle_in_start_ = 0;
   Scale out_;
@@ -243,8 +319,9 @@ class ScaleBuilder {
 
 }  // namespace
 
-Scale scale_of(const std::vector<RunSummary>& summaries, std::string name) {
-  return ScaleBuilder(summaries, std::move(name)).build();
+Scale scale_of(const std::vector<RunSummary>& summaries, std::string name,
+               const IdealRun* ideal) {
+  return ScaleBuilder(summaries, std::move(name), ideal).build();
 }
 
 }  // namespace refrain::analysis

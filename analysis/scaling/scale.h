@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/causes/root_causes.h"
+#include "analysis/ideal/ideal_run.h"
 #include "analysis/profile/efficiencies.h"
 #include "summary/run_summary.h"
 
@@ -28,6 +29,8 @@ struct ScalePart {
   double all_ns = 0;
   double useful_ns = 0;
   RunEfficiencies efficiencies;
+  double ideal_ns =
+      0;  // time_ns on an ideal network, at least that of most computation; 0: not known
   double instructions = 0;  // PAPI_TOT_INS and PAPI_TOT_CYC; 0: not counted
   double cycles = 0;
 };
@@ -43,23 +46,33 @@ struct PlaceTime {
   std::string key;  // of names, files, lines and call sites
   std::string text;
   double ns = 0;
+  bool mpi = false;  // a call of MPI
   double visits = 0;
-  double bytes = 0;  // sent and received
+  double messages = 0;  // sent and received
+  double bytes = 0;
 };
 
 struct Scale {
-  std::string name;  // of the archive
+  std::string name;     // of the archive
+  std::string program;  // its file; empty: not known
   std::size_t processes = 0;
   bool mpi = false;  // processes are ranks
   std::size_t threads = 0;
   ScalePart whole;
   std::vector<ScalePart> loops;  // most time first
-  Conclusions conclusions;
+  std::size_t repeats =
+      1;              // runs of which this is the one with the median time (medians_of())
+  double spread = 0;  // longest less shortest of these, as a share of it
+  // Why ideal times are not known, or how well; empty: no word is needed.
+  std::string ideal_note;
+  Conclusions conclusions;  // without start_ns
   // Call paths add up to the whole run; the others are other views of it.
   std::vector<PlaceTime> places;  // sorted by kind and key
 };
 
-// `summaries`: of all processes, with rows of iterations; without them there are no loops.
-Scale scale_of(const std::vector<summary::RunSummary>& summaries, std::string name);
+// `summaries`: of all processes, with rows of iterations; without them there are no loops. `ideal`: of the same run; none: nothing
+// is known of it.
+Scale scale_of(const std::vector<summary::RunSummary>& summaries, std::string name,
+               const IdealRun* ideal = nullptr);
 
 }  // namespace refrain::analysis

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/quantity_text.h"
+
 namespace refrain::analysis {
 namespace {
 
@@ -46,6 +48,7 @@ class ScalingBuilder {
       if (run.threads == 0) return base::Failure{run.name + ": no thread is known"};
     }
     out_.scales = scales.size();
+    if (const auto same = check_programs(); !same) return same.failure();
     if (const auto chosen = choose_part(); !chosen) return chosen.failure();
     choose_iterations();
     choose_weak();
@@ -53,11 +56,39 @@ class ScalingBuilder {
     losses();
     models();
     for (std::size_t i = 1; i < runs_.size(); ++i) compare(i);
+    note_ideal();
     note_cores();
     return std::move(out_);
   }
 
  private:
+  // A program may have another name in each run. It is another one if most of what it calls is, too.
+  base::Result<> check_programs() const {
+    const Scale& first = runs_.front();
+    const auto is_call = [](const PlaceTime& place) {
+      return place.kind == PlaceTime::Kind::kCallPath && place.key != "outside" &&
+             place.key != "idle";
+    };
+    std::set<std::string> known;
+    for (const PlaceTime& place : first.places)
+      if (is_call(place)) known.insert(place.key);
+    for (const Scale& run : runs_) {
+      if (run.program == first.program) continue;
+      double all = 0, common = 0;
+      for (const PlaceTime& place : run.places) {
+        if (!is_call(place)) continue;
+        all += place.ns;
+        if (known.contains(place.key)) common += place.ns;
+      }
+      if (2 * common < all)
+        return base::Failure{fmt::format(
+            "{} is a run of '{}', {} of '{}', and they have few call paths in common: give "
+            "runs of one program",
+            first.name, first.program, run.name, run.program)};
+    }
+    return {};
+  }
+
   // --- Which part of the runs ------------------------------------------------------------------
 
   static const ScalePart* find(const Scale& run, const std::string& place) {
@@ -166,10 +197,13 @@ class ScalingBuilder {
     Factors& to = out_.factors.emplace_back();
     to.processes = own.processes;
     to.threads = own.threads;
+    to.repeats = runs_[run].repeats;
+    to.spread = runs_[run].spread;
     to.iterations = own.iterations;
     to.time_ns = own.time_ns * scaled_[run];
     to.speedup = to.time_ns > 0 ? grown * base.time_ns / to.time_ns : 0;
     to.efficiencies = own.efficiencies;
+    if (own.ideal_ns > 0 && own.time_ns > 0) to.transfer = own.ideal_ns / own.time_ns;
     const double useful = own.useful_ns * scaled_[run];
     to.computation = useful > 0 ? grown * base.useful_ns / useful : 0;
     to.global = to.efficiencies.parallel * to.computation;
@@ -186,17 +220,20 @@ class ScalingBuilder {
   void losses() {
     struct Curve {
       std::string text;
-      std::vector<double> ns, visits, bytes;
+      bool mpi = false;
+      std::vector<double> ns, visits, messages, bytes;
     };
     std::map<std::pair<PlaceTime::Kind, std::string>, Curve> curves;
     for (std::size_t run = 0; run < runs_.size(); ++run)
       for (PlaceTime& place : runs_[run].places) {
         Curve& to = curves[{place.kind, place.key}];
         to.text = place.text;
-        for (std::vector<double>* each : {&to.ns, &to.visits, &to.bytes})
+        to.mpi = place.mpi;
+        for (std::vector<double>* each : {&to.ns, &to.visits, &to.messages, &to.bytes})
           each->resize(runs_.size());
         to.ns[run] = place.ns;
         to.visits[run] = place.visits;
+        to.messages[run] = place.messages;
         to.bytes[run] = place.bytes;
       }
     for (auto& [key, curve] : curves) {
@@ -208,7 +245,11 @@ class ScalingBuilder {
       to.time = model(curve.ns);
       to.visits = model(curve.visits);
       to.bytes = model(curve.bytes);
+      to.mpi = curve.mpi;
       to.ns = std::move(curve.ns);
+      to.calls = std::move(curve.visits);
+      to.messages = std::move(curve.messages);
+      to.moved = std::move(curve.bytes);
     }
     std::ranges::stable_sort(out_.losses, [](const PlaceLoss& a, const PlaceLoss& b) {
       return a.kind != b.kind ? a.kind < b.kind : a.lost_ns.back() > b.lost_ns.back();
@@ -312,10 +353,103 @@ class ScalingBuilder {
                             account_title(more[i].account));
     }
     text += computation(run);
+    add_step(run);
+    text += step_text(out_.steps.back());
     if (lost >= kLeastPoint && !more.empty())
       if (const RootCause* cause = cause_of(now, more.front().account))
         text += fmt::format(" {}: {}", cause->what, cause->text);
     out_.findings.push_back(std::move(text));
+  }
+
+  // --- Which factor, which call ------------------------------------------------------------------
+
+  void add_step(std::size_t run) {
+    const Factors &before = out_.factors[run - 1], &now = out_.factors[run];
+    ScaleStep& step = out_.steps.emplace_back();
+    step.from = run - 1;
+    step.to = run;
+    const RunEfficiencies &a = before.efficiencies, &b = now.efficiencies;
+    step.points = 100 * (a.parallel - b.parallel);
+    if (!(a.parallel > 0) || !(b.parallel > 0)) return;
+    const bool threads = before.threads > before.processes || now.threads > now.processes;
+    const bool hybrid = threads && (a.has_mpi || b.has_mpi);
+    const bool ideal = before.transfer > 0 && now.transfer > 0;
+    const double all = std::log(b.parallel / a.parallel);
+    const auto add = [&](const char* factor, double was, double is) {
+      if (!(was > 0) || !(is > 0) || all == 0) return;
+      const double points = step.points * std::log(is / was) / all;
+      if (points >= 0.5) step.losses.push_back({factor, points});
+    };
+    add(hybrid ? "mpi_load_balance" : "load_balance",
+        hybrid ? a.mpi_load_balance : a.load_balance,
+        hybrid ? b.mpi_load_balance : b.load_balance);
+    const double was = hybrid ? a.mpi_communication : a.communication,
+                 is = hybrid ? b.mpi_communication : b.communication;
+    if (ideal) {
+      add("serialization", was / before.transfer, is / now.transfer);
+      add("transfer", before.transfer, now.transfer);
+    } else {
+      add("communication", was, is);
+    }
+    if (hybrid) add("openmp", a.openmp, b.openmp);
+    std::ranges::stable_sort(step.losses, std::greater(), &ScaleStep::Loss::points);
+    find_call(step);
+  }
+
+  void find_call(ScaleStep& step) {
+    const PlaceLoss* most = nullptr;
+    const auto share = [&](const PlaceLoss& place, std::size_t run) {
+      return out_.all_ns[run] > 0 ? 100 * place.ns[run] / out_.all_ns[run] : 0;
+    };
+    for (const PlaceLoss& place : out_.losses) {
+      if (!place.mpi) continue;
+      const double points = share(place, step.to) - share(place, step.from);
+      if (points < std::max(0.5, step.call.points)) continue;
+      most = &place;
+      step.call.points = points;
+    }
+    if (most == nullptr) return;
+    ScaleStep::Call& call = step.call;
+    call.place = most->text;
+    call.messages = most->messages[step.to] > 0;
+    const auto fill = [&](std::size_t run, double& count, double& bytes) {
+      const double all = call.messages ? most->messages[run] : most->calls[run];
+      count = all / static_cast<double>(runs_[run].processes);
+      bytes = all > 0 ? most->moved[run] / all : 0;
+    };
+    fill(step.from, call.count_before, call.bytes_before);
+    fill(step.to, call.count_now, call.bytes_now);
+  }
+
+  static std::string step_text(const ScaleStep& step) {
+    if (step.points < 1 || step.losses.empty()) return {};
+    std::string text = fmt::format(" Of {:.0f} points of the part above, ", step.points);
+    for (std::size_t i = 0; i < step.losses.size(); ++i) {
+      std::string factor = step.losses[i].factor;
+      if (factor == "openmp") factor = "OpenMP";
+      if (factor.starts_with("mpi_")) factor = "MPI " + factor.substr(4);
+      std::ranges::replace(factor, '_', ' ');
+      text +=
+          fmt::format("{}{:.0f} are {}", i == 0 ? "" : ", ", step.losses[i].points, factor);
+    }
+    const ScaleStep::Call& call = step.call;
+    if (call.place.empty()) return text + ".";
+    text += fmt::format("; {} takes {:.0f} points more: ", call.place, call.points);
+    const char* what = call.messages ? "messages" : "calls";
+    if (call.count_before > 0)
+      text += fmt::format("{:.3g} times as many {} of each rank",
+                          call.count_now / call.count_before, what);
+    else
+      text += fmt::format("{:.3g} {} of each rank, where there were none", call.count_now,
+                          what);
+    if (call.bytes_now > 0 && call.bytes_before > 0)
+      text +=
+          fmt::format(", of {:.3g} times the size ({})", call.bytes_now / call.bytes_before,
+                      base::bytes_text(static_cast<std::uint64_t>(call.bytes_now)));
+    else if (call.bytes_now > 0)
+      text += fmt::format(", of {}",
+                          base::bytes_text(static_cast<std::uint64_t>(call.bytes_now)));
+    return text + ".";
   }
 
   // "; computation takes 20 % more time on all threads." Of the part, against the run before.
@@ -335,6 +469,18 @@ class ScalingBuilder {
     return text + ".";
   }
 
+  // What is said of several runs is one note.
+  void note_ideal() {
+    std::map<std::string, std::string> runs;
+    for (const Scale& run : runs_)
+      if (!run.ideal_note.empty()) {
+        std::string& names = runs[run.ideal_note];
+        names += (names.empty() ? "" : ", ") + run.name;
+      }
+    for (const auto& [note, names] : runs)
+      out_.notes.push_back("Serialization and transfer, " + names + ": " + note);
+  }
+
   void note_cores() {
     for (const Scale& run : runs_)
       if (!run.conclusions.cores.empty())
@@ -348,6 +494,24 @@ class ScalingBuilder {
 };
 
 }  // namespace
+
+std::vector<Scale> medians_of(std::vector<Scale> runs) {
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Scale>> scales;
+  for (Scale& run : runs) {
+    auto& scale = scales[{run.threads, run.processes}];
+    scale.push_back(std::move(run));
+  }
+  if (scales.size() == 1) return std::move(scales.begin()->second);
+  std::vector<Scale> out;
+  for (auto& [threads, scale] : scales) {
+    std::ranges::stable_sort(scale, {}, [](const Scale& run) { return run.whole.time_ns; });
+    const double range = scale.back().whole.time_ns - scale.front().whole.time_ns;
+    Scale& median = out.emplace_back(std::move(scale[scale.size() / 2]));
+    median.repeats = scale.size();
+    if (median.whole.time_ns > 0) median.spread = range / median.whole.time_ns;
+  }
+  return out;
+}
 
 base::Result<Scaling> scaling_of(std::vector<Scale> runs, const ScalingOptions& options) {
   return ScalingBuilder(std::move(runs), options).build();

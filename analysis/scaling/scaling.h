@@ -3,7 +3,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Definitions: docs/reference/scaling.md.
 // Units: ns of all threads where nothing else is said; shares and efficiencies of 1.
 // Shapes: what is by run is in the order of `runs`: by threads, then processes; the first is the base.
-// Errors: fewer than two runs; a loop that not all runs have.
+// Errors: fewer than two runs; runs of different programs; a loop that not all runs have.
 // Cost: places of all runs x log.
 #pragma once
 
@@ -31,23 +31,53 @@ struct ScalingOptions {
 struct Factors {
   std::size_t processes = 0;
   std::size_t threads = 0;
+  std::size_t repeats = 1;  // Scale::repeats
+  double spread = 0;
   double time_ns =
       0;  // of the run; of a loop, if its numbers of iterations are nearly equal, of as many as the base has
   std::uint64_t iterations = 0;
   double speedup = 1;  // weak: of the problem that grows with the threads
   double global = 0;   // parallel efficiency x computation scaling
   RunEfficiencies efficiencies;
+  double transfer = 0;     // time on an ideal network / time; 0: not known
   double computation = 1;  // may be above 1
   bool counted = false;    // the next three, of which it is the product
   double instructions = 1;
   double ipc = 1;
   double frequency = 1;
+
+  // Communication is the product of this and transfer; of all threads, and of MPI's part. Not where transfer is not known.
+  double serialization() const { return efficiencies.communication / transfer; }
+  double mpi_serialization() const { return efficiencies.mpi_communication / transfer; }
+};
+
+// What is lost from one run to the next one up, of the part. Points are hundredths of parallel efficiency, divided among the factors
+// by their logarithms.
+struct ScaleStep {
+  struct Loss {
+    const char* factor = "";  // as in JSON
+    double points = 0;
+  };
+  // The call of MPI whose share of the time of all threads, of the whole run, has grown most; before and now.
+  struct Call {
+    std::string place;  // empty: none has grown by half a point
+    double points = 0;
+    bool messages = false;                   // else calls are counted
+    double count_before = 0, count_now = 0;  // of a process, in the mean
+    double bytes_before = 0, bytes_now = 0;  // of one
+  };
+  std::size_t from = 0, to = 0;  // runs
+  double points = 0;             // negative: gained
+  std::vector<Loss> losses;      // most first; not those of less than half a point
+  Call call;
 };
 
 struct PlaceLoss {
   PlaceTime::Kind kind = PlaceTime::Kind::kCallPath;
   std::string text;
+  bool mpi = false;  // a call of MPI
   std::vector<double> ns;
+  std::vector<double> calls, messages, moved;  // visits, messages, bytes of all threads
   std::vector<double>
       lost_ns;  // more than the base, or than it would be for a problem so large
   // Of time: strong: of all threads; weak: of one, in the mean. Of visits and bytes likewise.
@@ -62,13 +92,18 @@ struct Scaling {
   std::string weak_why;  // a sentence
   std::string part;      // place of the loop; empty: the whole run
   std::vector<Factors> factors;
-  std::vector<double> all_ns;         // of the whole run
-  std::vector<PlaceLoss> losses;      // by kind, then loss in the largest run
-  std::size_t scales = 0;             // different numbers of threads
-  double at = 0;                      // where models are extrapolated to; 0: too few scales
+  std::vector<double> all_ns;     // of the whole run
+  std::vector<PlaceLoss> losses;  // by kind, then loss in the largest run
+  std::size_t scales = 0;         // different numbers of threads
+  double at = 0;                  // where models are extrapolated to; 0: too few scales
+  std::vector<ScaleStep> steps;
   std::vector<std::string> findings;  // from scale to scale
   std::vector<std::string> notes;
 };
+
+// Of runs on equally many processes and threads the one with the median time (of an even number, the longer one), without start and
+// end of MPI; all of them, if there is one scale only.
+std::vector<Scale> medians_of(std::vector<Scale> runs);
 
 base::Result<Scaling> scaling_of(std::vector<Scale> runs, const ScalingOptions& options);
 

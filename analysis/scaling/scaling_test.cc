@@ -491,4 +491,79 @@ TEST_CASE("Scaling: without rows of iterations - the whole runs") {
   CHECK(scaling->factors[2].efficiencies.parallel == Approx(20000.0 / 24000));
 }
 
+TEST_CASE("Scaling: a step names the factor, the call, and what it does otherwise") {
+  const auto run = [](std::size_t ranks, double parallel, double transfer, double share,
+                      double messages, double bytes) {
+    Scale out;
+    out.name = "run" + std::to_string(ranks);
+    out.mpi = true;
+    out.processes = out.threads = ranks;
+    ScalePart& whole = out.whole;
+    whole.processes = whole.threads = ranks;
+    whole.time_ns = 100e6;
+    whole.all_ns = 100e6 * static_cast<double>(ranks);
+    whole.useful_ns = parallel * whole.all_ns;
+    whole.ideal_ns = transfer * whole.time_ns;
+    whole.efficiencies.has_mpi = true;
+    whole.efficiencies.parallel = whole.efficiencies.communication = parallel;
+    whole.efficiencies.load_balance = 1;
+    out.conclusions.time_ns = whole.all_ns;
+    out.conclusions.ledger[static_cast<std::size_t>(Account::kUseful)] = whole.useful_ns;
+    out.conclusions.ledger[static_cast<std::size_t>(Account::kCommunication)] =
+        whole.all_ns - whole.useful_ns;
+    PlaceTime place;
+    place.key = "exchange";
+    place.text = "MPI_Sendrecv @exchange p.c:9";
+    place.mpi = true;
+    place.ns = share * whole.all_ns;
+    place.visits = place.messages = messages * static_cast<double>(ranks);
+    place.bytes = bytes * place.messages;
+    out.places = {place};
+    return out;
+  };
+  const auto found = scaling_of(
+      {run(2, 0.9, 0.95, 0.1, 100, 900), run(4, 0.77, 0.82, 0.23, 300, 300)}, {});
+  REQUIRE(found);
+  REQUIRE(found->steps.size() == 1);
+  const ScaleStep& step = found->steps[0];
+  CHECK(step.points == Approx(13));
+  REQUIRE(step.losses.size() == 2);
+  CHECK(step.losses[0].factor == std::string("transfer"));
+  CHECK(step.losses[0].points == Approx(12.26).margin(0.01));
+  CHECK(step.losses[1].factor == std::string("serialization"));
+  CHECK(step.losses[0].points + step.losses[1].points == Approx(13));
+  CHECK(step.call.points == Approx(13));
+  REQUIRE(found->findings.size() == 1);
+  INFO(found->findings[0]);
+  CHECK(
+      found->findings[0].find(
+          "Of 13 points of the part above, 12 are transfer, 1 are serialization; "
+          "MPI_Sendrecv @exchange p.c:9 takes 13 points more: 3 times as many messages of "
+          "each rank, of 0.333 times the size (300 bytes).") != std::string::npos);
+  const auto gained = scaling_of(
+      {run(2, 0.77, 0.82, 0.23, 300, 300), run(4, 0.9, 0.95, 0.1, 100, 900)}, {});
+  REQUIRE(gained);
+  CHECK(gained->steps[0].losses.empty());
+  CHECK(gained->steps[0].call.place.empty());
+}
+
+TEST_CASE("Scaling: runs of different programs are refused") {
+  std::vector<Scale> runs;
+  for (const std::size_t ranks : {1, 2})
+    runs.push_back(scale_of(summaries(even(ranks, 1)), "r" + std::to_string(ranks)));
+  runs[0].program = "app";
+  runs[1].program = "app.new";
+  CHECK(scaling_of(runs, {}));
+  for (PlaceTime& place : runs[1].places) place.key += "of another one";
+  const auto refused = scaling_of(runs, {});
+  REQUIRE_FALSE(refused);
+  CHECK(
+      refused.error() ==
+      "r1 is a run of 'app', r2 of 'app.new', and they have few call paths in common: give "
+      "runs of one program");
+  // The same program, compiled anew.
+  runs[1].program = "app";
+  CHECK(scaling_of(runs, {}));
+}
+
 }  // namespace refrain::analysis::scaling_test

@@ -2,11 +2,16 @@
 #include <pybind11/stl.h>
 
 #include <exception>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "analysis/scaling/scaling.h"
 #include "python/module/experiment_bindings.h"
 #include "python/module/python_pattern.h"
 #include "python/module/reading.h"
 #include "tools/output/analyze_output.h"
+#include "tools/output/scaling_output.h"
 #include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
 #include "waits/wait_analysis.h"
@@ -76,6 +81,24 @@ py::list parents(const PyAnalysis& self) {
   return out;
 }
 
+// Of runs on equally many threads the one with the median time, as the command does it.
+py::str scaling(const std::vector<std::string>& archives, const std::string& loop,
+                bool whole, std::optional<bool> weak, double at) {
+  return text(reading([&] {
+    std::vector<analysis::Scale> runs;
+    for (const std::string& archive : archives) {
+      auto run = tools::read_scale(archive);
+      require(run);
+      runs.push_back(*std::move(run));
+    }
+    const auto found =
+        analysis::scaling_of(analysis::medians_of(std::move(runs)),
+                             {.whole = whole, .loop = loop, .weak = weak, .at = at});
+    require(found);
+    return tools::scaling_json(*found);
+  }));
+}
+
 }  // namespace
 
 void bind_analysis(py::module_& module) {
@@ -103,6 +126,8 @@ void bind_analysis(py::module_& module) {
         result->experiment = *std::move(made);
         return result;
       });
+  module.def("scaling", scaling, py::arg("archives"), py::arg("loop"), py::arg("whole"),
+             py::arg("weak"), py::arg("at"));
   module.def("analyze", analyze, py::arg("archive"), py::arg("patterns"),
              py::arg("modules"));
 }

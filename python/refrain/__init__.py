@@ -501,3 +501,50 @@ def analyze(
     finally:
         for each in objects:
             each._host = None
+
+
+class Scaling:
+    """Why a program does not scale: runs of different sizes against the smallest (docs/scaling.md)."""
+
+    def __init__(self, read: str) -> None:
+        #: What `refrain scaling --json` prints.
+        self.json: Dict[str, Any] = json.loads(read)
+
+    @property
+    def findings(self) -> List[str]:
+        """From each run to the next larger one."""
+        found: List[str] = self.json["findings"]
+        return found
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each run (index: threads): archive, processes, seconds, speedup, and the factors."""
+        pandas = _pandas()
+        rows = [
+            {**{name: value for name, value in run.items() if name != "factors"}, **run["factors"]}
+            for run in self.json["runs"]
+        ]
+        return pandas.DataFrame(rows).set_index("threads")
+
+    def losses(self) -> pd.DataFrame:
+        """A row for each place and run: kind, place, archive, processes, threads, seconds of all threads, and what of
+        them is lost."""
+        columns = ["kind", "place", "archive", "processes", "threads", "thread_seconds", "lost_seconds"]
+        rows = [
+            (loss["kind"], loss["place"], run["archive"], run["processes"], run["threads"], seconds, lost)
+            for loss in self.json["losses"]
+            for run, seconds, lost in zip(self.json["runs"], loss["thread_seconds"], loss["lost_seconds"])
+        ]
+        return _pandas().DataFrame(rows, columns=columns)
+
+
+def scaling(
+    archives: Sequence[Union[Archive, Path]],
+    loop: str = "",
+    whole: bool = False,
+    weak: Optional[bool] = None,
+    at: float = 0,
+) -> Scaling:
+    """Compares runs of one program on different numbers of ranks or threads. `loop`: of this loop (a part of its place),
+    `whole`: of the whole runs; `weak`: the problem grows with the threads (None: seen from the work); `at`: threads that
+    models are extrapolated to (0: four times the largest run's)."""
+    return Scaling(_refrain.scaling([os.fspath(each) for each in archives], loop, whole, weak, at))

@@ -34,7 +34,8 @@ std::vector<Words> readers(const std::string& archive,
           {"convert", "--to", "csv", "--overwrite", "-o", folder / "out.csv", archive},
           {"report", "--overwrite", "-o", folder / "out.html", archive},
           {"compare", archive, archive},
-          {"graph", "--events", "--quiet", "--to", "json", archive}};
+          {"graph", "--events", "--quiet", "--to", "json", archive},
+          {"scaling", "--quiet", archive, archive}};
 }
 
 // Of the next node.

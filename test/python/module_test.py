@@ -32,6 +32,20 @@ class SameAsTheCommand(unittest.TestCase):
         for archive in (HYBRID, REDUCED):
             self.assertEqual(refrain.Archive(archive).info(), command("info", "--json", archive))
 
+    def test_scaling(self):
+        found = refrain.scaling([HYBRID, REDUCED], whole=True, weak=False)
+        self.assertEqual(found.json, command("scaling", "--json", "--quiet", "--whole", "--strong", HYBRID, REDUCED))
+        frame = found.frame()
+        self.assertEqual(list(frame.index), [4, 4])
+        self.assertEqual(list(frame["archive"]), [HYBRID, REDUCED])
+        self.assertNotIn("factors", frame.columns)
+        self.assertEqual(frame["parallel"].iloc[1], found.json["runs"][1]["factors"]["parallel"])
+        losses = found.losses()
+        self.assertEqual(len(losses), 2 * len(found.json["losses"]))
+        self.assertEqual(losses["lost_seconds"].iloc[0], 0)
+        with self.assertRaisesRegex(refrain.Error, "at least two"):
+            refrain.scaling([HYBRID])
+
     def test_definitions(self):
         archive = refrain.Archive(HYBRID)
         info = archive.info()

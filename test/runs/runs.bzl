@@ -423,6 +423,11 @@ RUNS = {
         mpi("hybrid_gcc", "3000 100000", threads = 2, outside = outside, LOOPS = "1000")
         for outside in [False, True]
     ] + [openmp("cg_clang", "5")],
+    "scaling_test": [
+        mpi("halo_gcc", "60", ranks = ranks, **settings)
+        for ranks in [1, 2]
+        for settings in [{"LIMIT": "0", "MIN_GAP": "0"}, {"LIMIT": "5", "MIN_GAP": "0"}, {"SUMMARY_ONLY": "yes"}]
+    ] + [mpi("ring_gcc", ranks = 3, LIMIT = "0")],
     "size_test": [
         openmp(program, arguments, SYMBOLS = "parallel", **_loops_of(128, limit))
         for program, arguments, limit in [

@@ -1,11 +1,22 @@
-// `refrain scaling RUN RUN ...`: why a program does not scale.
+// `refrain scaling RUN RUN ...`: why a program does not scale. With --record it makes the runs first.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/scaling/scaling.h"
+#include "base/archive_files.h"
+#include "base/result.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/scaling_output.h"
@@ -13,6 +24,11 @@
 
 namespace refrain::tools {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kRepeats = 3;
+constexpr auto kShort = std::chrono::minutes(1);
 
 class ScalingCommand final : public Subcommand {
  public:
@@ -24,7 +40,15 @@ class ScalingCommand final : public Subcommand {
   int run() override;
 
  private:
-  std::vector<std::string> archives_;
+  base::Result<> record();
+  base::Result<> record_one(const std::string& archive, const std::string& scale);
+  base::Result<std::vector<std::string>> archives() const;
+
+  std::vector<std::string> runs_;  // archives and folders of them; with --record: scales
+  std::string command_;
+  std::string folder_ = "scaling";
+  unsigned repeat_ = 0;  // 0: kRepeats, if that is short
+  bool summary_only_ = false;
   analysis::ScalingOptions options_;
   bool weak_ = false;
   bool strong_ = false;
@@ -37,10 +61,33 @@ class ScalingCommand final : public Subcommand {
 }  // namespace
 
 void ScalingCommand::add_options(CLI::App& app) {
-  app.add_option("run", archives_,
-                 "archives, one a run; the one with fewest threads is the base")
+  app.add_option(
+         "run", runs_,
+         "archives, one a run, or folders of them; the one with fewest threads is the "
+         "base. With --record: numbers of ranks or threads")
       ->required()
-      ->expected(2, 1024);
+      ->expected(1, 4096);
+  auto* record =
+      app.add_option("--record", command_,
+                     "record the runs first: this command for each number, which "
+                     "stands for {}, as in 'mpirun -n {} ./app' and "
+                     "'OMP_NUM_THREADS={} ./app'")
+          ->type_name("COMMAND");
+  app.add_option("-o,--output", folder_,
+                 "folder for what is recorded, an archive a run: NUMBER-REPEAT")
+      ->type_name("FOLDER")
+      ->needs(record)
+      ->capture_default_str();
+  app.add_option(
+         "--repeat", repeat_,
+         "run each as often; the one with the median time counts (3, or 1 if a run takes "
+         "a minute)")
+      ->type_name("K")
+      ->needs(record)
+      ->check(CLI::Range(1U, 1000U));
+  app.add_flag("--summary-only", summary_only_,
+               "record no events: serialization and transfer are not known")
+      ->needs(record);
   auto* whole = app.add_flag("--whole", options_.whole,
                              "factors of the whole runs, without start and end of MPI");
   app.add_option("--loop", options_.loop,
@@ -60,12 +107,117 @@ void ScalingCommand::add_options(CLI::App& app) {
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
+// What a folder has, in the order of the names.
+base::Result<std::vector<std::string>> ScalingCommand::archives() const {
+  std::vector<std::string> out;
+  for (const std::string& run : runs_) {
+    std::error_code error;
+    std::vector<std::string> inside;
+    if (fs::is_directory(run, error) && !base::holds_archive(run))
+      for (const auto& entry : fs::directory_iterator(run, error))
+        if (base::holds_archive(entry.path().string())) inside.push_back(entry.path());
+    std::ranges::sort(inside);
+    if (inside.empty()) inside.push_back(run);
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+  if (out.size() < 2)
+    return base::Failure{"give at least two runs: '" + out.front() + "' is one"};
+  return out;
+}
+
+// As `refrain run` does it. The program's output goes to standard error.
+base::Result<> ScalingCommand::record_one(const std::string& archive,
+                                          const std::string& scale) {
+  std::error_code error;
+  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  std::vector<std::string> words = {self, "run", "-o", archive};
+  if (summary_only_) words.emplace_back("--summary-only");
+  words.emplace_back("--");
+  const std::size_t program = words.size();
+  std::vector<std::string> variables;
+  for (std::string word : CLI::detail::split_up(command_)) {
+    for (std::size_t at; (at = word.find("{}")) != std::string::npos;)
+      word.replace(at, 2, scale);
+    const std::size_t sign = word.find('=');
+    const bool is_variable = words.size() == program && sign != std::string::npos &&
+                             word.find('/') > sign && !word.starts_with('-');
+    (is_variable ? variables : words).push_back(std::move(word));
+  }
+  if (words.size() == program) return base::Failure{"--record: there is no program"};
+  std::vector<char*> arguments, environment;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view whole = *each;
+    const std::string_view name = whole.substr(0, whole.find('=') + 1);
+    const bool is_set = std::ranges::any_of(variables, [&](const std::string& variable) {
+      return !name.empty() && variable.starts_with(name);
+    });
+    if (!is_set) environment.push_back(*each);
+  }
+  environment.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, self.c_str(), &actions, nullptr, arguments.data(),
+                                 environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return base::Failure{"cannot start '" + self + "'"};
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return base::Failure{"the run on " + scale + " failed: what was recorded is in " +
+                         folder_};
+  return {};
+}
+
+base::Result<> ScalingCommand::record() {
+  if (command_.find("{}") == std::string::npos)
+    return base::Failure{"--record: '" + command_ +
+                         "' has no {} where the number of ranks or threads should be"};
+  std::vector<std::string> scales;
+  for (const std::string& words : runs_)
+    for (const std::string& scale : CLI::detail::split(words, ',')) {
+      if (scale.empty() || scale.size() > 7 || scale[0] == '0' ||
+          scale.find_first_not_of("0123456789") != std::string::npos)
+        return base::Failure{"--record: '" + scale + "' is no number of ranks or threads"};
+      scales.push_back(scale);
+    }
+  if (scales.size() < 2) return base::Failure{"--record: give at least two numbers"};
+  std::error_code error;
+  if (fs::exists(folder_, error) && !fs::is_empty(folder_, error))
+    return base::Failure{
+        "'" + folder_ +
+        "' exists: name another folder with --output, or read what is in it "
+        "with: refrain scaling " +
+        folder_};
+  fs::create_directories(folder_, error);
+  runs_.clear();
+  for (const std::string& scale : scales) {
+    const unsigned repeats = repeat_ == 0 ? kRepeats : repeat_;
+    for (unsigned i = 1; i <= repeats; ++i) {
+      runs_.push_back((fs::path(folder_) / (scale + "-" + std::to_string(i))).string());
+      const auto begin = std::chrono::steady_clock::now();
+      if (const auto done = record_one(runs_.back(), scale); !done) return done;
+      if (repeat_ == 0 && std::chrono::steady_clock::now() - begin > kShort) break;
+    }
+  }
+  return {};
+}
+
 int ScalingCommand::run() {
   if (weak_ || strong_) options_.weak = weak_;
+  if (!command_.empty())
+    if (const auto done = record(); !done) return fail(done.error());
+  const auto found = archives();
+  if (!found) return fail(found.error());
   std::vector<analysis::Scale> runs;
   ProgressBar bar("reading", "runs");
-  for (const std::string& archive : archives_) {
-    if (!quiet_) bar.show(runs.size(), archives_.size());
+  for (const std::string& archive : *found) {
+    if (!quiet_) bar.show(runs.size(), found->size());
     auto run = read_scale(archive);
     if (!run) {
       bar.remove();
@@ -74,7 +226,8 @@ int ScalingCommand::run() {
     runs.push_back(*std::move(run));
   }
   bar.remove();
-  const auto scaling = analysis::scaling_of(std::move(runs), options_);
+  const auto scaling =
+      analysis::scaling_of(analysis::medians_of(std::move(runs)), options_);
   if (!scaling) return fail(scaling.error());
   if (json_)
     print(scaling_json(*scaling));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analysis/ideal/ideal_run.h"
 #include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
 #include "base/quantity_text.h"
@@ -32,7 +33,12 @@ struct Factor {
   const char* name;   // in JSON and CSV
   const char* title;  // indented as a tree
   std::function<double(const Factors&)> value;
-  enum class Of { kAll, kHybrid, kThreads, kCounters } of = Of::kAll;
+  enum class Of { kAll, kHybrid, kThreads, kCounters, kIdeal, kIdealHybrid } of = Of::kAll;
+
+  bool is_known(const Factors& f) const {
+    if (of == Of::kIdeal || of == Of::kIdealHybrid) return f.transfer > 0;
+    return of != Of::kCounters || f.counted;
+  }
 };
 
 const std::vector<Factor>& factor_table() {
@@ -45,11 +51,19 @@ const std::vector<Factor>& factor_table() {
        [](const Factors& f) { return f.efficiencies.load_balance; }},
       {"communication", "    communication",
        [](const Factors& f) { return f.efficiencies.communication; }},
+      {"serialization", "      serialization",
+       [](const Factors& f) { return f.serialization(); }, Of::kIdeal},
+      {"transfer", "      transfer", [](const Factors& f) { return f.transfer; },
+       Of::kIdeal},
       {"mpi", "    MPI", [](const Factors& f) { return f.efficiencies.mpi; }, Of::kHybrid},
       {"mpi_load_balance", "      load balance",
        [](const Factors& f) { return f.efficiencies.mpi_load_balance; }, Of::kHybrid},
       {"mpi_communication", "      communication",
        [](const Factors& f) { return f.efficiencies.mpi_communication; }, Of::kHybrid},
+      {"mpi_serialization", "        serialization",
+       [](const Factors& f) { return f.mpi_serialization(); }, Of::kIdealHybrid},
+      {"mpi_transfer", "        transfer", [](const Factors& f) { return f.transfer; },
+       Of::kIdealHybrid},
       {"openmp", "    OpenMP (parallel / MPI)",
        [](const Factors& f) { return f.efficiencies.openmp; }, Of::kHybrid},
       {"openmp_load_balance", "      load balance (quotient)",
@@ -88,6 +102,10 @@ bool is_wanted(const Scaling& scaling, Factor::Of of) {
       return any(threads);
     case Factor::Of::kCounters:
       return any([](const Factors& f) { return f.counted; });
+    case Factor::Of::kIdeal:
+      return any([](const Factors& f) { return f.transfer > 0; }) && !any(threads);
+    case Factor::Of::kIdealHybrid:
+      return any([](const Factors& f) { return f.transfer > 0; }) && any(threads);
   }
   return false;
 }
@@ -132,9 +150,6 @@ class ScalingScreen {
         scaling_.weak
             ? "time of all threads of the largest run less the base's, times its threads by the base's."
             : "time of all threads of the largest run less the base's.");
-    if (scaling_.mpi)
-      put("Missing",
-          "Serialization and transfer, the parts of communication: they need a replay on an ideal network.");
     if (scaling_.at == 0)
       put("", fmt::format("Models: they need {} numbers of threads, there are {}.",
                           GrowthModel::kLeastScales, scaling_.scales));
@@ -181,14 +196,20 @@ class ScalingScreen {
       if (!scaling_.part.empty())
         row("Iterations", [](const Factors& f) { return f.iterations; });
       row("Time", [](const Factors& f) { return cpu_text(f.time_ns); });
+      if (std::ranges::any_of(scaling_.factors,
+                              [](const Factors& f) { return f.repeats > 1; })) {
+        row("Runs (this: median of time)", [](const Factors& f) { return f.repeats; });
+        row("Spread of their times", [](const Factors& f) {
+          return f.repeats > 1 ? fmt::format("{:.1f} %", 100 * f.spread) : "-";
+        });
+      }
       row(scaling_.weak ? "Speed-up (scaled)" : "Speed-up",
           [](const Factors& f) { return fmt::format("{:.2f}", f.speedup); });
       for (const Factor& factor : factor_table())
         if (is_wanted(scaling_, factor.of))
           row(factor.title, [&](const Factors& f) {
-            return factor.of == Factor::Of::kCounters && !f.counted
-                       ? std::string("-")
-                       : fmt::format("{:.1f} %", 100 * factor.value(f));
+            return factor.is_known(f) ? fmt::format("{:.1f} %", 100 * factor.value(f))
+                                      : std::string("-");
           });
     }
   }
@@ -281,10 +302,20 @@ base::Result<analysis::Scale> read_scale(const std::string& archive) {
     auto summaries =
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
-    if (!summaries->empty()) return analysis::scale_of(*summaries, archive);
+    const bool mpi = std::ranges::any_of(*summaries, [](const summary::RunSummary& each) {
+      return each.rank != summary::RunSummary::kNone;
+    });
+    if (!summaries->empty() && !mpi) return analysis::scale_of(*summaries, archive);
+    const auto ideal = analysis::ideal_run(archive);
+    if (!ideal && summaries->empty()) return ideal.failure();
+    if (!summaries->empty()) {
+      analysis::IdealRun none;
+      none.unknown = ideal ? "" : ideal.error();
+      return analysis::scale_of(*summaries, archive, ideal ? &*ideal : &none);
+    }
     const auto events = analysis::summarize_events(archive);
     if (!events) return events.failure();
-    return analysis::scale_of(events->processes, archive);
+    return analysis::scale_of(events->processes, archive, &*ideal);
   } catch (const std::exception& problem) {
     return base::Failure{archive + ": " + problem.what()};
   }
@@ -301,16 +332,34 @@ std::string scaling_json(const Scaling& scaling) {
     const Factors& f = scaling.factors[i];
     Json values = Json::object();
     for (const Factor& factor : factor_table())
-      values[factor.name] =
-          factor.of == Factor::Of::kCounters && !f.counted ? Json() : Json(factor.value(f));
+      values[factor.name] = factor.is_known(f) ? Json(factor.value(f)) : Json();
     runs.push_back({{"archive", scaling.names[i]},
                     {"processes", f.processes},
                     {"threads", f.threads},
                     {"iterations", scaling.part.empty() ? Json() : Json(f.iterations)},
                     {"seconds", f.time_ns / 1e9},
+                    {"repeats", f.repeats},
+                    {"spread", f.spread},
                     {"whole_run_thread_seconds", scaling.all_ns[i] / 1e9},
                     {"speedup", f.speedup},
                     {"factors", std::move(values)}});
+  }
+  Json steps = Json::array();
+  for (const analysis::ScaleStep& step : scaling.steps) {
+    Json lost = Json::object();
+    for (const auto& loss : step.losses) lost[loss.factor] = loss.points;
+    const auto& call = step.call;
+    steps.push_back({{"from", scaling.names[step.from]},
+                     {"to", scaling.names[step.to]},
+                     {"points", step.points},
+                     {"lost", std::move(lost)},
+                     {"call", call.place.empty()
+                                  ? Json()
+                                  : Json{{"place", call.place},
+                                         {"points", call.points},
+                                         {"counted", call.messages ? "messages" : "calls"},
+                                         {"of_a_rank", {call.count_before, call.count_now}},
+                                         {"bytes", {call.bytes_before, call.bytes_now}}}}});
   }
   for (const PlaceLoss& loss : scaling.losses) {
     Json each = {{"kind", kind_name(loss.kind)},
@@ -334,6 +383,7 @@ std::string scaling_json(const Scaling& scaling) {
                     {"scaling_why", scaling.weak_why},
                     {"loop", scaling.part.empty() ? Json() : Json(scaling.part)},
                     {"runs", std::move(runs)},
+                    {"steps", std::move(steps)},
                     {"findings", scaling.findings},
                     {"models_at_threads", scaling.at > 0 ? Json(scaling.at) : Json()},
                     {"losses", std::move(losses)},
@@ -354,8 +404,7 @@ std::string scaling_csv(const Scaling& scaling) {
     line("run", scaling.part, "seconds", run, f.time_ns / 1e9);
     line("run", scaling.part, "speedup", run, f.speedup);
     for (const Factor& factor : factor_table())
-      if (factor.of != Factor::Of::kCounters || f.counted)
-        line("run", scaling.part, factor.name, run, factor.value(f));
+      if (factor.is_known(f)) line("run", scaling.part, factor.name, run, factor.value(f));
   }
   for (const PlaceLoss& loss : scaling.losses)
     for (std::size_t run = 0; run < scaling.factors.size(); ++run) {

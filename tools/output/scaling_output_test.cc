@@ -33,6 +33,8 @@ Scaling scaling(std::size_t runs) {
     f.global = 0.4;
     f.efficiencies.parallel = 0.5;
     f.efficiencies.has_mpi = true;
+    f.efficiencies.mpi_communication = 0.7;
+    f.transfer = i == 0 ? 0 : 0.8;
     f.computation = 0.8;
     out.names.push_back("run" + std::to_string(i));
     out.all_ns.push_back(2e9);
@@ -69,7 +71,8 @@ TEST_CASE("Scaling output: a screen - what there is, in the width that there is"
       CHECK(has(lines, "OpenMP (parallel / MPI)"));
       CHECK(has(lines, "1. From 1 rank"));
       CHECK(has(lines, "A note."));
-      CHECK(has(lines, "Serialization and transfer"));
+      CHECK(has(lines, "        serialization" + std::string(20, ' ') + "-    87.5 %"));
+      CHECK(has(lines, "        transfer" + std::string(25, ' ') + "-    80.0 %"));
       CHECK_FALSE(has(lines, "little"));
       CHECK_FALSE(has(lines, "instructions"));
     }
@@ -104,6 +107,9 @@ TEST_CASE("Scaling output: JSON and CSV have everything") {
   CHECK(json["runs"][2]["processes"] == 4);
   CHECK(json["runs"][2]["factors"]["computation"] == 0.8);
   CHECK(json["runs"][2]["factors"]["ipc"].is_null());
+  CHECK(json["runs"][0]["factors"]["transfer"].is_null());
+  CHECK(json["runs"][2]["factors"]["transfer"] == 0.8);
+  CHECK(json["runs"][2]["factors"]["mpi_serialization"].get<double>() == Approx(0.875));
   CHECK(json["losses"].size() == 2);
   CHECK(json["losses"][0]["lost_seconds"][2].get<double>() == Approx(0.2));
   CHECK(json["models_at_threads"].is_null());

@@ -1,0 +1,544 @@
+#include "analysis/ideal/ideal_network.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "analysis/run_totals.h"
+#include "base/mpi_roles.h"
+
+namespace refrain::analysis {
+namespace {
+
+using reader::EventKind;
+using reader::TraceEvent;
+
+// So that no sum of an archive that defines nonsense overflows.
+constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 60;
+constexpr double kMostUnknown = 0.1;  // of the time
+
+// Iterations of one class differ by a factor of √2 at most.
+int class_of(double ticks) {
+  return ticks < 1 ? -1 : static_cast<int>(2 * std::log2(ticks));
+}
+
+bool communicates(EventKind kind) {
+  switch (kind) {
+    case EventKind::kMpiSend:
+    case EventKind::kMpiIsend:
+    case EventKind::kMpiRecv:
+    case EventKind::kMpiIrecv:
+    case EventKind::kMpiCollectiveEnd:
+    case EventKind::kRmaCollectiveEnd:
+    case EventKind::kNonBlockingCollectiveComplete:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+base::Result<> IdealNetwork::begin(const reader::TraceDefinitions& definitions) {
+  definitions_ = &definitions;
+  for (const reader::RegionInfo& region : definitions.regions) {
+    Kind& kind = kinds_.emplace_back();
+    if (region.is_loop) {
+      kind.loop = static_cast<std::uint32_t>(out_.loops.size());
+      out_.loops.push_back(region.name);
+    }
+    const std::string name = reader::mpi_procedure(region.name);
+    kind.mpi = !region.is_loop &&
+               (region.paradigm == OTF2_PARADIGM_MPI || name.starts_with("MPI_"));
+    if (!kind.mpi) continue;
+    kind.file = base::role_of_mpi(name, region.role) == OTF2_REGION_ROLE_FILE_IO;
+    kind.start = name.starts_with("MPI_Init") && !name.starts_with("MPI_Initialized");
+    kind.end = name == "MPI_Finalize";
+    kind.neighbours = name.starts_with("MPI_Neighbor") || name.starts_with("MPI_Ineighbor");
+  }
+  threads_.resize(definitions.processes.size());
+  for (std::uint32_t i = 0; i < threads_.size(); ++i) {
+    threads_[i].process = ProcessId(i);
+    for (const LocationId location : definitions.processes[i].locations)
+      if (threads_[i].location == kNone && is_thread(definitions.locations[location]))
+        threads_[i].location = location;
+    threads_[i].loops.resize(out_.loops.size());
+  }
+  for (const reader::LocationInfo& location : definitions.locations)
+    counts_.push_back(is_thread(location) && location.process < threads_.size());
+  matcher_ = std::make_unique<reader::MessageMatcher>(
+      definitions, [this](const reader::MatchedMessage& message) { matched(message); });
+  operations_ = std::make_unique<IdealOperations>(definitions);
+  return {};
+}
+
+// --- Events to steps -----------------------------------------------------------------------
+
+void IdealNetwork::event(const TraceEvent& event) {
+  if (!counts_[event.location]) return;
+  Thread& thread = threads_[definitions_->locations[event.location].process];
+  if (event.location != thread.location) {
+    several_threads_ = several_threads_ || communicates(event.kind);
+    return;
+  }
+  Ticks now = static_cast<Ticks>(
+      std::min(event.ticks - std::min(event.ticks, definitions_->base_ticks), kMostTicks));
+  if (!std::exchange(thread.seen, true))
+    thread.last = thread.at = thread.clock = thread.start = thread.start_clock = now;
+  now = std::max(thread.last, now);
+  const bool enters = event.kind == EventKind::kEnter;
+  const bool region = enters || event.kind == EventKind::kLeave;
+  if (region && event.ref >= kinds_.size()) return;
+  const Kind kind = region ? kinds_[event.ref] : Kind{};
+  thread.last = now;
+  if (thread.ended) return;
+  if (kind.loop != kNone)
+    marked(thread, event, now);
+  else if (kind.mpi)
+    enters ? enter(thread, event.ref, now) : leave(thread, event.ref, now);
+  else if (event.kind == EventKind::kMeasurementOnOff)
+    switched(thread, event.op == OTF2_MEASUREMENT_OFF, now);
+  else if (!region)
+    in_mpi(thread, event, now);
+  work();
+}
+
+void IdealNetwork::enter(Thread& thread, std::uint32_t region, Ticks now) {
+  if (thread.depth++ != 0) return;
+  thread.region = region;
+  begin_call(thread, now);
+}
+
+void IdealNetwork::begin_call(Thread& thread, Ticks now) {
+  thread.begun = now;
+  push(thread, {.step = Step::kCompute, .time = now});
+  if (kinds_[thread.region].end) {
+    thread.ended = true;
+    push(thread, {.step = Step::kEnd, .time = now});
+  }
+}
+
+void IdealNetwork::leave(Thread& thread, std::uint32_t region, Ticks now) {
+  if (thread.depth == 0 || (thread.depth == 1 && region != thread.region)) return;
+  if (--thread.depth == 0) end_call(thread, now);
+}
+
+// What it sends it has sent before it waits for others.
+void IdealNetwork::end_call(Thread& thread, Ticks now) {
+  const Kind& kind = kinds_[thread.region];
+  matcher_->send_call_left(thread.location,
+                           definitions_->ns(static_cast<std::uint64_t>(now)));
+  for (const Item& item : thread.sends) push(thread, item);
+  for (const Item& item : thread.waits) push(thread, item);
+  thread.sends.clear();
+  thread.waits.clear();
+  push(thread, {.step = kind.start  ? Step::kStart
+                        : kind.file ? Step::kCompute
+                                    : Step::kSkip,
+                .time = now});
+}
+
+void IdealNetwork::in_mpi(Thread& thread, const TraceEvent& event, Ticks now) {
+  const std::uint32_t before =
+      static_cast<std::uint32_t>(thread.sends.size() + thread.waits.size());
+  const auto known = [&] {
+    return definitions_->process_of(event.ref, event.peer, thread.process) <
+           threads_.size();
+  };
+  switch (event.kind) {
+    case EventKind::kMpiSend:
+    case EventKind::kMpiIsend:
+      if (!known()) return;
+      thread.sends.push_back({.step = Step::kSend, .number = end_of_message()});
+      matcher_->send(event, thread.sends.back().number);
+      break;
+    case EventKind::kMpiRecv:
+    case EventKind::kMpiIrecv:
+      if (known()) {
+        thread.waits.push_back({.step = Step::kReceive, .number = end_of_message()});
+        matcher_->receive(event,
+                          definitions_->ns(static_cast<std::uint64_t>(
+                              thread.depth != 0 ? thread.begun : now)),
+                          thread.waits.back().number);
+      } else {
+        matcher_->receive(event, event.ns);
+      }
+      break;
+    case EventKind::kMpiIrecvRequest:
+      return matcher_->receive_posted(event);
+    case EventKind::kMpiRequestCancelled:
+      return matcher_->cancelled(event);
+    case EventKind::kMpiCollectiveEnd:
+    case EventKind::kRmaCollectiveEnd: {
+      const bool window = event.kind == EventKind::kRmaCollectiveEnd;
+      const bool neighbours = thread.depth != 0 && kinds_[thread.region].neighbours;
+      const auto part = operations_->next(thread.process, event.ref, window, true, event.op,
+                                          event.peer, neighbours);
+      thread.sends.push_back(
+          {.step = Step::kArrive, .number = part.operation, .rank = part.rank});
+      thread.waits.push_back(
+          {.step = Step::kWait, .number = part.operation, .rank = part.rank});
+      break;
+    }
+    case EventKind::kNonBlockingCollectiveRequest:
+      started(thread, event);
+      break;
+    case EventKind::kNonBlockingCollectiveComplete:
+      completed(thread, event);
+      break;
+    default:
+      return;
+  }
+  // Of tools that write no region for it.
+  if (thread.depth == 0 && before != thread.sends.size() + thread.waits.size()) {
+    push(thread, {.step = Step::kCompute, .time = now});
+    for (std::vector<Item>* items : {&thread.sends, &thread.waits}) {
+      for (const Item& item : *items) push(thread, item);
+      items->clear();
+    }
+  }
+}
+
+void IdealNetwork::started(Thread& thread, const TraceEvent& event) {
+  if (free_started_.empty()) {
+    free_started_.push_back(static_cast<std::uint32_t>(started_.size()));
+    started_.emplace_back();
+  }
+  const std::uint32_t number = free_started_.back();
+  free_started_.pop_back();
+  started_[number] = {};
+  thread.requests[event.request] = thread.first_open + thread.open.size();
+  thread.open.push_back(
+      {.started = number,
+       .neighbours = thread.depth != 0 && kinds_[thread.region].neighbours});
+  thread.sends.push_back({.step = Step::kBegin, .number = number});
+}
+
+void IdealNetwork::completed(Thread& thread, const TraceEvent& event) {
+  const auto found = thread.requests.find(event.request);
+  if (found == thread.requests.end()) return;
+  const std::uint64_t at = found->second - thread.first_open;
+  thread.requests.erase(found);
+  Open& own = thread.open[at];
+  own.completed = true;
+  own.comm = event.ref;
+  own.operation = event.op;
+  own.root = event.peer;
+  thread.waits.push_back({.step = Step::kFinish, .number = own.started});
+  while (!thread.open.empty() && thread.open.front().completed) {
+    const Open& front = thread.open.front();
+    Started& to = started_[front.started];
+    to.part = operations_->next(thread.process, front.comm, false, false, front.operation,
+                                front.root, front.neighbours);
+    to.known = true;
+    if (to.begun != kNotYet) wake(operations_->arrive(to.part, to.begun));
+    if (to.waiter != kNone) wake(to.waiter);
+    thread.open.pop_front();
+    ++thread.first_open;
+  }
+}
+
+// A call that goes on while nothing is written is over, and another one goes on after that.
+void IdealNetwork::switched(Thread& thread, bool off, Ticks now) {
+  if (thread.off == off) return;
+  if (off && thread.depth != 0) end_call(thread, now);
+  thread.off = off;
+  if (thread.loop != kNone) thread.written = std::max(thread.written, kPart);
+  if (!off && thread.depth != 0) begin_call(thread, now);
+}
+
+// An iteration of an outermost loop. None of them is inside of a call.
+void IdealNetwork::marked(Thread& thread, const TraceEvent& event, Ticks now) {
+  const std::uint32_t loop = kinds_[event.ref].loop;
+  if (event.kind == EventKind::kEnter) {
+    if (thread.loop_depth++ != 0) return;
+    thread.loop = loop;
+    thread.written = thread.off ? kNot : kWhole;
+    push(thread, {.step = Step::kIteration, .time = now});
+  } else if (thread.loop_depth != 0 && --thread.loop_depth == 0) {
+    push(thread, {.step = Step::kIterationEnd,
+                  .number = thread.loop,
+                  .rank = thread.written,
+                  .time = now});
+    thread.loop = kNone;
+  }
+}
+
+// --- Messages ------------------------------------------------------------------------------
+
+std::uint32_t IdealNetwork::end_of_message() {
+  if (free_ends_.empty()) {
+    free_ends_.push_back(static_cast<std::uint32_t>(ends_.size()));
+    ends_.emplace_back();
+  }
+  const std::uint32_t number = free_ends_.back();
+  free_ends_.pop_back();
+  ends_[number] = {};
+  return number;
+}
+
+void IdealNetwork::release(std::uint32_t end) { free_ends_.push_back(end); }
+
+void IdealNetwork::matched(const reader::MatchedMessage& message) {
+  const auto send = static_cast<std::uint32_t>(message.send.number),
+             receive = static_cast<std::uint32_t>(message.receive.number);
+  if (ends_[receive].given_up) {
+    release(receive);
+    if (ends_[send].sent != kNotYet) return release(send);
+    ends_[send].given_up = true;
+    return;
+  }
+  ends_[receive].other = send;
+  if (ends_[receive].waiter != kNone) wake(ends_[receive].waiter);
+}
+
+// --- The replay ----------------------------------------------------------------------------
+
+void IdealNetwork::push(Thread& thread, Item item) {
+  thread.queue.push_back(item);
+  if (thread.queue.size() == 1) wake(thread.process);
+  if (thread.queue.size() > kMostSteps) give_up(thread);
+}
+
+void IdealNetwork::wake(std::uint32_t process) { ready_.push_back(process); }
+void IdealNetwork::wake(const std::vector<std::uint32_t>& processes) {
+  ready_.insert(ready_.end(), processes.begin(), processes.end());
+}
+
+void IdealNetwork::work() {
+  while (!ready_.empty()) {
+    const std::uint32_t process = ready_.back();
+    ready_.pop_back();
+    run(threads_[process]);
+  }
+}
+
+void IdealNetwork::run(Thread& thread) {
+  while (!thread.queue.empty() && done(thread, thread.queue.front()))
+    thread.queue.pop_front();
+}
+
+bool IdealNetwork::done(Thread& thread, const Item& item) {
+  switch (item.step) {
+    case Step::kCompute:
+      thread.clock += item.time - thread.at;
+      thread.at = item.time;
+      return true;
+    case Step::kSkip:
+      thread.at = item.time;
+      return true;
+    case Step::kEnd:
+      thread.end = thread.at;
+      thread.end_clock = thread.clock;
+      return true;
+    case Step::kStart:
+      // What was before it is the process' own.
+      thread.start = thread.at = item.time;
+      thread.start_clock = thread.clock = 0;
+      return true;
+    case Step::kSend: {
+      End& end = ends_[item.number];
+      end.sent = thread.clock;
+      if (end.given_up)
+        release(item.number);
+      else if (end.waiter != kNone)
+        wake(end.waiter);
+      return true;
+    }
+    case Step::kReceive:
+      return receive(thread, item.number);
+    case Step::kArrive:
+      wake(operations_->arrive({item.number, item.rank}, thread.clock));
+      return true;
+    case Step::kWait: {
+      const auto time = operations_->leave({item.number, item.rank}, thread.process);
+      if (!time) return false;
+      thread.clock = std::max(thread.clock, *time);
+      operations_->left({item.number, item.rank});
+      return true;
+    }
+    case Step::kBegin: {
+      Started& own = started_[item.number];
+      own.begun = thread.clock;
+      if (own.known) wake(operations_->arrive(own.part, own.begun));
+      return true;
+    }
+    case Step::kFinish: {
+      Started& own = started_[item.number];
+      own.waiter = thread.process;
+      if (!own.known) return false;
+      const auto time = operations_->leave(own.part, thread.process);
+      if (!time) return false;
+      thread.clock = std::max(thread.clock, *time);
+      operations_->left(own.part);
+      free_started_.push_back(item.number);
+      return true;
+    }
+    case Step::kIteration:
+      thread.clock += item.time - thread.at;
+      thread.iteration_at = thread.at = item.time;
+      thread.iteration_clock = thread.clock;
+      return true;
+    case Step::kIterationEnd:
+      thread.clock += item.time - thread.at;
+      thread.at = item.time;
+      iteration_ends(thread, item);
+      return true;
+  }
+  return true;
+}
+
+bool IdealNetwork::receive(Thread& thread, std::uint32_t number) {
+  End& own = ends_[number];
+  own.waiter = thread.process;
+  if (own.other == kNone) return false;
+  End& send = ends_[own.other];
+  send.waiter = thread.process;
+  if (send.sent == kNotYet) return false;
+  thread.clock = std::max(thread.clock, send.sent);
+  release(own.other);
+  release(number);
+  return true;
+}
+
+void IdealNetwork::iteration_ends(Thread& thread, const Item& item) {
+  const auto time = static_cast<double>(thread.at - thread.iteration_at);
+  const double saved = time - static_cast<double>(thread.clock - thread.iteration_clock);
+  Loop& loop = thread.loops[item.number];
+  Sums& to = (item.rank == kWhole ? loop.whole : loop.other)[class_of(time)];
+  to.time += time;
+  to.saved += saved;
+  ++loop.iterations;
+  if (loop.first.size() < IdealRun::Loop::kFirst) loop.first.push_back({time, saved});
+}
+
+// The first step waits for what is not in the archive, or not yet.
+void IdealNetwork::give_up(Thread& thread) {
+  run(thread);
+  if (thread.queue.empty()) return;
+  const Item item = thread.queue.front();
+  ++out_.given_up;
+  if (item.step == Step::kReceive) {
+    End& own = ends_[item.number];
+    if (own.other == kNone) {
+      own.given_up = true;
+    } else {
+      ends_[own.other].given_up = true;
+      release(item.number);
+    }
+  } else if (item.step == Step::kWait) {
+    operations_->left({item.number, item.rank});
+  } else if (item.step == Step::kFinish && started_[item.number].known) {
+    operations_->left(started_[item.number].part);
+  }
+  thread.queue.pop_front();
+  run(thread);
+}
+
+// --- The result ----------------------------------------------------------------------------
+
+IdealRun::Process IdealNetwork::result_of(const Thread& thread, std::uint32_t rank) {
+  const double ns = 1e9 / static_cast<double>(definitions_->ticks_per_second);
+  IdealRun::Process out{.rank = rank, .whole = {}, .loops = {}};
+  out.whole.time_ns = ns * static_cast<double>(thread.end - thread.start);
+  out.whole.saved_ns =
+      out.whole.time_ns - ns * static_cast<double>(thread.end_clock - thread.start_clock);
+  for (std::size_t i = 0; i < thread.loops.size(); ++i) {
+    const Loop& loop = thread.loops[i];
+    IdealRun::Loop& to = out.loops.emplace_back();
+    to.iterations = loop.iterations;
+    for (const Sums& each : loop.first)
+      to.first.push_back({ns * each.time, ns * each.saved});
+    for (const auto& [cls, sums] : loop.whole) {
+      to.time_ns += ns * sums.time;
+      to.saved_ns += ns * sums.saved;
+    }
+    for (const auto& [cls, sums] : loop.other) {
+      const Sums* like = nullptr;
+      int nearest = 0;
+      for (const auto& [other, whole] : written_[i])
+        if (whole.time > 0 && (like == nullptr || std::abs(other - cls) < nearest)) {
+          like = &whole;
+          nearest = std::abs(other - cls);
+        }
+      const double saved =
+          like == nullptr ? sums.saved : sums.time * like->saved / like->time;
+      if (like == nullptr) unknown_time_ += ns * sums.time;
+      to.time_ns += ns * sums.time;
+      to.saved_ns += ns * saved;
+      // The replay took for computation what was not written.
+      out.whole.saved_ns += ns * (saved - sums.saved);
+      out_.estimated += ns * sums.time;
+    }
+  }
+  return out;
+}
+
+base::Result<> IdealNetwork::finish(std::uint64_t) {
+  for (Thread& thread : threads_) {
+    if (!thread.seen) continue;
+    if (thread.depth != 0 && !thread.ended) end_call(thread, thread.last);
+    if (!thread.ended) {
+      push(thread, {.step = Step::kCompute, .time = thread.last});
+      push(thread, {.step = Step::kEnd, .time = thread.last});
+    }
+  }
+  matcher_->flush();
+  work();
+  // In the order in which they stopped, so that what others wait for comes first.
+  for (;;) {
+    Thread* first = nullptr;
+    for (Thread& thread : threads_)
+      if (!thread.queue.empty() && (first == nullptr || thread.at < first->at))
+        first = &thread;
+    if (first == nullptr) break;
+    give_up(*first);
+    work();
+  }
+  written_.resize(out_.loops.size());
+  for (const Thread& thread : threads_)
+    for (std::size_t i = 0; i < written_.size(); ++i)
+      for (const auto& [cls, sums] : thread.loops[i].whole) {
+        written_[i][cls].time += sums.time;
+        written_[i][cls].saved += sums.saved;
+      }
+  double all = 0;
+  std::size_t ranks = 0;
+  for (const Thread& thread : threads_) {
+    const std::uint32_t rank = definitions_->processes[thread.process].rank;
+    ranks += rank != reader::kNone ? 1 : 0;
+    if (!thread.seen || rank == reader::kNone) continue;
+    out_.processes.push_back(result_of(thread, rank));
+    all += out_.processes.back().whole.time_ns;
+  }
+  if (all > 0) out_.estimated /= all;
+  if (out_.processes.empty())
+    out_.unknown = "there are no events of MPI's ranks";
+  else if (out_.processes.size() < ranks)
+    out_.unknown = "only some ranks have events";
+  else if (several_threads_)
+    out_.unknown = "several threads of a rank call MPI";
+  else if (unknown_time_ > kMostUnknown * all)
+    out_.unknown = "loops have no iteration that was written in full";
+  return {};
+}
+
+base::Result<IdealRun> ideal_run(const std::string& archive,
+                                 const reader::Progress& progress) {
+  reader::ArchiveStream stream;
+  if (const auto opened = stream.open(archive); !opened)
+    return base::Failure{opened.error()};
+  if (stream.definitions().summary_only()) {
+    IdealRun none;
+    none.unknown = "there are no events (--summary-only)";
+    return none;
+  }
+  IdealNetwork sink;
+  if (const auto done = stream.run(sink, progress); !done)
+    return base::Failure{done.error()};
+  return sink.take();
+}
+
+}  // namespace refrain::analysis
