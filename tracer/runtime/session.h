@@ -143,7 +143,7 @@ class Session final : private recorder::RingWatch {
                    std::uint64_t ticks) noexcept {
     recorder.sync(epoch, ticks);
     follow(recorder);
-    recorder.pass_in_team(ticks);
+    recorder.pass_epoch(ticks, false);
     recorder.follow(iterations_, ticks);
   }
   // Not in a team: they are to know of the time window, should the primary thread be silent.
@@ -151,13 +151,17 @@ class Session final : private recorder::RingWatch {
     if (ticks >= next_window_.load(std::memory_order_relaxed)) [[unlikely]]
       pass_window(recorder, ticks);
   }
-  // The same, where they begin their part of an outermost region.
+  // The same, where they begin their part of an outermost region; follow_iterations() comes later: the primary thread may not
+  // have decided yet what it decides there.
   std::uint8_t join_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
                           std::uint64_t ticks) noexcept {
     const std::uint8_t cut = recorder.sync_with_begin(epoch, ticks);
     follow(recorder);
-    recorder.follow(iterations_, ticks);
+    recorder.pass_epoch(ticks, true);
     return cut;
+  }
+  void follow_iterations(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    recorder.follow(iterations_, ticks);
   }
 
   Epochs& epochs() noexcept { return epochs_; }
