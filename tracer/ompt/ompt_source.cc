@@ -324,11 +324,10 @@ void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigne
     record_ended(recorder, ticks);
   }
   const TeamWord word = TeamWord::unpack(packed);
-  if (word.of_helpers()) [[unlikely]] {
-    settle(recorder, t_state.late);
-    return become_helper(recorder);
-  }
   const bool counts = word.counts_epochs();
+  if (!counts) settle(recorder, t_state.late);  // nobody waits for this thread at once
+  if (word.of_helpers()) [[unlikely]]
+    return become_helper(recorder);
   std::uint8_t cut = 0;
   if (index != 0 && counts)
     cut = g_session->join_epoch(recorder, word.instance, ticks);
@@ -349,7 +348,6 @@ void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigne
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
                       word.flags | cut, word.instance),
                  region_of_task(recorder, word, index));
-  if (!counts) settle(recorder, t_state.late);
 }
 
 __attribute__((noinline)) void take_implicit_task(ompt_scope_endpoint_t endpoint,
