@@ -8,7 +8,7 @@
 // Units: addresses are those of the file.
 // Errors: without the disassembler (code/disassembler.h) there are no loops. Throws only when memory
 // runs out.
-// Cost: some ten thousand functions a second (docs/loops.md).
+// Cost: some ten thousand functions a second (docs/reference/loops.md).
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // of MPI in them.
 //
 // Place in the flow: after loop_profile.h, for loop_text.h. Thread-safety: pure.
-// The rule is in docs/loops.md. Whether iterations depend on each other is not known here.
+// The rule is in docs/reference/loops.md. Whether iterations depend on each other is not known here.
 // In exact profiles a function's callers are not told apart: a loop in a function that is called in a parallel region and
 // outside of one counts as in it. Samples know their stacks, but only what was on them.
 // Cost: linear in the graph.

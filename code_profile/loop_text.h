@@ -1,5 +1,5 @@
 // A profile of loops as text (the flat profile of the paper's Fig. 5, functions, and candidates for parallelism) and
-// as JSON (docs/loops.md has the format).
+// as JSON (docs/reference/loops.md has the format).
 //
 // Place in the flow: after loop_profile.h. Thread-safety: pure.
 #pragma once

@@ -27,7 +27,7 @@ base::Result<> write_cube(std::span<const summary::RunSummary> processes,
 //
 // Thread-safety: pure. Cost: call paths times locations.
 //
-// What differs from the summary's nodes (docs/summary.md):
+// What differs from the summary's nodes (docs/reference/summary.md):
 //  - above all is a call path for the program, whose time is the run time of the process, on each location;
 //  - nodes of forks are left out: their own time is that of what lies around them;
 //  - what a worker thread does in a parallel region lies where the region was opened, if that is one place;

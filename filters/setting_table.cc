@@ -37,7 +37,7 @@ constexpr SettingInfo kTable[] = {
          "Empty: in the folder of the archive. "
          "For jobs whose archive is on a shared file system: /tmp, $TMPDIR. "
          "Each process makes a folder refrain-spool-... in it, which goes when the archive is "
-         "complete. After a kill the archive's folder says where they are (docs/batch.md)."},
+         "complete. After a kill the archive's folder says where they are (docs/guide/slurm.md)."},
     {.name = "overwrite", .type = kBool, .field = &Settings::overwrite,
      .range = "yes or no",
      .one_line = "replace an existing archive",
@@ -289,7 +289,7 @@ constexpr SettingInfo kTable[] = {
          "So often a second of CPU time the stack of each thread is noted, from the begin of the "
          "recording to its end, in skipped iterations, too. refrain loops ARCHIVE prints the "
          "loops of the program with their shares of time. Memory: 2 MiB a process. "
-         "docs/loops.md has what it costs.",
+         "docs/reference/loops.md has what it costs.",
      .given_alone = "100", .maximum = 10000},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",

@@ -2,7 +2,7 @@
 // with counts, times and bytes.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5 (written) and 6 (read); part of run_summary.h. The
-// format is in docs/summary.md.
+// format is in docs/reference/summary.md.
 // Source: Fürlinger/Skinner, *Capturing and Visualizing Event Flow Graphs of MPI Applications*, section
 // 3. A node is a signature (their Fig. 1), the same on all ranks where their Fig. 2 says so: ranks of
 // partners are relative, places are lines of the source.

@@ -2,7 +2,7 @@
 // summary of a run (run_summary.h).
 //
 // Place in the flow: ARCHITECTURE.md, stage 5 (written) and 6 (read). The format is in
-// docs/summary.md.
+// docs/reference/summary.md.
 // Source: K. Furlinger and S. Moore, Detection and Analysis of Iterative Behavior in Parallel
 // Applications, section 3.
 // Units: ticks of the process' clock. Thread-safety: plain values.

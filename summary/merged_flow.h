@@ -1,7 +1,7 @@
 // The event flow graph of a job: those of all its ranks as one, of ranks with equal graphs one each.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5 (merged in the tree of processes, and written) and 6
-// (read). The file is ARCHIVE/summary/graph.json; its format is in docs/summary.md.
+// (read). The file is ARCHIVE/summary/graph.json; its format is in docs/reference/summary.md.
 // Source: Fürlinger/Skinner, section 3.1: nodes are one if their signatures are (Fig. 2); edges of
 // equal weight are drawn as one, with the ranks that have it; section 6: ranks with equal graphs
 // form clusters.
@@ -81,7 +81,7 @@ base::Result<std::optional<MergedFlow>> read_merged_flow(const std::string& arch
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, last; part of JobFacts (process_facts.h).
 // Thread-safety: pure. Errors: as exchange/tree.h has them. Cost: bytes grow with nodes and with
-// the number of different graphs, not of ranks; figures are in docs/summary.md.
+// the number of different graphs, not of ranks; figures are in docs/reference/summary.md.
 
 void put(exchange::ByteWriter& out, const MergedFlow& flow);
 void take(exchange::ByteReader& in, MergedFlow& flow);

@@ -2,7 +2,7 @@
 // their events are in the archive or not; one file a process in the archive's folder "summary".
 //
 // Place in the flow: ARCHITECTURE.md, stage 5 (written) and 6 (read). The format is in
-// docs/summary.md: JSON, so that scripts can read it.
+// docs/reference/summary.md: JSON, so that scripts can read it.
 // Units: ticks of the process' clock, bytes. Thread-safety: plain values.
 #pragma once
 

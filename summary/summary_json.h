@@ -1,4 +1,4 @@
-// A flow graph as it stands in files of JSON (docs/summary.md): in the summary of a process, and in that
+// A flow graph as it stands in files of JSON (docs/reference/summary.md): in the summary of a process, and in that
 // of the job.
 //
 // Place in the flow: inside base. Thread-safety: pure functions. Errors: std::runtime_error, one line

@@ -29,7 +29,7 @@ namespace refrain::watch {
 
 // What a running traced job does, at one moment: plain values.
 //
-// Units: nanoseconds where the name says so; bytes. Counts are those of the summary (docs/summary.md), from the begin
+// Units: nanoseconds where the name says so; bytes. Counts are those of the summary (docs/reference/summary.md), from the begin
 // of recording up to now.
 
 struct LoopState {

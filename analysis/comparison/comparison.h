@@ -27,7 +27,7 @@ namespace refrain::analysis {
 // assumed to have n times the calls and messages of a typical one, and d times the share of
 // time of each region in typical ones; inner loops first, so that a typical iteration of an
 // outer loop is complete before it is multiplied. An interval without marks (marks=summary)
-// counts as iterations of the latest loop before it. See docs/compare.md.
+// counts as iterations of the latest loop before it. See docs/reference/compare.md.
 //
 // Units: nanoseconds; counts of a reduced archive need not be whole numbers.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).

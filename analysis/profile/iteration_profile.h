@@ -2,7 +2,7 @@
 // and what they come to for each outermost loop.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, beside run_profile.h; `refrain profile --iterations`
-// prints it. Definitions: docs/profile.md. Thread-safety: pure. Cost: linear in rows.
+// prints it. Definitions: docs/reference/profile.md. Thread-safety: pure. Cost: linear in rows.
 // Units: ns of the process, from its begin of recording on; iterations.
 // Time outside of all regions is useful, of a worker limited parallelism (run_profile.h).
 #pragma once

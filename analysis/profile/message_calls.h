@@ -158,7 +158,7 @@ class MessageEvents {
 
 // Where the time in MPI goes by size of messages and by partner, of all processes of a run.
 //
-// Definitions: docs/profile.md. Thread-safety: pure. Units: nanoseconds, but of parts, which are in ticks of their
+// Definitions: docs/reference/profile.md. Thread-safety: pure. Units: nanoseconds, but of parts, which are in ticks of their
 // process, so that sums are exact; bytes. Shapes: rows have the largest time first, and at least one call; parts are
 // in the order of processes, of those that made such calls. All three tables have the same calls, so that their sums
 // are equal. Cost: calls of all processes x log.

@@ -30,7 +30,7 @@ namespace refrain::analysis {
 
 // What the time of a region is: work, one of OpenMP's overheads, or one of MPI's kinds of calls.
 //
-// Thread-safety: pure functions. Source: summary/time_class.h. Deviations: docs/profile.md.
+// Thread-safety: pure functions. Source: summary/time_class.h. Deviations: docs/reference/profile.md.
 
 using summary::kTimeClasses;
 using summary::TimeClass;
@@ -158,7 +158,7 @@ std::string path_text(const RunProfile& profile, PathId path);
 
 // What a profile comes to: time by class, parallel regions, MPI procedures, efficiencies.
 //
-// Definitions: docs/profile.md. Thread-safety: pure. Units: nanoseconds, summed over locations where nothing else is
+// Definitions: docs/reference/profile.md. Thread-safety: pure. Units: nanoseconds, summed over locations where nothing else is
 // said; shares from 0 to 1.
 
 using ClassTimes = std::array<double, kTimeClasses>;  // by TimeClass

@@ -2,7 +2,7 @@
 // reads what the view in front needs, and nothing else.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: collectors of this folder fill it, write_report() writes it.
-// Format: docs/report-format.md. Thread-safety: none. Ownership: keeps compressed texts, not the data.
+// Format: docs/reference/report-format.md. Thread-safety: none. Ownership: keeps compressed texts, not the data.
 // Units: bytes. Errors: none; what is no UTF-8 in JSON becomes U+FFFD.
 // Cost: zlib at its default level: some 30 MB a second.
 #pragma once

@@ -28,7 +28,7 @@ struct Finding {
       seconds{};  // lost; nothing: a fact that costs nothing, or of which it is not known
   std::optional<double> share{};  // that its text names; nothing: seconds of all time
   nlohmann::ordered_json
-      evidence{};  // view and selection, docs/report-format.md; null: none
+      evidence{};  // view and selection, docs/reference/report-format.md; null: none
 };
 
 // Root causes, then what else costs time, each with most time first, at most `most` of both; then facts, in their order. Those of less than

@@ -1,7 +1,7 @@
 // Blocks of a report that are graphs: what came after what, level by level of the call tree; of MPI, call by call.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/control_flow.h and summary/merged_flow.h. Format:
-// docs/report-format.md. Thread-safety: pure, but for `blocks`; starts Graphviz. Errors: in the block.
+// docs/reference/report-format.md. Thread-safety: pure, but for `blocks`; starts Graphviz. Errors: in the block.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ base::Result<> lay_out(std::vector<GraphLayout>& graphs);
 
 // Blocks of a report from the profile of a run: call paths by location, calls of MPI by rank and by partner, efficiencies.
 //
-// Format: docs/report-format.md. Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
+// Format: docs/reference/report-format.md. Thread-safety: pure, but for `blocks`. `key`: of the run, "a/". Units: ns, bytes.
 
 // profile/values.
 void add_path_values(Blocks& blocks, const std::string& key,

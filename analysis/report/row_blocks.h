@@ -1,7 +1,7 @@
 // Blocks of a report from the rows of iterations: what each location spent its time for in the iterations of each
 // outermost loop, as a picture of columns (iterations) and lines (locations).
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/profile/iteration_profile.h. Format: docs/report-format.md.
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/profile/iteration_profile.h. Format: docs/reference/report-format.md.
 // The columns are the rows of the primary thread of the first process that has any. Rows of other threads and
 // processes are put into the columns whose iterations they have; one with iterations of several columns is divided
 // between them by their number (on another thread: by time). So all columns together have all of the time.

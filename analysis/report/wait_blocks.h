@@ -1,7 +1,7 @@
 // Blocks of a report from the analysis of waits: severities by metric, call path and location; and which of its
 // call paths and locations are which of the profile's.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after waits/wait_analysis.h. Format: docs/report-format.md.
+// Place in the flow: ARCHITECTURE.md, stage 7, after waits/wait_analysis.h. Format: docs/reference/report-format.md.
 // Thread-safety: pure, but for `blocks`. Units: seconds.
 #pragma once
 

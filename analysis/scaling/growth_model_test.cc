@@ -149,7 +149,7 @@ TEST_CASE("Growth model: falls - never below nothing") {
   CHECK(model->at(64).value == 0);
 }
 
-// docs/scaling.md has the figures (run with -s).
+// docs/reference/scaling.md has the figures (run with -s).
 TEST_CASE("Growth model: noise - how often the growth is the right one") {
   struct Case {
     std::size_t scales;

@@ -1,6 +1,6 @@
 // Many runs of one program against the smallest: POP's factors, where the loss is, how it grows, and what caused it.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Definitions: docs/scaling.md.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Definitions: docs/reference/scaling.md.
 // Units: ns of all threads where nothing else is said; shares and efficiencies of 1.
 // Shapes: what is by run is in the order of `runs`: by threads, then processes; the first is the base.
 // Errors: fewer than two runs; a loop that not all runs have.

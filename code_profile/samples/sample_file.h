@@ -1,4 +1,4 @@
-// The samples of a process in its archive: ARCHIVE/samples/process-N.json (format: docs/loops.md).
+// The samples of a process in its archive: ARCHIVE/samples/process-N.json (format: docs/reference/loops.md).
 //
 // Place in the flow: between write_samples.h, in the process that writes the archive, and sampled_profile.h.
 // Thread-safety: pure, but for the disk. Ownership: plain values.

@@ -23,7 +23,7 @@ namespace refrain::code_profile {
 // Errors: addresses of no function get a place of Kind::kUnknown, "[unknown]" (no file: made while
 // the program ran), "[vdso]" or the like (the kernel's), "[NAME]" (the module's file is missing, or not the one
 // that ran), "[callers unknown]", "[deeper callers]". Throws only when memory runs out.
-// Cost: functions that were hit are read once each (docs/loops.md).
+// Cost: functions that were hit are read once each (docs/reference/loops.md).
 // Source: Moseley et al., section 4.
 
 // `module_texts`: as addresses::Resolver takes them.

@@ -76,7 +76,7 @@ Shares mean_shares(const std::string& kind, const NestedSettings& settings = {})
 }
 
 // What is skipped of each kind, in percent with once and each, a little below what was
-// measured when this was written (docs/nested-detection.md).
+// measured when this was written (docs/lab/nested-detection.md).
 TEST_CASE("NestedDetector: programs - share skipped of each kind of irregular program") {
   const std::map<std::string, std::pair<int, int>> least{
       {"adaptive blocks", {94, 78}}, {"adaptive levels", {92, 60}},

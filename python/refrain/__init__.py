@@ -4,7 +4,7 @@
     archive = refrain.Archive("run")
     analysis = refrain.analyze(archive)
 
-docs/python.md is the tutorial. Whatever cannot be read raises refrain.Error, with one line that says why. Frames need
+docs/guide/python.md is the tutorial. Whatever cannot be read raises refrain.Error, with one line that says why. Frames need
 pandas, arrays NumPy; neither is imported before it is needed. One archive is read at a time, by whatever thread.
 """
 
@@ -380,7 +380,7 @@ class Pattern:
     """A pattern of one's own: derive from it, say what the metric is, and write methods for the events that are wanted.
 
     `name` and `parent` are metrics: what is charged is a part of the parent's value ("" : a view of its own). Methods, each
-    with one argument (docs/python.md): begin, call, receive, late_sender, wrong_order, send, collective,
+    with one argument (docs/guide/python.md): begin, call, receive, late_sender, wrong_order, send, collective,
     collective_completion, access_epoch, exposure_epoch, lock_epoch, barrier, task_wait, fork, lock_wait, left_out; and
     finish, without one. Times are ticks. What is charged, and taken of a call, is time of the call that waits.
     """
@@ -485,7 +485,7 @@ def analyze(
     modules: Sequence[Path] = (),
 ) -> Analysis:
     """Searches an archive for wait states, also with patterns of one's own: classes or objects of Pattern, and
-    shared objects (docs/patterns.md). Writes no file. What a pattern raises is raised here."""
+    shared objects (docs/reference/patterns.md). Writes no file. What a pattern raises is raised here."""
     objects = [each() if isinstance(each, type) else each for each in patterns]
     hosts = []
     for each in objects:

@@ -1,4 +1,4 @@
-"""The code in docs/python.md and docs/patterns.md runs as it is printed."""
+"""The code in docs/guide/python.md and docs/reference/patterns.md runs as it is printed."""
 
 import contextlib
 import io
@@ -17,14 +17,14 @@ def blocks(page, language):
 
 
 def run_python():
-    code = blocks("docs/python.md", "python")
+    code = blocks("docs/guide/python.md", "python")
     assert len(code) > 5, len(code)
     names = {"__name__": "tutorial"}
     for block in code:
         said = io.StringIO()
         try:
             with contextlib.redirect_stdout(said):
-                exec(compile(block, "docs/python.md", "exec"), names)
+                exec(compile(block, "docs/guide/python.md", "exec"), names)
         except Exception:
             print(block)
             raise
@@ -34,10 +34,10 @@ def run_python():
 
 
 def run_patterns():
-    (source,) = blocks("docs/patterns.md", "cpp")
+    (source,) = blocks("docs/reference/patterns.md", "cpp")
     with open("long_barriers.cc", "w", encoding="utf-8") as file:
         file.write(source)
-    (script,) = blocks("docs/patterns.md", "sh")
+    (script,) = blocks("docs/reference/patterns.md", "sh")
     build, use = script.strip().splitlines()
     headers = os.path.dirname(archives.data("waits/modules/refrain_patterns.h"))
     build = build.replace("$(pkg-config --cflags refrain)", f"-I{headers} -Wall -Wextra -Werror")

@@ -1,4 +1,4 @@
-// Reads the data of a report by what docs/report-format.md says, for tests. Shares no code with what writes it.
+// Reads the data of a report by what docs/reference/report-format.md says, for tests. Shares no code with what writes it.
 //
 // Thread-safety: const. Errors: std::runtime_error.
 #pragma once

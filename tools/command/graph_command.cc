@@ -57,7 +57,7 @@ void GraphCommand::add_options(CLI::App& app) {
       ->required();
   app.add_option("--to", format_,
                  "svg: a picture, by Graphviz; dot: for Graphviz; graphml: for yEd, Gephi, "
-                 "NetworkX; json: docs/graph.md")
+                 "NetworkX; json: docs/reference/graph.md")
       ->required()
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
   auto* kind =

@@ -1,5 +1,5 @@
 // `refrain loops ARCHIVE`: the loops of a program that was sampled while it was traced; `refrain loops --exact --
-// program arguments`: as they run, counted exactly (docs/loops.md); `refrain loops FILE ...` joins what such runs
+// program arguments`: as they run, counted exactly (docs/reference/loops.md); `refrain loops FILE ...` joins what such runs
 // have written.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -113,7 +113,7 @@ void LoopsCommand::add_options(CLI::App& app) {
       ->required();
   app.add_flag("--exact", exact_,
                "run the program in valgrind and count each loop's entries and iterations");
-  app.add_flag("--json", json_, "print JSON (docs/loops.md)");
+  app.add_flag("--json", json_, "print JSON (docs/reference/loops.md)");
   app.add_option("--to", format_, "the loop call graph; svg: a picture, by Graphviz")
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
   app.add_option(

@@ -1,7 +1,7 @@
 // The control flow graph of a run as a drawing: texts, colours by time, edges by count.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/control_flow.h; before drawing.h.
-// Thread-safety: pure. What the values are called: docs/graph.md.
+// Thread-safety: pure. What the values are called: docs/reference/graph.md.
 #pragma once
 
 #include <string>

@@ -77,7 +77,7 @@ std::string clean_text(const std::string& text);
 std::vector<std::string> edge_label(const std::vector<Drawing::Part>& parts,
                                     bool count_first);
 
-// A drawing as text: Graphviz' dot, GraphML, JSON. docs/graph.md describes the last two.
+// A drawing as text: Graphviz' dot, GraphML, JSON. docs/reference/graph.md describes the last two.
 //
 // Thread-safety: pure.
 

@@ -3,7 +3,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 7, after summary/merged_flow.h; before drawing.h.
 // Source: Fuerlinger/Skinner, section 3 and Fig. 3: an edge's label is "9x (0,2)", how often, and on which
 // ranks; section 4 and Fig. 6: what a caller has inside. Thread-safety: pure. What the values are called:
-// docs/graph.md.
+// docs/reference/graph.md.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // What a run lost its time to, and its waits, as text and as JSON, as `refrain analyze` prints them.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Formats: docs/analyze.md.
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: pure. Formats: docs/reference/analyze.md.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What is in an archive as JSON, for scripts and reports; docs/info.md says what the names mean.
+// What is in an archive as JSON, for scripts and reports; docs/reference/info.md says what the names mean.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, after analysis/archive_info.h. Pure. Thread-safety: none
 // needed. Units: in the names.

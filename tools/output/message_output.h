@@ -1,4 +1,4 @@
-// MPI by message size and partner, as lines that fit a terminal, as JSON and as CSV; docs/profile.md says
+// MPI by message size and partner, as lines that fit a terminal, as JSON and as CSV; docs/reference/profile.md says
 // what the names mean.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/message_calls.h.

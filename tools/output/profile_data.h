@@ -1,4 +1,4 @@
-// A run's profile as JSON and as CSV, for scripts; docs/profile.md says what the names mean.
+// A run's profile as JSON and as CSV, for scripts; docs/reference/profile.md says what the names mean.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/run_profile.h.
 // Pure. Thread-safety: none needed. Units: in the names.

@@ -1,5 +1,5 @@
 // What `refrain profile --iterations` says: a screen, JSON for scripts, CSV for a heat map.
-// docs/profile.md says what the names mean.
+// docs/reference/profile.md says what the names mean.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, after analysis/profile/iteration_profile.h.
 // Pure, but read_iterations(). Thread-safety: none needed. Units: in the names; widths in columns.

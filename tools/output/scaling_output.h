@@ -1,4 +1,4 @@
-// What `refrain scaling` says of many runs: a screen, JSON, CSV. docs/scaling.md says what the names mean.
+// What `refrain scaling` says of many runs: a screen, JSON, CSV. docs/reference/scaling.md says what the names mean.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after analysis/scaling/scaling.h. Pure, but read_scale().
 // Thread-safety: one read_scale() a process at a time. Units: in the names; widths in columns.

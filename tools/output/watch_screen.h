@@ -1,4 +1,4 @@
-// What `refrain watch` says of a running job, as lines that fit a terminal, and as JSON (docs/watch.md).
+// What `refrain watch` says of a running job, as lines that fit a terminal, and as JSON (docs/reference/watch.md).
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after watch/live_run.h.
 // Pure. Thread-safety: none needed. Units: widths in columns; JSON's are in the names.

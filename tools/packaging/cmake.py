@@ -317,7 +317,7 @@ class Writer:
         libraries = sorted({library for link in self.links for library in link.libraries} - OF_C)
         packages = sorted({package for command in self.commands for package in command.packages})
         self.add("# Written by tools/packaging/cmake.py, from what Bazel builds: what is changed here is lost.",
-                 "# The product alone, for sites without Bazel: docs/install.md. Tests are Bazel's.",
+                 "# The product alone, for sites without Bazel: docs/guide/install.md. Tests are Bazel's.",
                  "cmake_minimum_required(VERSION 3.19)",
                  "project(refrain LANGUAGES C CXX ASM)",
                  "include(tools/packaging/requirements.cmake)",

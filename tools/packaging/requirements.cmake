@@ -1,5 +1,5 @@
 # What Refrain is built with, found on this machine or named with -D, and the functions of CMakeLists.txt (which
-# tools/packaging/cmake.py writes; this file is written by hand). docs/install.md has the variables.
+# tools/packaging/cmake.py writes; this file is written by hand). docs/guide/install.md has the variables.
 
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_BINARY_DIR)
   message(FATAL_ERROR "Refrain is built in a folder of its own: cmake -S . -B build")

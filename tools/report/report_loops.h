@@ -1,6 +1,6 @@
 // Of a report: the loops of the program's code, where stacks were sampled, and what the largest serial ones say.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after code_profile/samples. Format: docs/report-format.md. Thread-safety: pure, but for
+// Place in the flow: ARCHITECTURE.md, stage 7, after code_profile/samples. Format: docs/reference/report-format.md. Thread-safety: pure, but for
 // the disk. Fails where a file of samples cannot be read. Memory: by the places in the program, not by samples.
 #pragma once
 

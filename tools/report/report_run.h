@@ -1,7 +1,7 @@
 // All that a report has of one run: reads an archive and fills the blocks of its part.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: what other commands print as JSON, and what analysis/report makes for
-// pictures. Format: docs/report-format.md. Thread-safety: one call a process at a time (libotf2's error callback).
+// pictures. Format: docs/reference/report-format.md. Thread-safety: one call a process at a time (libotf2's error callback).
 // Memory: does not grow with the archive's events.
 // Cost: reads the events once, the marks of one process once more; without a summary all events twice.
 #pragma once

@@ -9,7 +9,7 @@
 // started and after it has ended, and for calls that the Fortran library makes for itself.
 // While the procedure itself runs the thread's recorder is free: callbacks may record.
 // Thread-safety: lives on one thread's stack. Cost: two time stamps and two records, of the
-// primary thread's symbols what detector and gate take (docs/mpi.md has figures); a thread's
+// primary thread's symbols what detector and gate take (docs/reference/mpi.md has figures); a thread's
 // first call makes its recorder.
 #pragma once
 

@@ -24,7 +24,7 @@
 // once). code_unloaded() from any thread.
 // Ownership: fixed memory, 16 MiB of which only what is used is taken. find() allocates nothing and takes no
 // lock, but what call_walk.h says. Errors: what finds no room has the number 0.
-// Cost: see docs/cost.md; nanoseconds for what was seen before.
+// Cost: see docs/lab/cost.md; nanoseconds for what was seen before.
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
  *
  * A pattern says for which compound events it is called (a message's receive, a collective operation, a barrier, ...) and
  * charges time to its metric, which then stands beside Refrain's own in text, JSON and analysis.cubex. How to write one:
- * docs/patterns.md. In C++ derive from refrain::Pattern and name the classes in REFRAIN_PATTERNS; in C fill the structures.
+ * docs/reference/patterns.md. In C++ derive from refrain::Pattern and name the classes in REFRAIN_PATTERNS; in C fill the structures.
  *
  *     #include <refrain_patterns.h>
  *     struct Late : refrain::Pattern {

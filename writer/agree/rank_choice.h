@@ -2,7 +2,7 @@
 // with equal event flow graphs some that stand for the others.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5; process 0 chooses from the graphs of all ranks, see
-// rank_choice.h. docs/ranks.md says what is in the archive then.
+// rank_choice.h. docs/reference/ranks.md says what is in the archive then.
 // Source: Fürlinger/Skinner, section 6: "an automated clustering of ranks into a small number of
 // processes that qualitatively exhibit the same behavior".
 // The lowest ranks of a cluster stand for it, so the same run gives the same choice, and rank 0 is

@@ -1,4 +1,4 @@
-// A report of a run that never was, in the format of docs/report-format.md, for tests of the page: any
+// A report of a run that never was, in the format of docs/reference/report-format.md, for tests of the page: any
 // number of ranks, threads, iterations and spans, with hostile names if wanted. The same every time.
 
 import { deflateSync } from 'node:zlib';
