@@ -81,8 +81,9 @@ void AnalyzeCommand::add_options(CLI::App& app) {
          "--threads", threads_,
          "how many read and analyse; the result is the same; default: one for each core, at most 4")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
-  app.add_option("--patterns", modules_,
-                 "more patterns, of a shared object (docs/reference/patterns.md); can be repeated")
+  app.add_option(
+         "--patterns", modules_,
+         "more patterns, of a shared object (docs/reference/patterns.md); can be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_flag("--quiet", quiet_, "print no progress");

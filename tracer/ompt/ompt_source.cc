@@ -54,13 +54,11 @@ void end_runtime() noexcept {
 
 // --- What is recorded together (LateEvents) ------------------------------------------
 
-// The primary thread opens a region.
-void record_fork(ThreadRecorder& recorder, const RecordWords& begin, bool league) noexcept {
-  const std::uint64_t address = begin.payload & spool::kAddressMask;
-  g_session->on_symbol(recorder, runtime::make_symbol(spool::kParallelBegin, 0, address),
-                       begin.ticks);
-  recorder.begin(begin);
-  recorder.begin_outermost(address, begin.ticks, [league] { return league; });
+// `inside`: 1 if the region's begin is recorded.
+void feed_fork(ThreadRecorder& recorder, std::uint64_t place, std::uint64_t ticks,
+               std::uint32_t inside) noexcept {
+  g_session->on_symbol(recorder, runtime::make_symbol(spool::kParallelBegin, 0, place),
+                       ticks, inside);
 }
 
 // The thread has come out of the barrier at the end of its innermost team, and perhaps of its task in it.
@@ -120,7 +118,7 @@ void record_late(ThreadRecorder& recorder) noexcept {
   LateEvents& late = t_state.late;
   if (late.forked) {
     late.forked = false;
-    return record_fork(recorder, late.fork, false);
+    return feed_fork(recorder, late.fork_place, late.fork_ticks, 1);
   }
   const Membership* const team = t_state.team();
   const bool primary = team != nullptr && team->index == 0;
@@ -238,12 +236,15 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   const RecordWords begin =
       make(spool::kParallelBegin, ticks,
            address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub, word.instance);
-  if (primary) {
-    if (!g_waits_adjoin || word.league) return record_fork(*scope, begin, word.league);
-    t_state.late.fork = begin;
+  // Values of counters are those of the symbol, which comes first then.
+  const bool late = primary && g_waits_adjoin && !word.league && !scope->reads_metrics();
+  if (late) {
+    t_state.late.fork_place = address;
+    t_state.late.fork_ticks = ticks;
     t_state.late.forked = true;
     t_thread.late = record_late;
-    return;
+  } else if (primary) {
+    feed_fork(*scope, address, ticks, 0);
   }
   scope->begin(begin);
   if ((word.flags & spool::kTeamNested) == 0)
@@ -316,7 +317,7 @@ __attribute__((noinline)) std::uint64_t league_word(
 
 void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigned size,
                          unsigned index) noexcept {
-  // After what the fork takes.
+  // After what the gate takes.
   if (t_state.late.forked) record_late(recorder);
   const std::uint64_t ticks = Clock::now();
   if (t_thread.late != nullptr) {

@@ -96,8 +96,8 @@ struct Membership {
 // is kept here, and recorded with the last of it, with one time stamp (ompt_source.cc).
 //   - The ends of the wait, the barrier and the implicit task: with the region's end, or where a worker begins its next task.
 //   - The begin of the wait: with that of the barrier.
-//   - The begin of the region: with that of the primary thread's implicit task. The workers are on their way then, so that what
-//     it takes is not waited for.
+//   - What the detector and the gate do for the begin of a region: with the begin of the primary thread's implicit task. The
+//     workers are on their way then, so that it is not waited for.
 // When a worker's ends were is known where the primary thread noted it; that is looked up with the worker's next event, when it has
 // long come from the other core.
 struct LateEvents {
@@ -111,7 +111,8 @@ struct LateEvents {
   std::uint64_t end_ticks = 0;     // of the primary thread
   const void* end_code = nullptr;  // as reported with the wait
   unsigned size = 0;               // as reported with the task's end
-  spool::RecordWords fork{};       // kParallelBegin
+  std::uint64_t fork_place = 0;
+  std::uint64_t fork_ticks = 0;
 };
 
 struct ThreadState {

@@ -413,6 +413,7 @@ class ThreadRecorder {
   // `absolute`: a bit for each value that does not begin anew with its owner.
   void set_metrics(MetricReader* reader, std::uint64_t kinds,
                    std::uint64_t absolute) noexcept;
+  bool reads_metrics() const noexcept { return metric_kinds_ != 0; }
   // Reads them, for what is recorded with these ticks. Returns the values; null if there are none.
   const std::uint64_t* read_metrics(std::uint64_t ticks) noexcept;
   // Values as records; read now, unless they have been for these ticks.

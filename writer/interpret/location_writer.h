@@ -64,7 +64,8 @@ struct MpiCounts {
   std::uint64_t collectives_dropped = 0;
   std::uint64_t one_sided = 0;
   std::uint64_t one_sided_dropped = 0;
-  std::uint64_t polls_together = 0;  // coalesced: without their own region, see docs/reference/mpi.md
+  std::uint64_t polls_together =
+      0;  // coalesced: without their own region, see docs/reference/mpi.md
   // Receives of which no message was recorded, in the whole run: the request was freed, the call failed, or it was
   // complete in MPI_Finalize or never.
   std::uint64_t receives_freed = 0;
