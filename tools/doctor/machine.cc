@@ -112,9 +112,13 @@ void check_helpers(Checks& checks) {
 void check_clock(Checks& checks) {
   const std::string source =
       first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (source == base::kCounterSource)
+  if (base::is_counter_source(source) || base::is_virtual_source(source))
     checks.push_back({State::kWorks, "clock",
-                      fmt::format("the processor's {}", base::kCounterName), ""});
+                      fmt::format("the processor's {}{}", base::kCounterName,
+                                  base::is_virtual_source(source)
+                                      ? ", where the processors agree (virtual machine)"
+                                      : ""),
+                      ""});
   else
     checks.push_back({State::kNote, "clock",
                       fmt::format("the kernel's clock, for it does not trust the "

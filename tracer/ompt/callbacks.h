@@ -81,6 +81,9 @@ inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) n
   member.begin_ticks = 0;
 }
 
+// Records what was kept (LateEvents).
+void record_late(recorder::ThreadRecorder& recorder) noexcept;
+
 // Registers our callbacks with the runtime; in the file that has them.
 void set_sync_callbacks(ompt_set_callback_t set) noexcept;
 void set_task_callbacks(ompt_set_callback_t set) noexcept;

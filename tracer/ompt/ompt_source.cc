@@ -36,6 +36,7 @@ namespace {
 using recorder::Clock;
 using recorder::ThreadRecorder;
 using spool::Record;
+using spool::RecordWords;
 
 // --- Threads and teams --------------------------------------------------------------
 
@@ -50,6 +51,84 @@ void end_runtime() noexcept {
   const int others = g_roots.load(std::memory_order_relaxed) - (t_state.root ? 1 : 0);
   if (others <= 0) g_finalize_tool();
 }
+
+// --- What is recorded together (LateEvents) ------------------------------------------
+
+// `inside`: 1 if the region's begin is recorded.
+void feed_fork(ThreadRecorder& recorder, std::uint64_t place, std::uint64_t ticks,
+               std::uint32_t inside) noexcept {
+  g_session->on_symbol(recorder, runtime::make_symbol(spool::kParallelBegin, 0, place),
+                       ticks, inside);
+}
+
+// The thread has come out of the barrier at the end of its innermost team, and perhaps of its task in it.
+void record_ends(ThreadRecorder& recorder, LateEvents& late, std::uint64_t ticks) noexcept {
+  using Ended = LateEvents::Ended;
+  constexpr std::uint8_t kSub = ompt_sync_region_barrier_implicit_parallel;
+  Membership* const team = t_state.team();
+  if (team == nullptr) return;
+  const RecordWords barrier_end =
+      make(spool::kSyncRegionEnd, ticks, address_of(late.end_code), kSub,
+           std::uint64_t{spool::kWaitToo} << 32);
+  if (late.ended != Ended::kTask) {
+    recorder.end(barrier_end, true_end(*team, ticks));
+    if (late.ended == Ended::kBarrier) return recorder.count_event();
+    t_state.sync_end_reported = true;
+    t_state.sync_end_ticks = ticks;
+    return;
+  }
+  recorder.count_events(2);
+  const RecordWords task_end =
+      make(spool::kImplicitTaskEnd, ticks, std::uint64_t{late.size} << 32 | team->index,
+           team->team.flags, team->team.instance);
+  if (recorder.end_both(barrier_end, task_end, team->index != 0)) {
+    if (team->index != 0) late.unsettled = team->team.instance;
+  } else {
+    const std::uint64_t true_ticks = true_end(*team, ticks);
+    recorder.end(barrier_end, true_ticks);
+    recorder.end(task_end, true_ticks);
+  }
+  t_state.leave_team();
+}
+
+// A worker looks up what it did not wait for.
+void settle(ThreadRecorder& recorder, LateEvents& late) noexcept {
+  if (late.unsettled != 0)
+    recorder.settle_ends(
+        g_joins.joined(std::exchange(late.unsettled, 0), recorder.ends_learned()));
+  if (!std::exchange(late.joined, false)) return;
+  if (Membership* const team = t_state.team(); team != nullptr) count_fork(recorder, *team);
+  g_session->follow_iterations(recorder, ~std::uint64_t{0});
+}
+
+// What has ended; a worker's ends are to be settled then.
+void record_ended(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  LateEvents& late = t_state.late;
+  settle(recorder, late);
+  if (late.ended == LateEvents::Ended::kNothing) return;
+  record_ends(recorder, late, ticks);
+  recorder.count_event();
+  late.ended = LateEvents::Ended::kNothing;
+}
+
+}  // namespace
+
+void record_late(ThreadRecorder& recorder) noexcept {
+  t_thread.late = nullptr;
+  LateEvents& late = t_state.late;
+  if (late.forked) {
+    late.forked = false;
+    return feed_fork(recorder, late.fork_place, late.fork_ticks, 1);
+  }
+  const Membership* const team = t_state.team();
+  const bool primary = team != nullptr && team->index == 0;
+  record_ended(recorder, primary                                     ? late.end_ticks
+                         : late.ended == LateEvents::Ended::kNothing ? 0
+                                                                     : Clock::now());
+  settle(recorder, late);
+}
+
+namespace {
 
 void on_thread_begin(ompt_thread_t type, ompt_data_t*) noexcept {
   if (type != ompt_thread_worker && !t_state.root) {
@@ -88,6 +167,7 @@ bool begin_in_child() noexcept {
     return false;
   }
   t_state = ThreadState{};
+  t_thread.late = nullptr;
   g_roots.store(0, std::memory_order_relaxed);
   runtime::set_runtime_end(end_runtime);
   on_thread_begin(ompt_thread_initial, nullptr);
@@ -139,8 +219,6 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
     cut = g_session->begin_epoch(*scope, ticks);
     word.instance = scope->epoch();
     g_joins.fork(word.instance, ticks);
-    g_session->on_symbol(*scope, runtime::make_symbol(spool::kParallelBegin, 0, address),
-                         ticks);
   } else if (outermost) {
     word.flags = spool::kTeamForeign;
     g_session->look_at_window(*scope, ticks);
@@ -155,9 +233,20 @@ void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t
   keep_word(parallel, word.pack());
   std::uint8_t sub = word.flags | cut;
   if (word.league) sub |= spool::kTeamLeague;
-  scope->begin(make(spool::kParallelBegin, ticks,
-                    address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub,
-                    word.instance));
+  const RecordWords begin =
+      make(spool::kParallelBegin, ticks,
+           address | std::uint64_t{std::min(requested, 0xffffu)} << 48, sub, word.instance);
+  // Values of counters are those of the symbol, which comes first then.
+  const bool late = primary && g_waits_adjoin && !word.league && !scope->reads_metrics();
+  if (late) {
+    t_state.late.fork_place = address;
+    t_state.late.fork_ticks = ticks;
+    t_state.late.forked = true;
+    t_thread.late = record_late;
+  } else if (primary) {
+    feed_fork(*scope, address, ticks, 0);
+  }
+  scope->begin(begin);
   if ((word.flags & spool::kTeamNested) == 0)
     scope->begin_outermost(address, ticks, [&scope] { return opens_league(*scope); });
 }
@@ -178,11 +267,16 @@ TeamWord ending_team(const ThreadRecorder& recorder, const ompt_data_t* parallel
 }
 
 void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code) noexcept {
-  Scope scope;
+  Scope scope{Scope::WithLate{}};
   if (!scope) return;
   if (t_state.helper && TeamWord::unpack(word_of(parallel)).of_helpers())
     return scope->uncount_event();
-  const std::uint64_t ticks = Clock::now();
+  std::uint64_t ticks = 0;
+  if (t_thread.late != nullptr) {
+    if (t_state.late.ended == LateEvents::Ended::kTask) ticks = t_state.late.end_ticks;
+    record_late(*scope);
+  }
+  if (ticks == 0) ticks = Clock::now();
   const TeamWord word = ending_team(*scope, parallel);
   // At once: a worker may be learning of the end now.
   if (word.counts_epochs()) g_joins.join(word.instance, ticks, g_session->epoch() + 1);
@@ -223,31 +317,44 @@ __attribute__((noinline)) std::uint64_t league_word(
 
 void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigned size,
                          unsigned index) noexcept {
+  // After what the gate takes.
+  if (t_state.late.forked) record_late(recorder);
   const std::uint64_t ticks = Clock::now();
+  if (t_thread.late != nullptr) {
+    t_thread.late = nullptr;
+    record_ended(recorder, ticks);
+  }
   const TeamWord word = TeamWord::unpack(packed);
+  const bool counts = word.counts_epochs();
+  if (!counts) settle(recorder, t_state.late);  // nobody waits for this thread at once
   if (word.of_helpers()) [[unlikely]]
     return become_helper(recorder);
   std::uint8_t cut = 0;
-  if (index != 0 && word.counts_epochs())
+  if (index != 0 && counts)
     cut = g_session->join_epoch(recorder, word.instance, ticks);
   else if (index != 0)
     g_session->reach_epoch(
         recorder, g_session->joins().epoch(word.instance, g_session->epoch()), ticks);
-  Membership member{.team = word, .index = index};
-  if (index == 0) member.fork = t_state.latest_fork;
-  if (index != 0 && word.counts_epochs()) {
+  Membership& member = t_state.enter_team();
+  member.team = word;
+  member.index = index;
+  if (index == 0) {
+    member.fork = t_state.latest_fork;
+  } else if (counts) {
     member.begin_ticks = ticks;
     member.after = std::exchange(t_state.latest_outermost, word.instance);
+    t_state.late.joined = true;
+    t_thread.late = record_late;
   }
-  t_state.enter_team(member);
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
                       word.flags | cut, word.instance),
                  region_of_task(recorder, word, index));
 }
 
-void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
-                      unsigned size, unsigned index, int flags) noexcept {
-  Scope scope;
+__attribute__((noinline)) void take_implicit_task(ompt_scope_endpoint_t endpoint,
+                                                  ompt_data_t* parallel, unsigned size,
+                                                  unsigned index, int flags) noexcept {
+  Scope scope{Scope::WithLate{}};
   if (!scope) return;
   const bool initial = (flags & ompt_task_initial) != 0;
   std::uint64_t word = word_of(parallel);
@@ -256,6 +363,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
     word = league_word(*scope);
   if (endpoint == ompt_scope_begin && word != 0)
     return begin_implicit_task(*scope, word, size, index);
+  if (t_thread.late != nullptr) record_late(*scope);
   Membership* const member = t_state.team();
   if (endpoint == ompt_scope_end && t_thread.teams_open > 0) {
     if (member != nullptr) count_fork(*scope, *member);
@@ -277,6 +385,14 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, omp
   scope->append(make(
       endpoint == ompt_scope_begin ? spool::kImplicitTaskBegin : spool::kImplicitTaskEnd,
       Clock::now(), std::uint64_t{size} << 32 | index, spool::kTeamInitial));
+}
+
+void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
+                      unsigned size, unsigned index, int flags) noexcept {
+  if (endpoint == ompt_scope_begin || t_state.late.ended != LateEvents::Ended::kBarrier)
+    return take_implicit_task(endpoint, parallel, size, index, flags);
+  t_state.late.ended = LateEvents::Ended::kTask;
+  t_state.late.size = size;
 }
 
 // --- Other tools --------------------------------------------------------------------

@@ -168,12 +168,22 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const 
                          runtime::make_symbol(spool::kSyncRegionBegin,
                                               static_cast<std::uint8_t>(kind), address),
                          ticks);
-  recorder.begin(
-      make(spool::kSyncRegionBegin, ticks, address, static_cast<std::uint8_t>(kind)));
+  // The wait is reported next.
+  const bool wait_too =
+      g_waits_adjoin && kind == ompt_sync_region_barrier_implicit_parallel;
+  if (wait_too) {
+    t_state.late.wait_begun = true;
+    recorder.count_event();
+  }
+  recorder.begin(make(spool::kSyncRegionBegin, ticks, address,
+                      static_cast<std::uint8_t>(kind),
+                      wait_too ? std::uint64_t{spool::kWaitToo} << 32 : 0));
 }
 
-void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
-                    ompt_data_t* task, const void* code) noexcept {
+__attribute__((noinline)) void take_sync_region(ompt_sync_region_t kind,
+                                                ompt_scope_endpoint_t endpoint,
+                                                ompt_data_t* task,
+                                                const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   Membership* const team = t_state.team();
@@ -191,8 +201,39 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
     pass_barrier(*scope, kind, *team, ticks);
 }
 
-void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
-                         ompt_data_t*, ompt_data_t*, const void* code) noexcept {
+void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                    ompt_data_t* task, const void* code) noexcept {
+  if (endpoint == ompt_scope_begin || t_state.late.ended != LateEvents::Ended::kWait)
+    return take_sync_region(kind, endpoint, task, code);
+  t_state.late.ended = LateEvents::Ended::kBarrier;
+}
+
+// The wait in the barrier that ends an outermost region of the primary thread: what else ends is reported next (LateEvents).
+bool ends_late(ompt_sync_region_t kind, const void* code) noexcept {
+  const Membership* const team = t_state.team();
+  ThreadRecorder* const recorder = t_thread.recorder;
+  if (!g_waits_adjoin || team == nullptr || !team->team.counts_epochs() ||
+      recorder == nullptr || t_thread.late != nullptr || recorder->busy())
+    return false;
+  kind = kind_in_team(kind, code, team);
+  const Record* const top = recorder->top();
+  if (kind != ompt_sync_region_barrier_implicit_parallel || top == nullptr ||
+      top->kind != spool::kSyncRegionBegin || top->sub != kind ||
+      top->aux16 != spool::kWaitToo)
+    return false;
+  if (team->index == 0)
+    t_state.late.end_ticks = Clock::now();
+  else
+    g_joins.will_ask(team->team.instance);  // a worker wakes: it is on its way
+  t_state.late.end_code = code;
+  t_state.late.ended = LateEvents::Ended::kWait;
+  t_thread.late = record_late;
+  return true;
+}
+
+__attribute__((noinline)) void take_sync_region_wait(ompt_sync_region_t kind,
+                                                     ompt_scope_endpoint_t endpoint,
+                                                     const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   const Membership* const team = t_state.team();
@@ -208,9 +249,6 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     }
     return scope->begin(make(spool::kWaitBegin, Clock::now(), address_of(code), sub));
   }
-  // A worker wakes: what it will ask for is on its way while the time is read.
-  if (ends_team(kind) && team != nullptr && team->index != 0 && team->team.counts_epochs())
-    g_joins.will_ask(team->team.instance);
   const std::uint64_t ticks = sync_end_time(kind, team);
   const std::uint64_t true_ticks = true_sync_end(kind, team, ticks);
   const Record* top = scope->top();
@@ -223,6 +261,16 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
              true_ticks);
   t_state.sync_end_reported = true;
   t_state.sync_end_ticks = ticks;
+}
+
+void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
+                         ompt_data_t*, ompt_data_t*, const void* code) noexcept {
+  if (endpoint == ompt_scope_begin) {
+    if (!std::exchange(t_state.late.wait_begun, false))
+      return take_sync_region_wait(kind, endpoint, code);
+  } else if (!ends_late(kind, code)) {
+    take_sync_region_wait(kind, endpoint, code);
+  }
 }
 
 void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,

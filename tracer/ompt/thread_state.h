@@ -92,6 +92,29 @@ struct Membership {
       nullptr;  // of thread 0: where the call returns to that opened the region
 };
 
+// What LLVM's runtime calls back for directly one after the other, in an outermost region of the primary thread, is one moment: it
+// is kept here, and recorded with the last of it, with one time stamp (ompt_source.cc).
+//   - The ends of the wait, the barrier and the implicit task: with the region's end, or where a worker begins its next task.
+//   - The begin of the wait: with that of the barrier.
+//   - What the detector and the gate do for the begin of a region: with the begin of the primary thread's implicit task. The
+//     workers are on their way then, so that it is not waited for.
+// When a worker's ends were is known where the primary thread noted it; that is looked up with the worker's next event, when it has
+// long come from the other core.
+struct LateEvents {
+  enum class Ended : std::uint8_t { kNothing, kWait, kBarrier, kTask };
+  Ended ended = Ended::kNothing;  // so far
+  bool forked = false;
+  bool wait_begun = false;
+  bool joined = false;  // a worker has begun its task, and not looked up when that was
+  std::uint64_t unsettled =
+      0;  // instance of the region before, which it has not looked up either; 0: none
+  std::uint64_t end_ticks = 0;     // of the primary thread
+  const void* end_code = nullptr;  // as reported with the wait
+  unsigned size = 0;               // as reported with the task's end
+  std::uint64_t fork_place = 0;
+  std::uint64_t fork_ticks = 0;
+};
+
 struct ThreadState {
   static constexpr int kMostTeams = 8;
 
@@ -105,20 +128,28 @@ struct ThreadState {
   const void* latest_fork =
       nullptr;  // where the call returns to that opened the latest region
   std::uint64_t latest_outermost = 0;  // instance of the latest one whose epochs count
-  Membership teams[kMostTeams] = {};
+  LateEvents late;
+  Membership* innermost = nullptr;
+  Membership teams[kMostTeams + 1] = {};
 
-  // Teams open may be more than kMostTeams; the innermost then is unknown.
-  Membership* team() noexcept {
+  void find_innermost() noexcept {
     const int open = runtime::t_thread.teams_open;
-    return open > 0 && open <= kMostTeams ? &teams[open - 1] : nullptr;
+    innermost = open > 0 && open <= kMostTeams ? &teams[open - 1] : nullptr;
   }
-  void enter_team(Membership team) noexcept {
+  // Teams open may be more than kMostTeams; the innermost then is unknown.
+  Membership* team() noexcept { return innermost; }
+  // Its row; of one that is too deep inside nobody asks.
+  Membership& enter_team() noexcept {
     int& open = runtime::t_thread.teams_open;
-    if (open < kMostTeams) teams[open] = team;
+    Membership& team = teams[open < kMostTeams ? open : kMostTeams];
     ++open;
+    find_innermost();
+    team = {};
+    return team;
   }
   void leave_team() noexcept {
     if (runtime::t_thread.teams_open > 0) --runtime::t_thread.teams_open;
+    find_innermost();
   }
 };
 

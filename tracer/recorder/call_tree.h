@@ -86,10 +86,7 @@ class CallTree {
     spool::CallNode* const node = open->node;
     const std::uint64_t begin = node->enter_ticks;
     const std::uint64_t end = ticks < begin ? begin : ticks;
-    const std::uint64_t duration = end - begin;
-    if (duration < node->least) node->least = duration;
-    if (duration > node->greatest) node->greatest = duration;
-    node->time += 2 * end - 1;
+    took(*node, end);
     change_class(node->cls, node->around, end);
     left_ticks_ = end;
     prediction_ = &open->by->next;
@@ -100,10 +97,62 @@ class CallTree {
   // that belongs to nothing is ignored.
   __attribute__((always_inline)) void end(std::uint8_t begin_kind,
                                           std::uint64_t ticks) noexcept {
-    if (static_cast<std::uint8_t>(current()->what) == begin_kind && elsewhere_ == 0)
-        [[likely]]
+    if (kind_of(*top_) == begin_kind && elsewhere_ == 0) [[likely]]
       return leave(ticks);
     end_outer(begin_kind, ticks);
+  }
+
+  // The two innermost regions are of these kinds, so that they may end together.
+  __attribute__((always_inline)) bool may_end_both(std::uint8_t inner,
+                                                   std::uint8_t outer) const noexcept {
+    return elsewhere_ == 0 && top_ >= stack_ + 2 && kind_of(top_[0]) == inner &&
+           kind_of(top_[-1]) == outer;
+  }
+  // They end at one moment. `learned`: it was at `ticks` at the latest, and settle_ends() will say when, before the next of these.
+  __attribute__((always_inline)) void end_both(std::uint64_t ticks, bool learned) noexcept {
+    const Open* const open = top_;
+    spool::CallNode* const first = open[0].node;
+    spool::CallNode* const second = open[-1].node;
+    const std::uint64_t end = ticks < first->enter_ticks ? first->enter_ticks : ticks;
+    if (learned) {
+      late_ends_ = {first, second, first->enter_ticks, second->enter_ticks, end};
+    } else {
+      extremes(*first, end - first->enter_ticks);
+      extremes(*second, end - second->enter_ticks);
+    }
+    first->time += 2 * end - 1;
+    second->time += 2 * end - 1;
+    // Most often the one class that ends is that which begins before.
+    if (first->around == second->cls) [[likely]] {
+      change_class(first->cls, second->around, end);
+    } else {
+      change_class(first->cls, first->around, end);
+      change_class(second->cls, second->around, end);
+    }
+    left_ticks_ = end;
+    prediction_ = &open[-1].by->next;
+    top_ -= 2;
+  }
+  // What end_both() has counted from when it was to when it was learned.
+  struct LateEnds {
+    spool::CallNode* first = nullptr;
+    spool::CallNode* second = nullptr;
+    std::uint64_t first_begin = 0;
+    std::uint64_t second_begin = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t late = 0;  // ticks, of settle_ends()
+  };
+  const LateEnds& late_ends() const noexcept { return late_ends_; }
+  __attribute__((always_inline)) void settle_ends(std::uint64_t ticks) noexcept {
+    LateEnds& ends = late_ends_;
+    const std::uint64_t end = ticks < ends.first_begin ? ends.first_begin : ticks;
+    ends.late = ends.ticks - end;
+    extremes(*ends.first, end - ends.first_begin);
+    extremes(*ends.second, end - ends.second_begin);
+    ends.first->time -= 2 * ends.late;
+    ends.second->time -= 2 * ends.late;
+    times_[ends.first->cls] -= ends.late;
+    times_[ends.second->around] += ends.late;
   }
 
   // A region without duration.
@@ -176,6 +225,20 @@ class CallTree {
                     kClassPlaces * sizeof(std::uint64_t) <=
                 spool::kIterationRowsHeaderBytes);
 
+  // A visit has ended, not before it began.
+  __attribute__((always_inline)) static void took(spool::CallNode& node,
+                                                  std::uint64_t end) noexcept {
+    extremes(node, end - node.enter_ticks);
+    node.time += 2 * end - 1;
+  }
+  __attribute__((always_inline)) static void extremes(spool::CallNode& node,
+                                                      std::uint64_t duration) noexcept {
+    if (duration < node.least) node.least = duration;
+    if (duration > node.greatest) node.greatest = duration;
+  }
+  static std::uint8_t kind_of(const Open& open) noexcept {
+    return static_cast<std::uint8_t>(open.node->what);
+  }
   // One class ends before the other begins.
   __attribute__((always_inline)) void change_class(std::uint8_t from, std::uint8_t to,
                                                    std::uint64_t ticks) noexcept {
@@ -232,6 +295,7 @@ class CallTree {
   std::uint64_t* times_ = own_times_;  // by class
   std::uint64_t left_ticks_ = 0;       // the latest leave
   std::uint32_t elsewhere_ = 1;        // open regions that have no node
+  LateEnds late_ends_;
 
   // Rare.
   bool tests_lock_ =

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <vector>
 
 namespace refrain::recorder::clock_test {
 namespace {
@@ -39,6 +40,30 @@ TEST_CASE("Clock: calibrate - the rate agrees with the kernel's clock") {
                         static_cast<double>(end.ns - begin.ns);
     CHECK(std::abs(Clock::ticks_per_second() / rate - 1) < 0.005);
   }
+}
+
+TEST_CASE(
+    "Clock: processors - counters that lie on one line with the kernel's clock agree") {
+  // 2.1 ticks a nanosecond; moments uncertain by 50 ns.
+  const auto at = [](std::uint64_t ns, std::int64_t off_ns) {
+    return Clock::Moment{
+        1000 + static_cast<std::uint64_t>(
+                   2.1 * (static_cast<double>(ns) + static_cast<double>(off_ns))),
+        ns, 210};
+  };
+  std::vector<Clock::Moment> moments = {at(1'000, 0), at(51'000, 100), at(99'000, -150),
+                                        at(140'000, 0)};
+  CHECK(Clock::on_one_line(moments));
+  moments[1] = at(51'000, 1000);
+  CHECK_FALSE(Clock::on_one_line(moments));
+  moments[1] = at(51'000, -1000);
+  CHECK_FALSE(Clock::on_one_line(moments));
+  // The process was interrupted in each of its readings: nothing is known.
+  moments[1] = at(51'000, 0);
+  moments[1].took = 30'000;
+  CHECK_FALSE(Clock::on_one_line(moments));
+  // A clock that goes backwards.
+  CHECK_FALSE(Clock::on_one_line(std::vector{at(2'000, 0), at(1'000, 0)}));
 }
 
 }  // namespace refrain::recorder::clock_test

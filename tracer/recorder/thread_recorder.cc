@@ -256,7 +256,7 @@ void ThreadRecorder::append_snapshots() noexcept {
   }
 }
 
-void ThreadRecorder::pop(const RecordWords& end_record) noexcept {
+void ThreadRecorder::pop(RecordWords end_record) noexcept {
   const std::uint32_t at = match(stack_, depth_, end_record.kind());
   if (at == depth_) return;
   depth_ = at;

@@ -99,6 +99,7 @@ class ThreadRecorder {
   void drop_unfinished() noexcept;
   // One more callback is part of the same record.
   void count_event() noexcept { ++events_; }
+  void count_events(unsigned count) noexcept { events_ += count; }
   // This one belongs to an event that was counted before.
   void uncount_event() noexcept { --events_; }
   // Events so far, for other threads.
@@ -156,6 +157,31 @@ class ThreadRecorder {
   }
   __attribute__((always_inline)) void end(const spool::RecordWords& record) noexcept {
     end(record, record.ticks);
+  }
+  // The ends of the two innermost regions at one moment, the inner one's first. `learned`: they were earlier, and settle_ends()
+  // says when, before the next of these. False: they are not the innermost, and nothing was done.
+  __attribute__((always_inline)) bool end_both(const spool::RecordWords& inner,
+                                               const spool::RecordWords& outer,
+                                               bool learned) noexcept {
+    const std::uint64_t kinds = std::uint64_t{1} << inner.kind() | std::uint64_t{1}
+                                                                       << outer.kind();
+    if ((metric_kinds_ & kinds) != 0 || depth_ < base_depth_ + 2 ||
+        stack_[depth_ - 1].kind != inner.kind() - 1 ||
+        stack_[depth_ - 2].kind != outer.kind() - 1 ||
+        !tree_.may_end_both(spool::begin_of(inner.kind()), spool::begin_of(outer.kind())))
+        [[unlikely]]
+      return false;
+    append(inner, outer);
+    depth_ -= 2;
+    tree_.end_both(inner.ticks, learned);
+    return true;
+  }
+  // When they were learned; what is not earlier is not when they were.
+  std::uint64_t ends_learned() const noexcept { return tree_.late_ends().ticks; }
+  void settle_ends(std::uint64_t ticks) noexcept {
+    tree_.settle_ends(ticks);
+    const CallTree::LateEnds& ends = tree_.late_ends();
+    rows_.settle(ends.ticks, ends.late, ends.first->cls, ends.second->around);
   }
   // A region without duration.
   void moment(const spool::RecordWords& record) noexcept {
@@ -364,8 +390,10 @@ class ThreadRecorder {
     return rows_.step(step, now(ticks));
   }
   void set_iterations(std::uint64_t total) noexcept { rows_.set_total(total); }
-  // Of others: they pass an epoch, inside of a team or where nothing is open.
-  void pass_in_team(std::uint64_t ticks) noexcept { rows_.pass(epoch_, now(ticks)); }
+  // Of others: they pass an epoch, inside of a team, or `outside`, where they begin their part of one.
+  void pass_epoch(std::uint64_t ticks, bool outside) noexcept {
+    rows_.pass(epoch_, now(ticks), outside);
+  }
   void follow(const IterationBoard& board, std::uint64_t ticks) noexcept {
     rows_.follow(board, epoch_, now(ticks));
   }
@@ -385,6 +413,7 @@ class ThreadRecorder {
   // `absolute`: a bit for each value that does not begin anew with its owner.
   void set_metrics(MetricReader* reader, std::uint64_t kinds,
                    std::uint64_t absolute) noexcept;
+  bool reads_metrics() const noexcept { return metric_kinds_ != 0; }
   // Reads them, for what is recorded with these ticks. Returns the values; null if there are none.
   const std::uint64_t* read_metrics(std::uint64_t ticks) noexcept;
   // Values as records; read now, unless they have been for these ticks.
@@ -425,7 +454,8 @@ class ThreadRecorder {
   void resume(const Decision& decision) noexcept;
   void follow_slow(const DecisionBoard& board) noexcept;
   bool next_block() noexcept;
-  void pop(const spool::RecordWords& end_record) noexcept;
+  void pop(
+      spool::RecordWords end_record) noexcept;  // by value: it stays in registers elsewhere
   void append_after_suspend(const spool::RecordWords& record) noexcept;
   std::uint64_t log_records() const noexcept {
     return suspended_ ? log_at_suspend_ : commit_value_ >> 1;

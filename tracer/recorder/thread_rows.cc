@@ -88,19 +88,35 @@ bool IterationRows::step(IterationStep& step, const Now& now) noexcept {
   return begun;
 }
 
-void IterationRows::pass(std::uint64_t epoch, const Now& now) noexcept {
+void IterationRows::pass(std::uint64_t epoch, const Now& now, bool outside) noexcept {
   if (!is_open()) return;
-  Sums& sums = passes_[next_pass_++ % kPasses];
-  sums = sums_at(now.ticks, now);
-  sums.epoch = epoch;
+  Pass& pass = passes_[next_pass_++ % kPasses];
+  pass.epoch = epoch;
+  pass.ticks = now.ticks;
+  pass.since = outside ? now.since : std::max(now.since, now.ticks);
+  pass.cls = now.cls % spool::kRowClasses;
+  std::copy_n(header_->times, spool::kRowClasses, pass.times.begin());
+  if (counters_ != 0)
+    std::copy_n(now.counters != nullptr ? now.counters : header_->counter_values, counters_,
+                pass.counters.begin());
+}
+
+IterationRows::Sums IterationRows::sums_of(const Pass& pass,
+                                           std::uint64_t ticks) const noexcept {
+  Sums sums;
+  sums.ticks = std::max(std::min(ticks, pass.ticks), pass.since);
+  sums.times = pass.times;
+  sums.times[pass.cls] += sums.ticks;
+  std::copy_n(pass.counters.begin(), counters_, sums.counters.begin());
+  return sums;
 }
 
 // Where the thread passed this epoch, or the first after it that it remembers.
-const IterationRows::Sums* IterationRows::passed(std::uint64_t epoch) const noexcept {
-  const Sums* found = nullptr;
-  for (const Sums& sums : passes_)
-    if (sums.epoch >= epoch && (found == nullptr || sums.epoch < found->epoch))
-      found = &sums;
+const IterationRows::Pass* IterationRows::passed(std::uint64_t epoch) const noexcept {
+  const Pass* found = nullptr;
+  for (const Pass& pass : passes_)
+    if (pass.epoch >= epoch && (found == nullptr || pass.epoch < found->epoch))
+      found = &pass;
   return found;
 }
 
@@ -115,8 +131,8 @@ __attribute__((noinline)) void IterationRows::follow_slow(const IterationBoard& 
     if (!board.read(followed_, step)) continue;
     if (step.epoch > epoch) return;
     if (!is_open()) continue;
-    const Sums* const pass = passed(step.epoch);
-    take(step, pass != nullptr ? *pass : sums_at(step.ticks, now));
+    const Pass* const pass = passed(step.epoch);
+    take(step, pass != nullptr ? sums_of(*pass, step.ticks) : sums_at(step.ticks, now));
     set_total(step.total + (step.kind == IterationStep::Kind::kIteration ? 1 : 0));
   }
 }

@@ -62,8 +62,19 @@ class IterationRows {
     if (is_open()) header_->total.store(total, std::memory_order_relaxed);
   }
 
-  // Of others: they pass an epoch inside of a team.
-  void pass(std::uint64_t epoch, const Now& now) noexcept;
+  // Of others: they pass an epoch. An iteration that is found to begin there begins with that for them; `outside` of a team
+  // when it truly did, if they were outside then already.
+  void pass(std::uint64_t epoch, const Now& now, bool outside = false) noexcept;
+  // Something ended `late` ticks before `ticks`, when the class of the time was taken to change: so it is in the latest pass, if
+  // that is of then.
+  void settle(std::uint64_t ticks, std::uint64_t late, std::uint8_t ended,
+              std::uint8_t around) noexcept {
+    Pass& pass = passes_[(next_pass_ - 1) % kPasses];
+    if (!is_open() || pass.since != ticks) return;
+    pass.since -= late;
+    pass.times[ended % spool::kRowClasses] -= late;
+    pass.times[around % spool::kRowClasses] += late;
+  }
   // What was published since, up to this epoch.
   void follow(const IterationBoard& board, std::uint64_t epoch, const Now& now) noexcept {
     if (board.count() != followed_) [[unlikely]]
@@ -72,17 +83,25 @@ class IterationRows {
 
  private:
   struct Sums {
-    std::uint64_t epoch;
     std::uint64_t ticks;
     spool::ClassSums times;
     std::array<std::uint64_t, spool::kMostRowCounters> counters;
   };
-  static constexpr std::size_t kPasses = 8;
+  struct Pass {
+    std::uint64_t epoch;
+    std::uint64_t ticks;
+    std::uint64_t since;
+    std::uint8_t cls;
+    spool::ClassSums times;  // without that of `cls` since `since`
+    std::array<std::uint64_t, spool::kMostRowCounters> counters;
+  };
+  static constexpr std::size_t kPasses = 16;
   static constexpr unsigned kMostLevel = 60;
 
   spool::IterationRow* row(std::uint64_t index) const noexcept;
   Sums sums_at(std::uint64_t ticks, const Now& now) const noexcept;
-  const Sums* passed(std::uint64_t epoch) const noexcept;
+  const Pass* passed(std::uint64_t epoch) const noexcept;
+  Sums sums_of(const Pass& pass, std::uint64_t ticks) const noexcept;
   void follow_slow(const IterationBoard& board, std::uint64_t epoch,
                    const Now& now) noexcept;
   bool take(const IterationStep& step, const Sums& sums) noexcept;
@@ -105,7 +124,7 @@ class IterationRows {
   std::uint64_t most_ = 0;   // for which there is memory, as far as is known
   SummaryMemory* memory_ = nullptr;
   std::size_t next_pass_ = 0;
-  std::array<Sums, kPasses> passes_{};
+  std::array<Pass, kPasses> passes_{};
 };
 
 }  // namespace refrain::recorder

@@ -310,22 +310,24 @@ void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
 
 periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,
                                        periodicity::Symbol place, std::uint64_t ticks,
-                                       filters::Communication communication) noexcept {
+                                       filters::Communication communication,
+                                       std::uint32_t inside) noexcept {
   const periodicity::Symbol number =
       stream_.by_paths()
           ? stream_.path_number(REFRAIN_CALL_SITE, ProgramFacts::kRuntime, communication)
           : stream_.number(symbol, communication);
-  return on_number(recorder, number, place, ticks, communication) ? number : 0;
+  return on_number(recorder, number, place, ticks, communication, inside) ? number : 0;
 }
 
 bool Session::on_number(ThreadRecorder& recorder, periodicity::Symbol number,
                         periodicity::Symbol place, std::uint64_t ticks,
-                        filters::Communication communication) noexcept {
+                        filters::Communication communication,
+                        std::uint32_t inside) noexcept {
   if (stream_.in_phase()) [[unlikely]] {
     pass_over(recorder, place, ticks, communication);
     return false;
   }
-  push_symbol(recorder, number, place, ticks, communication);
+  push_symbol(recorder, number, place, ticks, communication, inside);
   return true;
 }
 
@@ -349,13 +351,14 @@ void Session::pass_over(ThreadRecorder& recorder, periodicity::Symbol place,
 
 void Session::push_symbol(ThreadRecorder& recorder, periodicity::Symbol number,
                           periodicity::Symbol place, std::uint64_t ticks,
-                          filters::Communication communication) noexcept {
+                          filters::Communication communication,
+                          std::uint32_t inside) noexcept {
   code_.note(place);
   if (waiting_.bits() != 0) [[unlikely]]
     do_waiting_work(recorder, place);
   if (stream_.history().metric_count() != 0) [[unlikely]]
     stream_.history().set_metrics(recorder.read_metrics(ticks));
-  push_to_gate(recorder, number, place, ticks, communication);
+  push_to_gate(recorder, number, place, ticks, communication, inside);
 }
 
 // Everything is written from here on; open loops end here.

@@ -143,7 +143,7 @@ class Session final : private recorder::RingWatch {
                    std::uint64_t ticks) noexcept {
     recorder.sync(epoch, ticks);
     follow(recorder);
-    recorder.pass_in_team(ticks);
+    recorder.pass_epoch(ticks, false);
     recorder.follow(iterations_, ticks);
   }
   // Not in a team: they are to know of the time window, should the primary thread be silent.
@@ -151,13 +151,17 @@ class Session final : private recorder::RingWatch {
     if (ticks >= next_window_.load(std::memory_order_relaxed)) [[unlikely]]
       pass_window(recorder, ticks);
   }
-  // The same, where they begin their part of an outermost region.
+  // The same, where they begin their part of an outermost region; follow_iterations() comes later: the primary thread may not
+  // have decided yet what it decides there.
   std::uint8_t join_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
                           std::uint64_t ticks) noexcept {
     const std::uint8_t cut = recorder.sync_with_begin(epoch, ticks);
     follow(recorder);
-    recorder.follow(iterations_, ticks);
+    recorder.pass_epoch(ticks, true);
     return cut;
+  }
+  void follow_iterations(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+    recorder.follow(iterations_, ticks);
   }
 
   Epochs& epochs() noexcept { return epochs_; }
@@ -168,19 +172,21 @@ class Session final : private recorder::RingWatch {
 
   // The next symbol of the stream. `place` says where in the code it comes
   // from and what it is, as make_symbol() does.
+  // `inside`: of so many regions that its own records have opened.
   void on_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
-                 std::uint64_t ticks) noexcept {
-    on_symbol(recorder, symbol, symbol, ticks);
+                 std::uint64_t ticks, std::uint32_t inside = 0) noexcept {
+    on_symbol(recorder, symbol, symbol, ticks, filters::Communication::kNone, inside);
   }
   // The symbol's number for on_known_symbol(); 0 if it has none.
   periodicity::Symbol on_symbol(
       recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
       periodicity::Symbol place, std::uint64_t ticks,
-      filters::Communication communication = filters::Communication::kNone) noexcept;
+      filters::Communication communication = filters::Communication::kNone,
+      std::uint32_t inside = 0) noexcept;
   // The same for one whose number is known: the stream's number() or path_number().
   bool on_number(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
                  periodicity::Symbol place, std::uint64_t ticks,
-                 filters::Communication communication) noexcept;
+                 filters::Communication communication, std::uint32_t inside = 0) noexcept;
   SymbolStream& stream() noexcept { return stream_; }
   // The same for a symbol that was there before, from the same place.
   __attribute__((always_inline)) void on_known_symbol(
@@ -246,15 +252,17 @@ class Session final : private recorder::RingWatch {
                  std::uint64_t ticks, filters::Communication communication) noexcept;
   void push_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
                    periodicity::Symbol place, std::uint64_t ticks,
-                   filters::Communication communication) noexcept;
-  __attribute__((always_inline)) void push_to_gate(
-      recorder::ThreadRecorder& recorder, periodicity::Symbol number,
-      periodicity::Symbol place, std::uint64_t ticks,
-      filters::Communication communication) noexcept {
+                   filters::Communication communication, std::uint32_t inside = 0) noexcept;
+  __attribute__((always_inline)) void push_to_gate(recorder::ThreadRecorder& recorder,
+                                                   periodicity::Symbol number,
+                                                   periodicity::Symbol place,
+                                                   std::uint64_t ticks,
+                                                   filters::Communication communication,
+                                                   std::uint32_t inside = 0) noexcept {
     if (!stream_.push({.symbol = number,
                        .ticks = ticks,
                        .epoch = recorder.epoch(),
-                       .depth = static_cast<std::uint16_t>(recorder.depth()),
+                       .depth = static_cast<std::uint16_t>(recorder.depth() - inside),
                        .at_epoch = stream_.at_epoch(),
                        .communication = communication,
                        .own_ticks = recorder.own_ticks() + journal_.file().own_ticks()},

@@ -22,6 +22,9 @@ struct ThisThread {
   bool forks = false;
   std::uint32_t location = 0;
   int teams_open = 0;  // implicit tasks of OpenMP that it is in
+  // Records what has happened on this thread already, where a source of events takes several together; null: nothing. Called
+  // before the next event.
+  void (*late)(recorder::ThreadRecorder&) noexcept = nullptr;
 };
 
 // Initial-exec: a register and an offset away, also in a library that is loaded late.
@@ -46,6 +49,9 @@ void take_primary_place() noexcept;
 class Scope {
  public:
   Scope() noexcept : recorder_(enter(mark_)) {}
+  // Of the source that has something late: it sees to that itself.
+  struct WithLate {};
+  explicit Scope(WithLate) noexcept : recorder_(enter_with_late(mark_)) {}
   ~Scope() {
     if (recorder_ != nullptr) leave(*recorder_);
   }
@@ -58,6 +64,12 @@ class Scope {
   // The same without a block of its own: the recorder, or null; leave() must follow, in the
   // function that `mark` is in.
   static recorder::ThreadRecorder* enter(recorder::FrameMark& mark) noexcept {
+    recorder::ThreadRecorder* const recorder = enter_with_late(mark);
+    if (t_thread.late != nullptr && recorder != nullptr) [[unlikely]]
+      t_thread.late(*recorder);
+    return recorder;
+  }
+  static recorder::ThreadRecorder* enter_with_late(recorder::FrameMark& mark) noexcept {
     recorder::ThreadRecorder* recorder = t_thread.recorder;
     if (recorder == nullptr || !recorder->enter(mark)) return nullptr;
     // After enter(): see Session::finish().
