@@ -128,6 +128,12 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
   }
 }
 
+// Of estimates twice the standard error. Where nothing is known of that, the bounds say what is.
+std::string error_text(const WaitAnalysis::Estimate& estimate) {
+  if (estimate.exact) return "exact";
+  return estimate.error > 0 ? time_text(2 * estimate.error) : "not known";
+}
+
 // With estimates, what they say of the whole run.
 void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bool all) {
   double whole = analysis.total(waits::kTime);
@@ -150,7 +156,7 @@ void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bo
                     whole > 0 ? 100 * total / whole : 0);
     if (metric < analysis.estimates.size())
       line += fmt::format(" {:>12} {:>12} {:>12} {:>12}", time_text(estimate.whole),
-                          time_text(2 * estimate.error), time_text(estimate.least),
+                          error_text(estimate), time_text(estimate.least),
                           time_text(estimate.most));
     out.push_back(std::move(line));
     for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
@@ -169,11 +175,13 @@ json estimates_json(const WaitAnalysis& analysis) {
   json out = json::object();
   for (std::size_t i = 0; i < analysis.estimates.size(); ++i) {
     const WaitAnalysis::Estimate& each = analysis.estimates[i];
-    out[analysis.tree.metrics[i].name] = {{"seen", each.seen},
-                                          {"seconds", each.whole},
-                                          {"error", each.error},
-                                          {"least", each.least},
-                                          {"most", each.most}};
+    out[analysis.tree.metrics[i].name] = {
+        {"seen", each.seen},
+        {"seconds", each.whole},
+        {"exact", each.exact},
+        {"error", each.exact || each.error > 0 ? json(each.error) : json()},
+        {"least", each.least},
+        {"most", each.most}};
   }
   return out;
 }
