@@ -1,7 +1,5 @@
 #include "waits/estimates.h"
 
-#include <otf2/otf2.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -279,7 +277,7 @@ class Estimator {
             more * seen(kOmpIdleThreads, calls.path, LocationId(i)));
   }
   bool is_parallel(RegionId region) const {
-    return region != kNone && from_.regions[region].role == OTF2_REGION_ROLE_PARALLEL;
+    return region != kNone && from_.regions[region].name.starts_with("!$omp parallel");
   }
   // Workers are idle where they are in no region. That is counted, if the summary has all of their calls; what is known of
   // call paths is a share of it.

@@ -278,7 +278,9 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   if (conclusions.causes.empty())
     out.push_back("Nothing costs 1 % of the time of all threads.");
   out.emplace_back();
-  if (!conclusions.cores.empty()) add_note(out, conclusions.cores, options.width);
+  if (!conclusions.cores.empty() &&
+      !analysis::has_cause(conclusions, analysis::Account::kCores))
+    add_note(out, conclusions.cores, options.width);
   out.push_back(
       fmt::format("Time         {} of all threads; shares are without start and end of MPI",
                   time_text(conclusions.time_ns / 1e9)));
@@ -294,6 +296,20 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
     out.push_back(std::move(line));
   }
   return out;
+}
+
+std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
+                                            std::size_t width) {
+  if (conclusions.causes.empty()) return {};
+  const analysis::RootCause& first = conclusions.causes.front();
+  const std::size_t others = conclusions.causes.size() - 1;
+  std::vector<std::string> lines;
+  wrap(lines,
+       fmt::format("{}: {} (refrain analyze{})", first.what, first.text,
+                   others == 0 ? "" : fmt::format(": {} more", others)),
+       13, 13, width);
+  lines.front().replace(0, 10, "Costs most");
+  return lines;
 }
 
 json conclusions_value(const analysis::Conclusions& conclusions) {
