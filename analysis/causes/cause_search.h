@@ -43,6 +43,8 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
+  // Returns true if these had no core for most of what they are longer, `excess` ns each.
+  bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
   // Of the process that takes longest.
   double time_of(const Frame& frame) const;
   static double busy(const Part& part) { return part.work + part.start; }
@@ -165,6 +167,7 @@ class CauseSearch {
   double counted_ = 0;
   std::vector<double> explained_, in_mpi_;  // by process, of mpi_all
   std::vector<double> chained_, in_turn_;   // by process: WaitsOfProcess
+  std::vector<double> core_waits_;          // by process, of its primary thread
   double cores_left_ = 0;                   // that nothing has explained yet
   double cores_are_few_ = 0;                // threads without one in all
   struct ByLocks {

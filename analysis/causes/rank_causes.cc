@@ -101,6 +101,12 @@ void CauseSearch::ranks(Frame& frame) {
   for (const std::vector<std::size_t>& group : alike(frame, causers, is_causer)) {
     cause.lost_ns = 0;
     for (const std::size_t each : group) cause.lost_ns += cost[each];
+    double excess = 0;
+    (void)more_of(frame, group, is_causer, excess);
+    if (had_no_core(group, excess)) {  // then all that wait for it do so for a core
+      move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
+      continue;
+    }
     named(frame, group, is_causer, cause);
   }
 }

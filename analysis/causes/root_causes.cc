@@ -87,6 +87,7 @@ std::uint32_t CauseSearch::rank_of(std::size_t process) const {
 }
 
 void CauseSearch::cores() {
+  core_waits_.resize(processes_);
   constexpr double kMuch = 0.02;
   std::map<std::pair<std::uint32_t, std::uint32_t>, LocationId> known;
   for (LocationId i; i < profile_.locations.size(); ++i)
@@ -128,6 +129,7 @@ void CauseSearch::add_core_wait(LocationId thread, double waited, double time) {
   const double computing =
       std::min(useful, std::max(0.0, counted - (time - start - useful)));
   move(Account::kUseful, Account::kCores, computing);
+  if (profile_.locations[thread].primary) core_waits_[process] += counted;
   cores_left_ += counted - computing;
   cores_are_few_ += counted;
 }
@@ -137,6 +139,17 @@ double CauseSearch::without_core(Account account, double ns) {
   cores_left_ -= part;
   move(account, Account::kCores, part);
   return ns - part;
+}
+
+bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
+                              double excess) const {
+  double theirs = 0, all = 0;
+  for (const double each : core_waits_) all += each;
+  for (const std::size_t each : causers) theirs += core_waits_[each];
+  const auto number = static_cast<double>(causers.size());
+  const double others =
+      (all - theirs) / std::max(1.0, static_cast<double>(processes_) - number);
+  return !out_.cores.empty() && excess > 0 && theirs / number - others >= kNamed * excess;
 }
 
 void CauseSearch::few_cores() {

@@ -478,6 +478,15 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   REQUIRE(has_cause(found, Account::kCores));
   CHECK(of(found, Account::kCores) == Approx(lost / 2).epsilon(0.1));
   CHECK(of(found, Account::kUnevenRanks) == Approx(lost / 2).epsilon(0.1));
+  // A rank that is longer for it has no more work.
+  auto longer =
+      ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
+  longer[2].locations[0].core_wait_ns = 100 * 500 * 5 / 4;
+  found = conclude(longer);
+  check_sums(found, longer);
+  CHECK_FALSE(has_cause(found, Account::kUnevenRanks));
+  REQUIRE(has_cause(found, Account::kCores));
+  CHECK(of(found, Account::kCores) >= 100 * 3 * 500);
   // Threads that compute all the time and have no core for half of it.
   auto alone = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
   for (RunSummary& run : alone) run.locations[0].core_wait_ns = run.end / 2;

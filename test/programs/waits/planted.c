@@ -310,12 +310,9 @@ static Costs costs_of_threads(int n) {
   const int threads = omp_get_max_threads();
   const double each = is("lock") ? 1.5 * unit : unit;
   for (int i = 0; i < n; ++i) {
-    double most = 0, others = 0, end = 0, sum_of_work = 0;
+    double end = 0;
     for (int t = 0; t < threads; ++t) {
-      most = larger(most, threads_work[i][t]);
       end = larger(end, threads_end[i][t]);
-      sum_of_work += threads_work[i][t];
-      if (t != 1) others = larger(others, threads_work[i][t]);
       costs.disturbance +=
           threads_work[i][t] - (is("thread") && t == 1 && !is_fixed ? 2.5 * unit : each);
     }
@@ -323,18 +320,26 @@ static Costs costs_of_threads(int n) {
       const double all = serial[i] - planted(i, n);
       costs.lost += all * (threads - 1);
       costs.gain += all * (threads - 1) / threads;
-    } else if (is("lock")) {
-      for (int t = 0; t < threads; ++t) costs.lost += end - threads_begin[i][t];
-      costs.lost -= sum_of_work;
-      costs.gain += end - region_begin[i] - most;
     } else {
-      costs.lost += most * threads - sum_of_work;
-      costs.gain += most - others;
+      double last_of_others = 0, late = 0; /* ends; begins */
+      for (int t = 0; t < threads; ++t) {
+        costs.lost += end - threads_end[i][t];
+        if (t != 1) last_of_others = larger(last_of_others, threads_end[i][t]);
+        late += threads_begin[i][t] - region_begin[i];
+      }
+      if (is("lock")) {
+        for (int t = 0; t < threads; ++t)
+          costs.lost += threads_end[i][t] - threads_begin[i][t] - threads_work[i][t];
+      } else {
+        costs.gain += end - last_of_others;
+      }
+      if (is("regions")) costs.disturbance += late;
     }
     if (has_serial())
       costs.disturbance +=
           serial[i] - planted(i, n) - 2.5 * unit / (is("serial") && is_fixed ? threads : 1);
   }
+  if (is("lock")) costs.gain = costs.lost / threads;
   return costs;
 }
 
