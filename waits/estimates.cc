@@ -65,6 +65,7 @@ class Estimator {
     sum_up_written();
     for (const AllCalls& calls : all_) add(calls);
     for (const AllCalls& calls : all_) add_threads(calls);
+    count_idle_threads();
     for (std::uint32_t metric = kBaseMetrics; metric < metrics_; ++metric) {
       const std::uint32_t parent = from_.tree.parents[metric];
       if (!of_call_[metric]) by_parent(metric);
@@ -73,13 +74,17 @@ class Estimator {
         out_[metric].most = std::max(out_[metric].most, out_[parent].most);
     }
     add_gaps();
-    for (Estimate& each : out_) {
+    for (std::uint32_t metric = 0; metric < metrics_; ++metric) {
+      Estimate& each = out_[metric];
       each.error = std::sqrt(each.error);
       each.least = std::max(each.least, 0.0);
       // A summary may say more than the archive has room for.
       each.most = std::max(each.most, each.least);
       const double before = each.whole;
       each.whole = std::clamp(each.whole, each.least, each.most);
+      each.error = std::min(each.error,
+                            std::max(each.most - each.whole, each.whole - each.least) / 2);
+      each.exact = is_exact(metric);
       const double limited = before > 0 ? each.whole / before : 1;
       for (double& value : each.paths) value = from_.seconds(value * limited);
       for (double* value : {&each.seen, &each.whole, &each.error, &each.least, &each.most})
@@ -89,6 +94,17 @@ class Estimator {
   }
 
  private:
+  // Of its calls number and time were counted; of what is no call's time, it was computed from these.
+  bool is_exact(std::uint32_t metric) const {
+    if (!gaps_) return true;
+    if (metric >= kBaseMetrics) return out_[metric].least == out_[metric].most;
+    if (is_below(kOmpManagement, metric) || is_below(metric, kOmpManagement))
+      return management_known_;
+    return metric != kOmpIdleThreads && metric != kExecution
+               ? true
+               : management_known_ && idle_known_;
+  }
+
   double seen(std::uint32_t metric, PathId path, LocationId location) const {
     return static_cast<double>(inclusive_[metric][path][location]);
   }
@@ -233,8 +249,15 @@ class Estimator {
     }
   }
 
+  bool is_primary(LocationId location) const {
+    return location == 0 ||
+           from_.locations[location - 1].process != from_.locations[location].process;
+  }
+
   // Thread management, if it is not known, by the visits of a parallel region; idle threads by the primary thread's time where it is.
   void add_threads(const AllCalls& calls) {
+    management_known_ =
+        management_known_ && (calls.management >= 0 || !is_parallel(calls.region));
     if (calls.path == kNone) return raise(kOmpManagement, PathId{kNone}, calls.management);
     const WaitAnalysis::Calls& written = from_.calls[calls.path][calls.location];
     if (calls.management >= 0) {
@@ -246,14 +269,46 @@ class Estimator {
             more * seen(kOmpManagement, calls.path, calls.location));
     }
     const ProcessId process = from_.locations[calls.location].process;
-    const bool primary =
-        calls.location == 0 || from_.locations[calls.location - 1].process != process;
-    if (!primary || written.own == 0) return;
+    if (!is_primary(calls.location) || written.own == 0) return;
     const double more = calls.own / static_cast<double>(written.own) - 1;
     for (std::uint32_t i = calls.location;
          i < from_.locations.size() && from_.locations[i].process == process; ++i)
       raise(kOmpIdleThreads, calls.path,
             more * seen(kOmpIdleThreads, calls.path, LocationId(i)));
+  }
+  bool is_parallel(RegionId region) const {
+    return region != kNone && from_.regions[region].name.starts_with("!$omp parallel");
+  }
+  // Workers are idle where they are in no region. That is counted, if the summary has all of their calls; what is known of
+  // call paths is a share of it.
+  void count_idle_threads() {
+    Estimate& idle = out_[kOmpIdleThreads];
+    if (!management_known_ || idle.seen <= 0) return;
+    std::vector<double> in_regions(from_.locations.size());
+    std::vector<bool> takes_part(from_.locations.size());
+    for (const AllCalls& calls : all_) {
+      in_regions[calls.location] += calls.own + std::max(0.0, calls.management);
+      if (is_parallel(calls.region)) takes_part[calls.location] = true;
+    }
+    double counted = 0;
+    idle_known_ = true;
+    for (LocationId i; i < from_.locations.size(); ++i) {
+      if (is_primary(i) || from_.locations[i].helper) continue;
+      double time = 0, known = 0;
+      for (PathId path{}; path < from_.paths.size(); ++path) {
+        time += seen(kTime, path, i);
+        known += seen(kOmpIdleThreads, path, i);
+      }
+      // Else it is no worker of OpenMP, or it was not seen as one.
+      if (known > 0)
+        counted += std::max(known, time - in_regions[i]);
+      else
+        idle_known_ = idle_known_ && !takes_part[i];
+    }
+    const double before = idle.whole;
+    if (before > 0)
+      for (double& value : idle.paths) value *= counted / before;
+    idle.whole = counted;
   }
   void raise(std::uint32_t metric, PathId path, double ticks) {
     if (ticks <= 0) return;
@@ -299,6 +354,8 @@ class Estimator {
   std::size_t metrics_;
   std::uint32_t late_sender_;
   bool gaps_;  // not all is written
+  bool management_known_ = true;
+  bool idle_known_ = false;
   std::vector<Estimate> out_;
   std::vector<ByCallPath<WaitAnalysis::Row>> inclusive_;  // by metric
   std::vector<bool> of_call_;          // there are products of its time and the calls' own
@@ -386,7 +443,7 @@ std::vector<AllCalls> calls_of(const WaitAnalysis& written, const WaitAnalysis& 
                      .location = location,
                      .visits = static_cast<double>(calls.visits),
                      .own = static_cast<double>(calls.own),
-                     .management = of != 0 ? static_cast<double>(of) : -1});
+                     .management = static_cast<double>(of)});
     }
   }
   return out;

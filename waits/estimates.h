@@ -8,8 +8,10 @@
 // locations together, through the mean of each. Where none were, calls of the same region from elsewhere stand for them.
 // Calls of which a message may be missing (WaitAnalysis::Calls::without_message) count as not written. Metrics without
 // such pairs get the share of their parent that they had.
-// Thread management is known where the summary has the forks, and else estimated by visits.
-// Error: that of the line's mean and slope and of single calls about it, as if calls were independent of each other.
+// Thread management is known where the summary has the forks, and else estimated by visits. Where it is, so is the time of idle
+// threads: what no region has of their time.
+// Error: that of the line's mean and slope and of single calls about it, as if calls were independent of each other; half of the
+// distance to the further bound at most. 0 where nothing is known of it.
 // Bounds: what was seen, and all time in calls that can wait in this way.
 // Cost: O(call paths x locations x metrics).
 #pragma once

@@ -394,4 +394,71 @@ TEST_CASE("Estimates: thread management - as the summary's forks have it") {
   for (const AllCalls& each : calls_of(part, {summary})) CHECK(each.management < 0);
 }
 
+// A worker takes part in one of two iterations that are written, and in all that are not; what the summary does not know of it is idle.
+TEST_CASE(
+    "Estimates: idle threads - counted, where the summary has all calls; never +- 0") {
+  MadeUpTrace trace(1, 2);
+  trace.enter(0, 0, rMain);
+  trace.add(0, 10, reader::EventKind::kThreadFork);
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    trace.team_begin({0, thread}, 10);
+    trace.region({0, thread}, 10, 80, rParallel);
+    trace.team_end({0, thread}, 80);
+    trace.add({0, thread}, 200, reader::EventKind::kMeasurementOnOff).op =
+        OTF2_MEASUREMENT_OFF;
+    trace.add({0, thread}, 5000, reader::EventKind::kMeasurementOnOff).op =
+        OTF2_MEASUREMENT_ON;
+  }
+  trace.add(0, 80, reader::EventKind::kThreadJoin);
+  trace.leave(0, 5100, rMain);
+  const WaitAnalysis part = trace.analyze();
+  const double seen = part.seconds(part.total(kOmpIdleThreads));
+  REQUIRE(seen > 0);
+  PathId region{};
+  while (part.paths[region].region != rParallel) ++region;
+  // Of its ticks the worker was 1900 in the region, and 100 more on its way to it.
+  std::vector<AllCalls> all = {{.path = region,
+                                .metric = kOmpTime,
+                                .region = RegionId(std::uint32_t{rParallel}),
+                                .location = LocationId(0),
+                                .visits = 20,
+                                .own = 2000,
+                                .management = 0},
+                               {.path = region,
+                                .metric = kOmpTime,
+                                .region = RegionId(std::uint32_t{rParallel}),
+                                .location = LocationId(1),
+                                .visits = 20,
+                                .own = 1900,
+                                .management = 100}};
+  auto estimates = estimate_waits(part, all);
+  const double time = part.seconds(part.total(kTime)) / 2;
+  CHECK(of(part, estimates, "omp_idle_threads").whole == Approx(time - part.seconds(2000)));
+  CHECK(of(part, estimates, "omp_idle_threads").exact);
+  CHECK(of(part, estimates, "execution").exact);
+  // Else it is an estimate, of which nothing is known but bounds.
+  all[1].management = -1;
+  estimates = estimate_waits(part, all);
+  for (const char* metric : {"omp_idle_threads", "omp_management", "execution"}) {
+    CHECK_FALSE(of(part, estimates, metric).exact);
+    CHECK(of(part, estimates, metric).error == 0);
+  }
+}
+
+TEST_CASE(
+    "Estimates: of calls that are all alike the error is not 0, and within the bounds") {
+  const std::vector<OneReceive> calls(200, {.wait = 100, .rest = 40});
+  const WaitAnalysis full = received(calls, calls.size());
+  for (const std::size_t written : {1U, 2U, 10U}) {
+    const WaitAnalysis part = received(calls, written);
+    const auto estimates = estimate_waits(part, calls_of(part, full));
+    const auto& late = of(part, estimates, "mpi_latesender");
+    CHECK_FALSE(late.exact);
+    CHECK(late.error > 0);
+    CHECK(2 * late.error <=
+          std::max(late.most - late.whole, late.whole - late.least) * (1 + 1e-12));
+    CHECK(of(part, estimates, "mpi_point2point").exact);
+  }
+}
+
 }  // namespace refrain::waits::estimates_test

@@ -86,7 +86,16 @@ bool starts_or_ends_mpi(const WaitAnalysis& analysis, PathId path) {
   return name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize";
 }
 
-// Threads that are idle in an MPI call which waits are no finding of their own but part of that one.
+// Of the calls of a path, how much of their time was this wait.
+double waiting_share(const WaitAnalysis& analysis, const Finding& wait) {
+  const std::vector<WaitAnalysis::Row> rows = analysis.inclusive(wait.path);
+  const Ticks calls =
+      sum_of(rows[kTime]) - sum_of(rows[kOmpIdleThreads]) - sum_of(rows[kSkipped]);
+  const double seconds = analysis.seconds(static_cast<double>(calls));
+  return seconds > 0 ? std::min(1.0, wait.seconds / seconds) : 0;
+}
+
+// Threads that are idle in an MPI call while it waits are no finding of their own but part of that one.
 std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
                                        std::vector<Finding> found) {
   std::map<std::uint32_t, Finding*> waits;  // by call path, the one with the most time
@@ -100,8 +109,9 @@ std::vector<Finding> with_idle_threads(const WaitAnalysis& analysis,
     if (!of_idle_threads(analysis, found[i].metric)) continue;
     const auto wait = waits.find(found[i].path);
     if (wait == waits.end()) continue;
-    wait->second->idle_seconds += found[i].seconds;
-    wait->second->whole_idle_seconds += found[i].whole_seconds;
+    const double share = waiting_share(analysis, *wait->second);
+    wait->second->idle_seconds += share * found[i].seconds;
+    wait->second->whole_idle_seconds += share * found[i].whole_seconds;
     joined[i] = true;
   }
   std::vector<Finding> kept;

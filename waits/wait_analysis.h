@@ -149,7 +149,9 @@ struct WaitAnalysis {
   struct Estimate {
     double seen = 0;
     double whole = 0;
+    // The standard error; 0: not known (of an estimate), or none (`exact`).
     double error = 0;
+    bool exact = false;  // `whole` was counted
     double least = 0;
     double most = 0;
     // `whole` by call path, as far as something of the path is written; of metrics whose waits are findings.

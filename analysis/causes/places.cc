@@ -61,27 +61,30 @@ void Places::add_functions(const RunProfile& profile) {
   }
 }
 
-void Places::more_in(const ByProcess& places, const std::vector<std::size_t>& causers,
-                     double weight, double& most, std::string& best) const {
-  const auto count = static_cast<double>(causers.size());
+void Places::more_in(const ByProcess& places, const std::vector<std::size_t>& group,
+                     const std::vector<bool>& is_causer, double weight, double& most,
+                     std::string& best) const {
+  const auto others = static_cast<double>(std::ranges::count(is_causer, false));
   for (const auto& [place, times] : places) {
-    double own = 0;
-    for (const std::size_t causer : causers) own += times[causer];
-    const double others =
-        (sum_of(times) - own) / std::max(1.0, static_cast<double>(processes_) - count);
-    const double more = (own / count - others) * weight;
+    double own = 0, other = 0;
+    for (const std::size_t each : group) own += times[each];
+    for (std::size_t i = 0; i < processes_; ++i)
+      if (!is_causer[i]) other += times[i];
+    const double more =
+        (own / static_cast<double>(group.size()) - other / std::max(1.0, others)) * weight;
     if (more <= most) continue;
     most = more;
     best = place;
   }
 }
 
-std::string Places::of_more(const std::vector<std::size_t>& causers, double excess) const {
+std::string Places::of_more(const std::vector<std::size_t>& group,
+                            const std::vector<bool>& is_causer, double excess) const {
   std::string best;
   double most = kPlace * excess;
-  more_in(between_, causers, 1, most, best);
-  more_in(regions_, causers, 1, most, best);
-  more_in(functions_, causers, kOfNames, most, best);
+  more_in(between_, group, is_causer, 1, most, best);
+  more_in(regions_, group, is_causer, 1, most, best);
+  more_in(functions_, group, is_causer, kOfNames, most, best);
   return best;
 }
 

@@ -18,8 +18,9 @@ class Places {
  public:
   Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile);
 
-  // Where these processes spend most more than the others, of `excess` ns each; empty: at no place a good part of it.
-  std::string of_more(const std::vector<std::size_t>& causers, double excess) const;
+  // Where these processes spend most more than those that are no causers, of `excess` ns each; empty: at no place a good part of it.
+  std::string of_more(const std::vector<std::size_t>& group,
+                      const std::vector<bool>& is_causer, double excess) const;
   // Between which two events most time of all processes passes, at least so much; empty: nowhere.
   std::string between(double minimum) const;
 
@@ -28,8 +29,9 @@ class Places {
 
   void add(std::size_t process, const summary::FlowGraph& flow, double tick_ns);
   void add_functions(const RunProfile& profile);
-  void more_in(const ByProcess& places, const std::vector<std::size_t>& causers,
-               double weight, double& most, std::string& best) const;
+  void more_in(const ByProcess& places, const std::vector<std::size_t>& group,
+               const std::vector<bool>& is_causer, double weight, double& most,
+               std::string& best) const;
   std::vector<double>& of(ByProcess& places, const std::string& place) const;
 
   std::size_t processes_;

@@ -7,11 +7,13 @@
 // what others wait in MPI until the one with most has done that is charged to those with more than the others, in proportion to
 // how much more; the rest of MPI's time is communication. Workers that have nothing to do while their primary
 // thread is in MPI belong to what that waits for. What more threads of such a process wait for each other, or for its serial
-// parts, than those of others do, has the same cause and is charged to it, too. So no second has two causes.
+// parts, than those of others do, has the same cause and is charged to it, too. Of the rest, waits in collective calls for ranks
+// that are in their messages are those messages' doing. What threads wait at the end of a region because others had a lock is the
+// lock's. What threads were ready to run without a core is taken from what nobody in particular causes. So no second has two causes.
 // A gain is what the run would be shorter by, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
-// Cost: O(rows of all threads); memory: kMostParts x 40 bytes at most, iterations are put together for it.
+// Cost: O(rows of all threads); memory: kMostParts x 72 bytes at most, iterations are put together for it.
 #pragma once
 
 #include <array>
@@ -37,9 +39,10 @@ enum class Account : std::uint8_t {
   kMpiIo,
   kStart,  // start and end of MPI, and threads without work meanwhile
   kDevices,
+  kCores,  // ready to run, without a core
   kUnknown,
 };
-inline constexpr std::size_t kAccounts = 11;
+inline constexpr std::size_t kAccounts = 12;
 using Ledger = std::array<double, kAccounts>;
 
 // As in JSON: "uneven_ranks"; and in words: "waiting for ranks with more work".
@@ -90,6 +93,9 @@ struct Conclusions {
   std::vector<RootCause> causes;  // most time first; each at least kLeastShare
 };
 inline constexpr double kLeastShare = 0.01;
+
+// Returns true if a cause is of this account.
+bool has_cause(const Conclusions& conclusions, Account account) noexcept;
 
 // Of all processes of a run, with their rows of iterations; without rows the run is one iteration.
 Conclusions conclude(const std::vector<summary::RunSummary>& summaries);

@@ -307,4 +307,194 @@ TEST_CASE(
   CHECK(conclude({RunSummary{}}).causes.empty());
 }
 
+namespace {
+
+// In each iteration `rank` is `ns` longer in a call that sends or receives, and the others wait for it in the Allreduce.
+void add_call(std::vector<RunSummary>& runs, std::size_t rank, const char* name, bool sends,
+              std::uint64_t ns) {
+  constexpr auto kMessages = static_cast<std::size_t>(TimeClass::kMpiPointToPoint);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    RunSummary& run = runs[i];
+    RunSummary::Location& primary = run.locations[0];
+    auto& rows = primary.iterations.rows;
+    const std::uint64_t iterations = rows.size() - 2;
+    for (std::size_t row = 1; row < rows.size(); ++row) {
+      rows[row].begin += (row - 1) * ns;
+      if (row <= iterations)
+        rows[row].times[i == rank ? kMessages : kCollective] +=
+            static_cast<std::int64_t>(ns);
+    }
+    run.end += iterations * ns;
+    primary.iterations.end = run.end;
+    run.regions.push_back(region(name, OTF2_REGION_ROLE_POINT2POINT, OTF2_PARADIGM_MPI));
+    run.nodes.push_back({.region = static_cast<std::uint32_t>(run.regions.size() - 1)});
+    RunSummary::Sums& call = primary.sums.emplace_back();
+    if (i != rank) {
+      primary.sums[1].time += iterations * ns;
+      continue;
+    }
+    call = {.visits = iterations, .time = iterations * ns, .least = ns, .greatest = ns};
+    (sends ? call.bytes_sent : call.bytes_received) = 8 * iterations;
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Root causes: a rank that is long in its messages - with those that wait for it elsewhere") {
+  constexpr std::uint64_t kLong = 500'000;
+  for (const bool sends : {true, false}) {
+    auto runs = ranks(3, 100, [](std::size_t, std::size_t) { return 1'000'000; });
+    add_call(runs, 1, sends ? "MPI_Send" : "MPI_Recv", sends, kLong);
+    const Conclusions found = conclude(runs);
+    check_sums(found, runs);
+    REQUIRE(found.causes.size() == 1);
+    const RootCause& cause = found.causes[0];
+    CHECK(cause.account == Account::kCommunication);
+    CHECK(cause.what == (sends ? "Slow sends" : "Messages that come late"));
+    CHECK(cause.where == (sends ? "MPI_Send @p.c:5" : "MPI_Recv @p.c:5"));
+    CHECK(cause.ranks == std::vector<std::uint32_t>{1});
+    CHECK(cause.lost_ns == Approx(100 * 3 * kLong).epsilon(0.01));
+    CHECK(cause.gain_ns == Approx(100 * kLong).epsilon(0.03));
+    REQUIRE(cause.evidence.size() == 1);
+    CHECK(cause.evidence[0].where == "MPI_Allreduce @p.c:9");
+  }
+}
+
+TEST_CASE("Root causes: who receives from slow sends is no cause") {
+  constexpr std::uint64_t kLong = 500'000;
+  auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 1'000'000; });
+  add_call(runs, 1, "MPI_Send", true, kLong);
+  // What rank 0 waited in the Allreduce it waits in a receive.
+  RunSummary& other = runs[0];
+  RunSummary::Location& primary = other.locations[0];
+  for (auto& row : primary.iterations.rows)
+    if (row.loop == 0) {
+      row.times[kCollective] -= kLong;
+      row.times[static_cast<std::size_t>(TimeClass::kMpiPointToPoint)] += kLong;
+    }
+  other.regions.back().name = "MPI_Recv";
+  primary.sums[1].time -= 100 * kLong;
+  primary.sums.back() = {.visits = 100,
+                         .time = 100 * kLong,
+                         .least = kLong,
+                         .greatest = kLong,
+                         .bytes_received = 800};
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].where == "MPI_Send @p.c:5");
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{1});
+  CHECK(found.causes[0].lost_ns == Approx(100 * 2 * kLong).epsilon(0.01));
+}
+
+TEST_CASE(
+    "Root causes: ranks with more work in ways of their own are causes of their own") {
+  const auto runs = ranks(6, 200, [](std::size_t rank, std::size_t i) {
+    return 1000 + (rank == 1 ? 1000 : rank == 4 ? static_cast<std::int64_t>(10 * i) : 0);
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() >= 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const RootCause& cause = found.causes[i];
+    REQUIRE(cause.ranks.size() == 1);
+    CHECK(cause.when.kind ==
+          (cause.ranks[0] == 4 ? TimeShape::Kind::kGrowing : TimeShape::Kind::kAll));
+    CHECK(cause.others_ns == Approx(1000));
+    // One alone gains what it has more than the other one.
+    const double gain = cause.ranks[0] == 4 ? 100 * 495 : 100 * 505;
+    CHECK(cause.gain_ns == Approx(gain).epsilon(0.02));
+  }
+  CHECK(found.causes[0].ranks != found.causes[1].ranks);
+}
+
+TEST_CASE(
+    "Root causes: threads that wait for a lock, and then for those that got it late") {
+  RunSummary run;
+  run.rank = RunSummary::kNone;
+  run.regions = {
+      region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP),
+      region("!$omp ibarrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER, OTF2_PARADIGM_OPENMP),
+      region("!$omp critical", OTF2_REGION_ROLE_CRITICAL, OTF2_PARADIGM_OPENMP),
+      region("!$omp critical sblock", OTF2_REGION_ROLE_CRITICAL_SBLOCK,
+             OTF2_PARADIGM_OPENMP)};
+  run.nodes.resize(5);
+  run.nodes[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
+  run.nodes[1] = {.parent = 0, .region = 0};
+  run.nodes[2] = {.parent = 1, .region = 1};
+  run.nodes[3] = {.parent = 1, .region = 2};
+  run.nodes[4] = {.parent = 3, .region = 3};
+  run.loops = {{1, "loop 1 @ main p.c:7-12"}};
+  // Each thread works for 500, has the lock for 500, and waits for 500: the first one in the barrier.
+  run.end = 100 * 1500;
+  run.locations.resize(2);
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    RunSummary::Location& location = run.locations[thread];
+    location.number = thread;
+    location.primary = thread == 0;
+    location.sums.resize(5);
+    for (std::size_t node = thread == 0 ? 0 : 1; node < 5; ++node)
+      location.sums[node].visits = 100;
+    if (thread == 0) location.sums[0].time = run.end;
+    location.sums[1].time = run.end;
+    location.sums[2].time = thread == 0 ? 50'000 : 0;
+    location.sums[3].time = thread == 0 ? 50'000 : 100'000;
+    location.sums[4].time = 50'000;
+    auto& row = location.iterations.rows.emplace_back();
+    row = {.begin = 0, .loop = 0, .first = 0, .count = 100, .counters = {}};
+    row.times[thread == 0 ? kImbalance
+                          : static_cast<std::size_t>(TimeClass::kSynchronization)] = 50'000;
+    row.times[0] = 100'000;
+    location.iterations.end = run.end;
+  }
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  CHECK(cause.account == Account::kSynchronization);
+  CHECK(cause.what == "Lock");
+  CHECK(cause.lost_ns == Approx(100'000));
+  CHECK(cause.gain_ns == Approx(50'000));
+  CHECK(cause.text.find(
+            "It is held 500 ns each time, 100 us in all, by all threads in turn") !=
+        std::string::npos);
+}
+
+TEST_CASE("Root causes: threads without a core - of what nobody in particular causes") {
+  const auto turns = [](std::uint64_t core_wait) {
+    auto runs = ranks(6, 120, [](std::size_t rank, std::size_t i) {
+      return rank == i % 6 ? 2000 : 1000;
+    });
+    for (RunSummary& run : runs) run.locations[0].core_wait_ns = core_wait;
+    return runs;
+  };
+  Conclusions found = conclude(turns(0));
+  const double lost = of(found, Account::kUnevenRanks);
+  CHECK_FALSE(has_cause(found, Account::kCores));
+  auto runs = turns(static_cast<std::uint64_t>(lost / 6 / 2));
+  found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(has_cause(found, Account::kCores));
+  CHECK(of(found, Account::kCores) == Approx(lost / 2).epsilon(0.1));
+  CHECK(of(found, Account::kUnevenRanks) == Approx(lost / 2).epsilon(0.1));
+  // A rank that is longer for it has no more work.
+  auto longer =
+      ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
+  longer[2].locations[0].core_wait_ns = 100 * 500 * 5 / 4;
+  found = conclude(longer);
+  check_sums(found, longer);
+  CHECK_FALSE(has_cause(found, Account::kUnevenRanks));
+  REQUIRE(has_cause(found, Account::kCores));
+  CHECK(of(found, Account::kCores) >= 100 * 3 * 500);
+  // Threads that compute all the time and have no core for half of it.
+  auto alone = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
+  for (RunSummary& run : alone) run.locations[0].core_wait_ns = run.end / 2;
+  found = conclude(alone);
+  check_sums(found, alone);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].account == Account::kCores);
+  CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
+}
+
 }  // namespace refrain::analysis::root_causes_test

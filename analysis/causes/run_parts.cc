@@ -234,6 +234,8 @@ class PartsBuilder {
     const double in_io = taken(idle, workers * of(sums.primary, TimeClass::kMpiIo));
     part.work = std::max(0.0, sums.wall - mpi - start);
     part.mpi = mpi;
+    part.messages = of(sums.primary, TimeClass::kMpiPointToPoint) +
+                    of(sums.primary, TimeClass::kMpiOneSided);
     part.start = start;
     part.mpi_all = mpi + others + in_mpi;
     part.serial = idle + of(sums.primary, TimeClass::kLimitedParallelism);

@@ -24,6 +24,7 @@ inline constexpr std::size_t kMostParts = std::size_t{1} << 22;
 struct Part {
   double work = 0;       // of the primary thread: outside of MPI's communication
   double mpi = 0;        // of the primary thread, in it
+  double messages = 0;   // the part of it in point-to-point and one-sided communication
   double mpi_all = 0;    // of all threads in it, and of those that have no work meanwhile
   double start = 0;      // of the primary thread, in start and end of MPI
   double serial = 0;     // of threads without work otherwise

@@ -120,7 +120,7 @@ class ProfileFinder {
 
   std::vector<Finding> find() {
     for (const RootCause& cause : conclusions_.causes) add_cause(cause);
-    if (!conclusions_.cores.empty())
+    if (!conclusions_.cores.empty() && !analysis::has_cause(conclusions_, Account::kCores))
       out_.push_back(
           {.kind = Finding::Kind::kEfficiency,
            .what = "Too few cores",

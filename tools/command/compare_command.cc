@@ -8,14 +8,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "analysis/comparison/comparison.h"
 #include "base/clean_text.h"
 #include "base/quantity_text.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/cause_comparison.h"
 #include "tools/output/comparison_data.h"
 #include "tools/output/standard_output.h"
+#include "tools/output/whole_run.h"
 
 namespace refrain::tools {
 namespace {
@@ -30,6 +33,8 @@ class CompareCommand final : public Subcommand {
   int run() override;
 
  private:
+  std::vector<ComparedCause> compared() const;
+
   std::string first_;
   std::string second_;
   std::string tolerance_;
@@ -173,6 +178,13 @@ void CompareCommand::add_options(CLI::App& app) {
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
+// With --limit both are one run, whose causes come from one summary.
+std::vector<ComparedCause> CompareCommand::compared() const {
+  if (no_summary_ || limit_ != 0) return {};
+  const auto a = conclude_summaries(first_), b = conclude_summaries(second_);
+  return a && b ? compare_causes(*a, *b) : std::vector<ComparedCause>();
+}
+
 int CompareCommand::run() {
   const double tolerance = tolerance_.empty() ? 0 : share_of(tolerance_);
   if (tolerance < 0)
@@ -196,11 +208,15 @@ int CompareCommand::run() {
   const auto b = read(second_, limit_);
   if (!b) return fail(b.error());
   const Comparison comparison = analysis::compare(*a, *b, least);
+  const std::vector<ComparedCause> causes = compared();
   if (json_) {
-    print("{}\n", comparison_value(comparison, first_, *a, second_, *b)
-                      .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    nlohmann::ordered_json value = comparison_value(comparison, first_, *a, second_, *b);
+    value["causes"] = compared_causes_value(causes);
+    print("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     print_text(comparison, first_, *a, second_, *b);
+    if (!causes.empty()) print("\n");
+    print_lines(compared_causes_screen(causes));
   }
   if (tolerance_.empty() || comparison.greatest_difference() <= tolerance) return kDone;
   if (!json_) print("\nMore than {} apart\n", tolerance_);

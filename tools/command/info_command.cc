@@ -9,9 +9,11 @@
 #include "analysis/archive_info.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/analyze_output.h"
 #include "tools/output/info_data.h"
 #include "tools/output/info_screen.h"
 #include "tools/output/standard_output.h"
+#include "tools/output/whole_run.h"
 
 namespace refrain::tools {
 namespace {
@@ -67,6 +69,8 @@ int InfoCommand::run() {
   ScreenOptions options{.width = size.columns, .all = all_, .bodies = bodies_};
   if (size.lines > 16) options.height = std::min(kMostLines, size.lines - 1);
   print_lines(info_screen(info, archive_, options));
+  if (const auto conclusions = conclude_summaries(archive_))
+    print_lines(first_cause_screen(*conclusions, size.columns));
   return kDone;
 }
 

@@ -128,6 +128,12 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
   }
 }
 
+// Of estimates twice the standard error. Where nothing is known of that, the bounds say what is.
+std::string error_text(const WaitAnalysis::Estimate& estimate) {
+  if (estimate.exact) return "exact";
+  return estimate.error > 0 ? time_text(2 * estimate.error) : "not known";
+}
+
 // With estimates, what they say of the whole run.
 void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bool all) {
   double whole = analysis.total(waits::kTime);
@@ -150,7 +156,7 @@ void add_metrics(std::vector<std::string>& out, const WaitAnalysis& analysis, bo
                     whole > 0 ? 100 * total / whole : 0);
     if (metric < analysis.estimates.size())
       line += fmt::format(" {:>12} {:>12} {:>12} {:>12}", time_text(estimate.whole),
-                          time_text(2 * estimate.error), time_text(estimate.least),
+                          error_text(estimate), time_text(estimate.least),
                           time_text(estimate.most));
     out.push_back(std::move(line));
     for (std::uint32_t child = metric + 1; child < tree.parents.size(); ++child)
@@ -169,11 +175,13 @@ json estimates_json(const WaitAnalysis& analysis) {
   json out = json::object();
   for (std::size_t i = 0; i < analysis.estimates.size(); ++i) {
     const WaitAnalysis::Estimate& each = analysis.estimates[i];
-    out[analysis.tree.metrics[i].name] = {{"seen", each.seen},
-                                          {"seconds", each.whole},
-                                          {"error", each.error},
-                                          {"least", each.least},
-                                          {"most", each.most}};
+    out[analysis.tree.metrics[i].name] = {
+        {"seen", each.seen},
+        {"seconds", each.whole},
+        {"exact", each.exact},
+        {"error", each.exact || each.error > 0 ? json(each.error) : json()},
+        {"least", each.least},
+        {"most", each.most}};
   }
   return out;
 }
@@ -270,7 +278,9 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   if (conclusions.causes.empty())
     out.push_back("Nothing costs 1 % of the time of all threads.");
   out.emplace_back();
-  if (!conclusions.cores.empty()) add_note(out, conclusions.cores, options.width);
+  if (!conclusions.cores.empty() &&
+      !analysis::has_cause(conclusions, analysis::Account::kCores))
+    add_note(out, conclusions.cores, options.width);
   out.push_back(
       fmt::format("Time         {} of all threads; shares are without start and end of MPI",
                   time_text(conclusions.time_ns / 1e9)));
@@ -286,6 +296,20 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
     out.push_back(std::move(line));
   }
   return out;
+}
+
+std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
+                                            std::size_t width) {
+  if (conclusions.causes.empty()) return {};
+  const analysis::RootCause& first = conclusions.causes.front();
+  const std::size_t others = conclusions.causes.size() - 1;
+  std::vector<std::string> lines;
+  wrap(lines,
+       fmt::format("{}: {} (refrain analyze{})", first.what, first.text,
+                   others == 0 ? "" : fmt::format(": {} more", others)),
+       13, 13, width);
+  lines.front().replace(0, 10, "Costs most");
+  return lines;
 }
 
 json conclusions_value(const analysis::Conclusions& conclusions) {

@@ -23,6 +23,9 @@ struct AnalysisScreen {
 // The findings, and where the time of all threads went. Lines, without their ends.
 std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclusions,
                                             const AnalysisScreen& options);
+// The first one, as `refrain info` ends; none if there is none.
+std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
+                                            std::size_t width);
 nlohmann::json conclusions_value(const analysis::Conclusions& conclusions);
 // As analysis_json(), of a run without events.
 std::string causes_json(const analysis::Conclusions& conclusions);

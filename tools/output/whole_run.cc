@@ -47,6 +47,16 @@ base::Result<analysis::Conclusions> conclude_run(const std::string& archive) {
   }
 }
 
+std::optional<analysis::Conclusions> conclude_summaries(const std::string& archive) {
+  try {
+    const auto summaries =
+        summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
+    if (summaries && !summaries->empty()) return analysis::conclude(*summaries);
+  } catch (const std::exception&) {  // what reads the archive says what is wrong with it
+  }
+  return std::nullopt;
+}
+
 bool has_only_summary(const std::string& archive) {
   reader::ArchiveStream stream;
   return stream.open_anchor(archive) && stream.definitions().summary_only();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "analysis/causes/root_causes.h"
@@ -20,6 +21,8 @@ base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
                                                    const waits::WaitAnalysis& analysis);
 // What the run lost its time to: of its summaries, or, of archives of other tools, of all their events, which are read for it.
 base::Result<analysis::Conclusions> conclude_run(const std::string& archive);
+// The same of its summaries alone: nothing where there are none, or they cannot be read.
+std::optional<analysis::Conclusions> conclude_summaries(const std::string& archive);
 // Returns true if it was recorded without events (--summary-only).
 bool has_only_summary(const std::string& archive);
 // Sets `written.estimates`, if the archive has summaries.

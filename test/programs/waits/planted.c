@@ -1,4 +1,4 @@
-/* A program with one planted cause of waiting, that knows what it costs.
+/* A program with one planted cause of waiting, or two, that knows what it costs.
  *
  *     planted CAUSE ITERATIONS US [fixed]
  *
@@ -9,31 +9,48 @@
  *     growing  more and more
  *     chain    rank 0 does it, and the others get their data one from the other
  *     io       rank 1 writes to a file, in a region of time as long as that
+ *     faults   rank 1 touches new memory, as long as that
  *     small    nothing but many Allreduces
- *     none     nothing is
+ *     barrier  many small steps, which take ranks in turn longer, each with a barrier after it; nobody has more in all
+ *     order    even ranks compute parts and send each to the next rank, which receives the last one first, and then computes
+ *     link     what rank 1 sends to its neighbour takes long
+ *     core     ranks compute on one core
  *     thread   thread 1 has more work in a parallel region
- *     serial   what each rank does before its parallel region has a loop that threads could share
- * Fixed: without it. Compiled with -DWITH_MPI, or without for thread and serial.
+ *     lock     threads of a parallel region do most of their work in a critical section
+ *     serial   what is done before the parallel region threads could share; fixed, it takes as long as if they did
+ *     rank+serial, io+growing   both; growing is on rank 2 then
+ *     none, ring, bcast, nonblocking, varying, regions   nothing is: computation alone, with other communication, longer at times but
+ *              on all ranks, with parallel regions
+ * Fixed: without it. Compiled with -DWITH_MPI, or without for what has none. MPI_Send is slow only where it is a tool's, which
+ * calls PMPI_Send.
  *
  * Rank 0 prints one line of JSON: from readings of its own clock around what is not MPI, seconds of all threads that are
- * lost to the cause, what the loop would gain without it, and what it took.
- * disturbed: a busy machine has added more than a tenth of what is planted; with none, or MPI has taken, more than 15 in 1000. */
+ * lost to the cause (of two, to each, in a list), what the loop would gain without it, and what it took.
+ * disturbed: a busy machine has added more than a tenth of the computation; with none, or MPI has taken, more than 15 in 1000. */
+#define _GNU_SOURCE
 #ifdef WITH_MPI
 #include <mpi.h>
 #endif
 #include <omp.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "known.h"
 
 enum { kMost = 20000, kMostThreads = 16, kMostRanks = 16 };
+enum { kParts = 20, kPartTag = 100, kSmallCalls = 50 };
 
+static const char* cause = "none";
 static int rank = 0, ranks = 1, is_fixed;
 static double unit; /* seconds */
 static double iteration_mpi, all_mpi;
 static double work[kMost];  /* of this rank, outside of MPI */
 static double asked[kMost]; /* the same, as it should be */
 static double threads_work[kMost][kMostThreads];
+static double threads_end[kMost][kMostThreads];
+static double threads_begin[kMost][kMostThreads];
+static double region_begin[kMost];
 static double serial[kMost];
 
 /* Sleeps, but for the end: cores are few. */
@@ -43,8 +60,17 @@ NOINLINE static void wait_for(double seconds) {
     if (left > 400e-6) sleep_for(left - 300e-6);
 }
 
-NOINLINE static void compute(void) {
-  wait_for(unit);
+/* On a core. */
+NOINLINE static void spin_for(double seconds) {
+  struct timespec at;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+  const double end = (double)at.tv_sec + 1e-9 * (double)at.tv_nsec + seconds;
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+  while ((double)at.tv_sec + 1e-9 * (double)at.tv_nsec < end);
+}
+
+NOINLINE static void compute(double seconds) {
+  wait_for(seconds);
   __asm__ volatile("");
 }
 
@@ -61,61 +87,199 @@ NOINLINE static void checkpoint(double seconds) {
   fclose(file);
 }
 
+NOINLINE static void new_memory(double seconds) {
+  enum { kBytes = 1 << 18, kPage = 4096 };
+  const double end = now() + seconds;
+  while (now() < end) {
+    volatile char* at =
+        mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) abort();
+    for (int i = 0; i < kBytes && now() < end; i += kPage) at[i] = 1;
+    munmap((void*)at, kBytes);
+  }
+}
+
+static int is(const char* name) { return strcmp(cause, name) == 0; }
+
 #ifdef WITH_MPI
+static double mpi_begin;
+static double slow_send; /* seconds, of PMPI_Send */
+static void begin_mpi(void) { mpi_begin = now(); }
+static void end_mpi(void) { iteration_mpi += now() - mpi_begin; }
+
+/* What a tool's MPI_Send calls. */
+int PMPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag,
+              MPI_Comm comm) {
+  if (slow_send > 0) wait_for(slow_send);
+  MPI_Request request;
+  const int error = PMPI_Isend(data, count, type, to, tag, comm, &request);
+  return error != MPI_SUCCESS ? error : PMPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void sum(void) {
-  const double begin = now();
+  begin_mpi();
   double mine = 1, all;
   MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  iteration_mpi += now() - begin;
+  end_mpi();
 }
 
 static void pass_on(void) {
-  const double begin = now();
+  begin_mpi();
   char data[8] = {0};
   if (rank > 0) MPI_Recv(data, 8, MPI_CHAR, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank + 1 < ranks) MPI_Send(data, 8, MPI_CHAR, rank + 1, 0, MPI_COMM_WORLD);
-  iteration_mpi += now() - begin;
+  end_mpi();
+}
+
+static void to_neighbour(void) {
+  begin_mpi();
+  char data[8] = {0};
+  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  if (is("nonblocking")) {
+    MPI_Request both[2];
+    char other[8];
+    MPI_Irecv(other, 8, MPI_CHAR, before, 0, MPI_COMM_WORLD, &both[0]);
+    MPI_Isend(data, 8, MPI_CHAR, next, 0, MPI_COMM_WORLD, &both[1]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+  } else if (is("ring")) {
+    char other[8];
+    MPI_Sendrecv(data, 8, MPI_CHAR, next, 0, other, 8, MPI_CHAR, before, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  } else {
+    slow_send = rank == 1 && !is_fixed ? 1.5 * unit : 0;
+    MPI_Send(data, 8, MPI_CHAR, next, 0, MPI_COMM_WORLD);
+    MPI_Recv(data, 8, MPI_CHAR, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    slow_send = 0;
+  }
+  end_mpi();
+}
+
+static void broadcast(void) {
+  begin_mpi();
+  double data = 1;
+  MPI_Bcast(&data, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  end_mpi();
+}
+
+/* As much for each rank in the end. */
+static void steps(void) {
+  const int number = kParts / ranks * ranks;
+  for (int step = 0; step < number; ++step) {
+    compute((step % ranks == rank ? ranks : 0.25) * unit / number);
+    if (is_fixed) continue;
+    begin_mpi();
+    MPI_Barrier(MPI_COMM_WORLD);
+    end_mpi();
+  }
+}
+
+static void parts(void) {
+  const int sends = rank % 2 == 0, partner = sends ? rank + 1 : rank - 1;
+  char data[8] = {0};
+  for (int part = 0; part < kParts; ++part) {
+    if (sends) compute(unit / kParts);
+    if (partner == ranks) continue;
+    begin_mpi();
+    if (sends)
+      MPI_Send(data, 8, MPI_CHAR, partner, kPartTag + part, MPI_COMM_WORLD);
+    else
+      MPI_Recv(data, 8, MPI_CHAR, partner, kPartTag + (is_fixed ? part : kParts - 1 - part),
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    end_mpi();
+    if (!sends) compute(unit / kParts);
+  }
 }
 #else
 static void sum(void) {}
 static void pass_on(void) {}
+static void to_neighbour(void) {}
+static void broadcast(void) {}
+static void steps(void) {}
+static void parts(void) {}
 #endif
 
-static int is(const char* cause, const char* name) { return strcmp(cause, name) == 0; }
-
-static double planted(const char* cause, int i, int n) {
-  const int causer = is(cause, "chain") ? 0 : 1;
-  if (is_fixed || rank != causer) return 0;
-  if (is(cause, "rank") || is(cause, "chain") || is(cause, "io")) return 1.5 * unit;
-  if (is(cause, "since")) return i >= n / 2 ? 1.5 * unit : 0;
-  if (is(cause, "every")) return i % 10 == 9 ? 15 * unit : 0;
-  if (is(cause, "growing")) return 3 * unit * i / n;
+/* What this rank does more than the others. */
+static double planted(int i, int n) {
+  if (is_fixed) return 0;
+  if (is("chain")) return rank == 0 ? 1.5 * unit : 0;
+  if (is("io+growing") && rank == 2) return 3 * unit * i / n;
+  if (rank != 1) return 0;
+  if (is("rank") || is("io") || is("faults") || is("rank+serial") || is("io+growing"))
+    return 1.5 * unit;
+  if (is("since")) return i >= n / 2 ? 1.5 * unit : 0;
+  if (is("every")) return i % 10 == 9 ? 15 * unit : 0;
+  if (is("growing")) return 3 * unit * i / n;
   return 0;
 }
 
-NOINLINE static void region(const char* cause, int i) {
+static void more_work(double seconds) {
+  if (is("io") || (is("io+growing") && rank == 1))
+    checkpoint(seconds);
+  else if (is("faults"))
+    new_memory(seconds);
+  else
+    rebuild_list(seconds);
+}
+
+static int has_serial(void) { return is("serial") || is("rank+serial"); }
+static int has_region(void) {
+  return has_serial() || is("thread") || is("lock") || is("regions");
+}
+
+NOINLINE static void region(int i) {
+  region_begin[i] = now();
 #pragma omp parallel
   {
     const double begin = now();
     const int thread = omp_get_thread_num();
-    wait_for(unit);
-    if (is(cause, "thread") && thread == 1 && !is_fixed) wait_for(1.5 * unit);
-    threads_work[i][thread] = now() - begin;
+    wait_for(is("lock") ? unit / 2 : unit);
+    if (is("thread") && thread == 1 && !is_fixed) wait_for(1.5 * unit);
+    double waited = 0;
+    if (is("lock")) {
+      const double before = now();
+      if (is_fixed) {
+        wait_for(unit);
+      } else {
+#pragma omp critical(list)
+        {
+          waited = now() - before;
+          wait_for(unit);
+        }
+      }
+    }
+    threads_begin[i][thread] = begin;
+    threads_end[i][thread] = now();
+    threads_work[i][thread] = threads_end[i][thread] - begin - waited;
   }
 }
 
-static void iterate(const char* cause, int i, int n) {
+static void iterate(int i, int n) {
   const double begin = now();
   iteration_mpi = 0;
-  compute();
-  const double more = planted(cause, i, n);
-  asked[i] = unit + more;
-  if (more > 0) (is(cause, "io") ? checkpoint : rebuild_list)(more);
-  if (is(cause, "chain")) pass_on();
-  if (is(cause, "serial") && !is_fixed) rebuild_list(1.5 * unit);
+  const double more = planted(i, n);
+  double own = is("varying") ? unit * (0.5 + (i * 7 % 10) / 10.0) : unit;
+  if (is("lock") || is("regions")) own = 0;
+  const double part = is("serial") && is_fixed ? 1.0 / omp_get_max_threads() : 1;
+  asked[i] = own + more;
+  if (is("barrier")) {
+    own = (1 + 0.25 * (ranks - 1) / ranks) * unit;
+    asked[i] = own;
+    steps();
+  } else if (is("order")) {
+    parts();
+  } else if (is("core")) {
+    spin_for(unit);
+  } else {
+    compute(own * part);
+  }
+  if (more > 0) more_work(more);
+  if (is("chain")) pass_on();
+  if (is("link") || is("ring") || is("nonblocking")) to_neighbour();
+  if (is("bcast")) broadcast();
+  if (has_serial()) rebuild_list(1.5 * unit * part);
   serial[i] = now() - begin;
-  if (is(cause, "serial") || is(cause, "thread")) region(cause, i);
-  for (int k = is(cause, "small") && !is_fixed ? 50 : 1; k > 0; --k) sum();
+  if (has_region()) region(i);
+  for (int k = is("small") && !is_fixed ? kSmallCalls : 1; k > 0; --k) sum();
   work[i] = now() - begin - iteration_mpi;
   all_mpi += iteration_mpi;
 }
@@ -140,65 +304,135 @@ static Costs costs_of_ranks(const double* all, const double* wanted, int n, int 
   return costs;
 }
 
-static Costs costs_of_threads(const char* cause, int n) {
+/* Of this rank. */
+static Costs costs_of_threads(int n) {
   Costs costs = {0, 0, 0};
   const int threads = omp_get_max_threads();
+  const double each = is("lock") ? 1.5 * unit : unit;
   for (int i = 0; i < n; ++i) {
-    if (is(cause, "serial")) {
-      costs.lost += serial[i] * (threads - 1);
-      costs.gain += serial[i] * (threads - 1) / threads;
-      costs.disturbance += serial[i] - (is_fixed ? 1 : 2.5) * unit;
-      continue;
-    }
-    double most = 0, others = 0;
+    double end = 0;
     for (int t = 0; t < threads; ++t) {
-      most = larger(most, threads_work[i][t]);
-      if (t != 1) others = larger(others, threads_work[i][t]);
-      costs.disturbance += threads_work[i][t] - (t == 1 && !is_fixed ? 2.5 : 1) * unit;
+      end = larger(end, threads_end[i][t]);
+      costs.disturbance +=
+          threads_work[i][t] - (is("thread") && t == 1 && !is_fixed ? 2.5 * unit : each);
     }
-    for (int t = 0; t < threads; ++t) costs.lost += most - threads_work[i][t];
-    costs.gain += most - others;
+    if (has_serial()) {
+      const double all = serial[i] - planted(i, n);
+      costs.lost += all * (threads - 1);
+      costs.gain += all * (threads - 1) / threads;
+    } else {
+      double last_of_others = 0, late = 0; /* ends; begins */
+      for (int t = 0; t < threads; ++t) {
+        costs.lost += end - threads_end[i][t];
+        if (t != 1) last_of_others = larger(last_of_others, threads_end[i][t]);
+        late += threads_begin[i][t] - region_begin[i];
+      }
+      if (is("lock")) {
+        for (int t = 0; t < threads; ++t)
+          costs.lost += threads_end[i][t] - threads_begin[i][t] - threads_work[i][t];
+      } else {
+        costs.gain += end - last_of_others;
+      }
+      if (is("regions")) costs.disturbance += late;
+    }
+    if (has_serial())
+      costs.disturbance +=
+          serial[i] - planted(i, n) - 2.5 * unit / (is("serial") && is_fixed ? threads : 1);
   }
+  if (is("lock")) costs.gain = costs.lost / threads;
   return costs;
 }
 
+/* Seconds of an iteration that all ranks wait in MPI for what no rank has more to do. */
+static double planted_waits(void) {
+  if (is("barrier") && !is_fixed)
+    return ranks * (ranks - 1 - 0.25 * (ranks - 1) / ranks) * unit;
+  if (is("order")) return (is_fixed ? 1.0 / kParts : 1) * ranks * unit;
+  return is("link") && !is_fixed ? ranks * 1.5 * unit : 0;
+}
+
+static void print_costs(const char* name, const Costs* each, int number, int gain) {
+  printf("\"%s\": ", name);
+  for (int i = 0; i < number; ++i)
+    printf("%s%.6f",
+           i > 0        ? ", "
+           : number > 1 ? "["
+                        : "",
+           gain ? each[i].gain : each[i].lost);
+  printf("%s, ", number > 1 ? "]" : "");
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1) cause = argv[1];
+  if (is("core")) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    if (argc <= 4) sched_setaffinity(0, sizeof one, &one);
+  }
 #ifdef WITH_MPI
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 #endif
-  const char* cause = argc > 1 ? argv[1] : "none";
   const int n = (int)argument(argc, argv, 2, 100, 1);
   unit = (double)argument(argc, argv, 3, 1000, 1) * 1e-6;
   is_fixed = argc > 4;
-  if (n > kMost || ranks > kMostRanks) return 2;
+  if (n > kMost || ranks > kMostRanks || omp_get_max_threads() > kMostThreads) return 2;
   const double begin = now();
-  for (int i = 0; i < n; ++i) iterate(cause, i, n);
+  for (int i = 0; i < n; ++i) iterate(i, n);
   const double took = now() - begin;
-  Costs costs;
-  if (is(cause, "serial") || is(cause, "thread")) {
-    costs = costs_of_threads(cause, n);
-  } else {
-    double* all = work;
-    double* wanted = asked;
+  Costs costs[2] = {{0, 0, 0}, {0, 0, 0}};
+  int number = 1;
+  double mpi = all_mpi;
+  double* all = work;
+  double* wanted = asked;
 #ifdef WITH_MPI
-    all = malloc(sizeof *all * (size_t)(n * ranks));
-    wanted = malloc(sizeof *wanted * (size_t)(n * ranks));
-    PMPI_Gather(work, n, MPI_DOUBLE, all, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    PMPI_Gather(asked, n, MPI_DOUBLE, wanted, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  all = malloc(sizeof *all * (size_t)(n * ranks));
+  wanted = malloc(sizeof *wanted * (size_t)(n * ranks));
+  PMPI_Gather(work, n, MPI_DOUBLE, all, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  PMPI_Gather(asked, n, MPI_DOUBLE, wanted, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  PMPI_Reduce(&all_mpi, &mpi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 #endif
-    costs = costs_of_ranks(all, wanted, n, is(cause, "chain") ? 0 : 1);
+  costs[0] = costs_of_ranks(all, wanted, n, is("chain") ? 0 : 1);
+  if (has_region()) {
+    costs[number - 1 + is("rank+serial")] = costs_of_threads(n);
+    if (is("rank+serial")) { /* threads wait for rank 1, on both ranks */
+      const int threads = omp_get_max_threads();
+      costs[0].lost = costs[0].lost * threads + costs[0].gain * (threads - 1);
+      ++number;
+    }
+#ifdef WITH_MPI
+    Costs* const of_threads = &costs[number - 1];
+    Costs sums = *of_threads;
+    PMPI_Reduce(&of_threads->lost, &sums.lost, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(&of_threads->disturbance, &sums.disturbance, 1, MPI_DOUBLE, MPI_SUM, 0,
+                MPI_COMM_WORLD);
+    *of_threads = sums;
+#endif
+    costs[0].disturbance = costs[number - 1].disturbance;
+  } else if (is("io+growing")) {
+    costs[number++] = costs_of_ranks(all, wanted, n, 2);
+  } else if (is("small") || is("barrier") || is("order") || is("link")) {
+    costs[0].lost = mpi; /* nobody has more work */
+    costs[0].gain = mpi / ranks;
   }
-  double limit = 0.1 * n * unit;
-  if (is(cause, "none")) {
-    costs.disturbance += all_mpi;
-    limit = 0.015 * n * unit;
+  /* More in MPI than waits for what is planted, and calls take. */
+  if (!has_region() && !is("small") && !is("core"))
+    costs[0].disturbance +=
+        larger(0, mpi - (planted_waits() > 0 ? planted_waits() * n : costs[0].lost) * 1.3);
+  const double limit = 0.1 * n * unit * (has_region() ? omp_get_max_threads() : 1) * ranks;
+  const int nothing = is("none") || is("ring") || is("bcast") || is("nonblocking") ||
+                      is("varying") || is("regions");
+  const int is_disturbed = nothing ? costs[0].disturbance + mpi > 0.015 * n * unit * ranks
+                                   : !is("core") && costs[0].disturbance > limit;
+  if (rank == 0) {
+    printf("{\"cause\": \"%s\", ", cause);
+    print_costs("lost", costs, number, 0);
+    print_costs("gain", costs, number, 1);
+    printf("\"seconds\": %.6f, \"disturbed\": %s}\n", took,
+           is_disturbed ? "true" : "false");
   }
-  if (rank == 0)
-    printf(
-        "{\"cause\": \"%s\", \"lost\": %.6f, \"gain\": %.6f, \"seconds\": %.6f, \"disturbed\": %s}\n",
-        cause, costs.lost, costs.gain, took, costs.disturbance > limit ? "true" : "false");
 #ifdef WITH_MPI
   MPI_Finalize();
 #endif

@@ -1,0 +1,181 @@
+// The search for root causes: the ledger as it is while causes are found, and what each kind of cause needs.
+//
+// Place in the flow: private to analysis/causes; root_causes.h says what is found, and how. Each find takes from the ledger's accounts
+// what it explains, so their order matters: ranks, threads, MPI, cores. Thread-safety: none. Units: ns.
+// Ownership: holds the summaries that it is made of.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes/mpi_calls.h"
+#include "analysis/causes/places.h"
+#include "analysis/causes/root_causes.h"
+#include "analysis/causes/run_parts.h"
+#include "analysis/profile/iteration_profile.h"
+#include "analysis/profile/run_profile.h"
+#include "summary/run_summary.h"
+
+namespace refrain::analysis {
+
+inline constexpr double kNamed = 0.6;  // of a loss, that ranks must cause to be named
+
+class CauseSearch {
+ public:
+  explicit CauseSearch(const std::vector<summary::RunSummary>& summaries);
+  Conclusions find();
+
+ private:
+  double& ledger(Account account) { return out_.ledger[static_cast<std::size_t>(account)]; }
+  double share(double ns) const { return counted_ > 0 ? ns / counted_ : 0; }
+  std::uint32_t rank_of(std::size_t process) const;
+  // A note, if threads had no cores; and how much of it can be what nobody in particular causes.
+  void cores();
+  // Of a thread: as much of it as of its time is not start and end of MPI. What is more than all that is no computation was
+  // computation.
+  void add_core_wait(LocationId thread, double waited, double time);
+  // Of what nobody in particular causes.
+  double without_core(Account account, double ns);
+  void few_cores();
+  // Returns true if these had no core for most of what they are longer, `excess` ns each.
+  bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
+  // Of the process that takes longest.
+  double time_of(const Frame& frame) const;
+  static double busy(const Part& part) { return part.work + part.start; }
+  // What a process waits for the one that has most in a cell, by cell, of what is `left`, of its primary thread. Iterations begin with
+  // the call that waits, or end with it: what is not found in the cell is looked for in the next.
+  static std::vector<double> waits(const Frame& frame, const std::vector<double>& most,
+                                   const std::vector<double>& own, std::size_t process,
+                                   std::vector<double>& left);
+  // Of what the one with most has more than the median, how much is start and end of MPI.
+  double share_of_start(const Frame& frame, std::size_t cell) const;
+  // --- rank_causes.cc: ranks that have more work
+
+  // Who has more than the others, and how much of the waits that causes.
+  void ranks(Frame& frame);
+  // What of their waits in collective calls is for ranks that are in their messages.
+  void in_turn(const Frame& frame, const std::vector<std::vector<double>>& left);
+  // Those that have more in the same iterations and at the same place: each group is a cause of its own.
+  std::vector<std::vector<std::size_t>> alike(const Frame& frame,
+                                              const std::vector<std::size_t>& causers,
+                                              const std::vector<bool>& is_causer) const;
+  // What they do more than those that are no causers, ns of an iteration.
+  std::vector<Amount> more_of(const Frame& frame, const std::vector<std::size_t>& group,
+                              const std::vector<bool>& is_causer, double& all) const;
+  // Empty: no few cause most of it.
+  std::vector<std::size_t> most_of(const std::vector<double>& cost) const;
+  struct Means {
+    double theirs = 0;
+    double others = 0;
+    double more() const { return theirs - others; }
+  };
+  template <typename Value>
+  Means means(const Frame& frame, std::size_t cell, const std::vector<std::size_t>& causers,
+              const std::vector<bool>& is_causer, const Value& value) const {
+    Means out;
+    double others = 0;
+    for (std::size_t i = 0; i < processes_; ++i)
+      if (!is_causer[i]) {
+        out.others += value(frame.at(cell, i), i);
+        ++others;
+      }
+    for (const std::size_t each : causers) out.theirs += value(frame.at(cell, each), each);
+    out.others /= std::max(1.0, others);
+    out.theirs /= static_cast<double>(causers.size());
+    return out;
+  }
+
+  void named(Frame& frame, const std::vector<std::size_t>& causers,
+             const std::vector<bool>& is_causer, RootCause cause);
+  // The thread of these processes that computes most in parallel regions; kNone: the primary one.
+  std::uint32_t busiest(const std::vector<std::size_t>& causers) const;
+  void tell_ranks(RootCause& cause) const;
+  // `part` of it is not for want of cores.
+  void varying(const Frame& frame, double part, RootCause cause);
+  // Calls in which processes wait that are not among these, of all their time in them.
+  std::vector<std::pair<std::string, double>> waits_by_place(
+      const std::vector<bool>& not_of) const;
+  void move(Account from, Account to, double ns);
+  // The loop in which most of a part of the time lies; nullptr: in none.
+  const Frame* main_frame(double Part::*part) const;
+  // By iteration, mean over processes, for each thread that waits.
+  std::vector<Amount> amounts_of(const Frame& frame, double Part::*part) const;
+  double workers() const;
+  double all_threads() const;
+  void in_frame(RootCause& cause, const Frame* frame, double Part::*part) const;
+  // --- thread_causes.cc: what the threads of a process wait for
+
+  void serial_parts();
+  // Without what locks make.
+  double imbalance(const ParallelRegion& region) const;
+  bool is_lock(const RunProfile::Path& path) const;
+  // The parallel region around; nullptr: none.
+  const ParallelRegion* around(std::uint32_t path) const;
+  // Who gets a lock late is late at the end of the region, too, and others wait for that: as far as threads that have as much work
+  // wait there, and not longer than was waited for locks.
+  void locks();
+  // By parallel region.
+  void threads();
+  void uneven_threads(const ParallelRegion& region, double ns, bool most_of_all);
+  // The outermost path of a region.
+  std::uint32_t path_of(std::uint32_t region) const;
+  // Of the whole run; all of it is the most that could be gained.
+  RootCause whole_cause(Account account, double ns, std::string where,
+                        std::uint32_t path) const;
+  // Call paths of a class, with workers that have no work meanwhile.
+  using Tell = std::function<void(RootCause&, std::uint32_t, const std::string&)>;
+  void paths_of(TimeClass cls, Account account, const Tell& tell);
+  // Of what its region's threads wait at the end for locks, the part that this one makes.
+  double of_lock(std::uint32_t path) const;
+  // What is inside, by location; of criticals the summary has it.
+  const RunProfile::Path* inside(std::uint32_t path) const;
+  // How long and by whom a lock is held; empty: that is not known.
+  std::string held_text(std::uint32_t path) const;
+  void synchronization();
+  void files();
+  void management();
+  // --- mpi_causes.cc: what MPI takes otherwise
+
+  // What is left of MPI's time, by call.
+  void communication();
+  void one_call(const MpiCall& call);
+  // ", 20 in an iteration of main ring.c:9"; empty: it is not known, or one.
+  std::string per_iteration(const MpiCall& call) const;
+  std::string calls_text(const MpiCall& call, double number, double each) const;
+  void fine_calls(RootCause& cause, const MpiCall& call, double each) const;
+  void transfers(RootCause& cause, const MpiCall& call, double each) const;
+  // All ranks come to it at different times, and are equal in the end.
+  void meetings(RootCause& cause, const MpiCall& call, double each) const;
+  // Of some ranks, whose messages come late or take long; the others wait for them.
+  void messages(RootCause& cause, const MpiCall& call,
+                const std::vector<std::size_t>& who) const;
+
+  const std::vector<summary::RunSummary>& summaries_;
+  const RunProfile profile_;
+  const ProfileTotals totals_;
+  const IterationProfile iterations_;
+  RunParts parts_;
+  const Places places_;
+  const std::size_t processes_;
+  bool mpi_ = false;
+  double counted_ = 0;
+  std::vector<double> explained_, in_mpi_;  // by process, of mpi_all
+  std::vector<double> chained_, in_turn_;   // by process: WaitsOfProcess
+  std::vector<double> core_waits_;          // by process, of its primary thread
+  double cores_left_ = 0;                   // that nothing has explained yet
+  double cores_are_few_ = 0;                // threads without one in all
+  struct ByLocks {
+    double imbalance_ns = 0;  // that they make
+    double waited_ns = 0;     // for them
+  };
+  std::map<std::uint32_t, ByLocks> by_lock_;  // by parallel region
+  Conclusions out_;
+};
+
+}  // namespace refrain::analysis

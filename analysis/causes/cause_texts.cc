@@ -1,0 +1,84 @@
+#include "analysis/causes/cause_texts.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "base/quantity_text.h"
+#include "summary/rank_set.h"
+
+namespace refrain::analysis {
+namespace {
+
+// "10th", "22nd"
+std::string ordinal(std::uint64_t number) {
+  const std::uint64_t last = number % 100 / 10 == 1 ? 0 : number % 10;
+  return std::to_string(number) + (last == 1   ? "st"
+                                   : last == 2 ? "nd"
+                                   : last == 3 ? "rd"
+                                               : "th");
+}
+
+}  // namespace
+
+std::string time_text(double ns) { return base::duration_text(ns, 3); }
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  return percent >= 9.95 ? fmt::format("{:.0f} %", percent)
+                         : fmt::format("{:.1f} %", percent);
+}
+
+std::string when_text(const RootCause& cause) {
+  if (cause.loop.empty()) return {};
+  const TimeShape& when = cause.when;
+  const std::string loop = loop_place(cause.loop);
+  switch (when.kind) {
+    case TimeShape::Kind::kAll:
+      return fmt::format("in all {} iterations of {}", cause.iterations, loop);
+    case TimeShape::Kind::kSince:
+      return fmt::format("from iteration {} on, of {} of {}", when.from, cause.iterations,
+                         loop);
+    case TimeShape::Kind::kUntil:
+      return fmt::format("until iteration {}, of {} of {}", when.from, cause.iterations,
+                         loop);
+    case TimeShape::Kind::kEvery:
+      return fmt::format("in every {} iteration ({}, {}, ...), of {} of {}",
+                         ordinal(when.period), when.from, when.from + when.period,
+                         cause.iterations, loop);
+    case TimeShape::Kind::kGrowing:
+      return fmt::format("more and more (from {} to {}), in {} iterations of {}",
+                         time_text(when.before), time_text(when.after), cause.iterations,
+                         loop);
+    case TimeShape::Kind::kSome:
+      return fmt::format("in {} of {} iterations of {}, first in {}", when.number,
+                         cause.iterations, loop, when.from);
+  }
+  return {};
+}
+
+std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + summary::RankSet::of(ranks).text();
+}
+
+std::string lost_text(const RootCause& cause) {
+  return fmt::format("{}, {} of the time of all threads", time_text(cause.lost_ns),
+                     percent_text(cause.share));
+}
+
+std::string gain_text(const RootCause& cause, const std::string& what) {
+  if (cause.gain_ns < 0.005 * cause.of_ns) return {};
+  return fmt::format(
+      "{}, {} would take about {} instead of {} ({} less).", what,
+      cause.loop.empty() ? "the run without start and end of MPI" : "the loop",
+      time_text(cause.of_ns - cause.gain_ns), time_text(cause.of_ns),
+      percent_text(cause.gain_ns / cause.of_ns));
+}
+
+std::string as_sentence(std::string text) {
+  if (!text.empty())
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+}  // namespace refrain::analysis

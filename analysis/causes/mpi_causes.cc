@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/causes/cause_search.h"
+#include "analysis/causes/cause_texts.h"
+#include "base/quantity_text.h"
+
+namespace refrain::analysis {
+
+void CauseSearch::communication() {
+  if (share(ledger(Account::kCommunication)) < kLeastShare) return;
+  std::vector<MpiCall> calls = mpi_calls(profile_);
+  std::vector<WaitsOfProcess> waits(processes_);
+  for (std::size_t i = 0; i < processes_; ++i)
+    waits[i] = {.threads = static_cast<double>(parts_.threads[i]),
+                .explained = in_mpi_[i] > 0 ? std::min(1.0, explained_[i] / in_mpi_[i]) : 0,
+                .chained_ns = chained_[i],
+                .in_turn_ns = in_turn_[i]};
+  charge_waits(calls, waits);
+  double all = 0;
+  for (const MpiCall& call : calls) all += call.total_lost() + call.others_ns;
+  const double scale = all > 0 ? ledger(Account::kCommunication) / all : 0;
+  for (MpiCall& call : calls) {
+    for (double& ns : call.lost_ns) ns *= scale;
+    call.others_ns *= scale;
+    if (share(call.total_lost() + call.others_ns) >= kLeastShare) one_call(call);
+  }
+}
+
+void CauseSearch::one_call(const MpiCall& call) {
+  const double each =
+      call.total_ns() / static_cast<double>(std::max<std::uint64_t>(1, call.visits));
+  const bool is_long = call.is_long(each);
+  const std::vector<std::size_t> who =
+      is_long && call.is_of_messages() ? most_of(call.lost_ns) : std::vector<std::size_t>();
+  double ns = call.total_lost() + call.others_ns;
+  // Where cores are few, ranks wait for those that wait for a core.
+  if (is_long && who.empty() && cores_are_few_ >= 0.2 * counted_)
+    ns = without_core(Account::kCommunication, ns);
+  RootCause cause = whole_cause(Account::kCommunication, ns, call.name, call.path);
+  if (call.is_fine())
+    fine_calls(cause, call, each);
+  else if (!is_long)
+    transfers(cause, call, each);
+  else if (call.is_of_messages())
+    messages(cause, call, who);
+  else
+    meetings(cause, call, each);
+  out_.causes.push_back(std::move(cause));
+}
+
+std::string CauseSearch::per_iteration(const MpiCall& call) const {
+  const Frame* frame = main_frame(&Part::mpi);
+  const auto callers = static_cast<double>(
+      std::ranges::count_if(call.calls, [](double n) { return n > 0; }));
+  if (frame == nullptr || frame->iterations == 0 || callers == 0) return {};
+  const double number =
+      static_cast<double>(call.visits) / callers / static_cast<double>(frame->iterations);
+  return number < 1.5 ? ""
+                      : fmt::format(" ({:.0f} in an iteration of {} on each rank)", number,
+                                    loop_place(frame->loop));
+}
+
+std::string CauseSearch::calls_text(const MpiCall& call, double number, double each) const {
+  return fmt::format("{:.0f} calls{}{}, {} each (the fastest {})", number,
+                     call.bytes > 0 ? " of " + base::bytes_text(call.bytes) : "",
+                     per_iteration(call), time_text(each), time_text(call.fastest_ns));
+}
+
+void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each) const {
+  cause.what = "Many small MPI calls";
+  cause.text = fmt::format("{}: {}. They hardly wait for others: {}.", call.name,
+                           calls_text(call, static_cast<double>(call.visits), each),
+                           lost_text(cause));
+  cause.hint = "Send several in one, or less often.";
+}
+
+void CauseSearch::transfers(RootCause& cause, const MpiCall& call, double each) const {
+  cause.what = "Communication";
+  cause.text = fmt::format("{}: {}, which no rank with more work explains: {}.", call.name,
+                           calls_text(call, static_cast<double>(call.visits), each),
+                           lost_text(cause));
+  cause.hint = "Large messages, or a slow network; overlap it with computation.";
+}
+
+void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) const {
+  const bool barrier = call.kind == MpiCall::Kind::kBarrier;
+  cause.what = barrier ? "Barriers" : "Ranks wait for each other";
+  cause.text = fmt::format(
+      "{}: {}. Ranks come to it at different times, though over an iteration none has more work: {}.",
+      call.name, calls_text(call, static_cast<double>(call.visits), each),
+      lost_text(cause));
+  cause.hint =
+      barrier ? "Leave it out where results do not need it, or have fewer of them: what "
+                "ranks do between two evens out over many."
+              : "Have fewer of them, or others that do not block, so that what ranks do "
+                "between two evens out.";
+}
+
+void CauseSearch::messages(RootCause& cause, const MpiCall& call,
+                           const std::vector<std::size_t>& who) const {
+  const bool sends = call.kind == MpiCall::Kind::kSend;
+  double number = 0, time = 0;
+  for (std::size_t i = 0; i < processes_; ++i) {
+    if (!who.empty() && !std::ranges::count(who, i)) continue;
+    number += call.calls[i];
+    time += call.time_ns[i];
+  }
+  cause.gain_ns = 0;
+  for (std::size_t i = 0; i < processes_; ++i)
+    cause.gain_ns = std::max(
+        cause.gain_ns,
+        call.lost_ns[i] / std::max<double>(1, static_cast<double>(parts_.threads[i])) -
+            call.calls[i] * call.possible_ns());
+  // A part may be for want of cores.
+  cause.gain_ns *= cause.lost_ns / (call.total_lost() + call.others_ns);
+  for (const std::size_t each : who) cause.ranks.push_back(rank_of(each));
+  const std::string ranks = who.empty() ? "Ranks" : as_sentence(ranks_text(cause.ranks));
+  const bool several = who.size() != 1;
+  cause.what = sends ? "Slow sends" : "Messages that come late";
+  cause.text = fmt::format(
+      "{} {} in {}: {}{}. {}: {}.", ranks,
+      sends ? (several ? "stay" : "stays") : (several ? "wait" : "waits"), call.name,
+      calls_text(call, number, number > 0 ? time / number : 0),
+      sends ? "" : ", for what others send later, though no rank has more work",
+      call.others_ns > 0 ? std::string("With what waits for ") + (several ? "them" : "it")
+                         : "Lost",
+      lost_text(cause));
+  cause.gain = gain_text(cause, sends ? "If they took as long as the fastest"
+                                      : "If nothing had to be waited for");
+  cause.hint =
+      sends ? "A slow link of that rank, or receivers that come late: post receives "
+              "earlier, or send without blocking."
+            : "Ranks that work one after the other: send earlier, receive in the order in "
+              "which it is sent, and compute in between.";
+  if (call.others_ns <= 0) return;
+  std::vector<bool> is(processes_);
+  for (const std::size_t each : who) is[each] = true;
+  for (const auto& [where, ns] : waits_by_place(is))
+    if (where != call.name) cause.evidence.push_back({where, ns});
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,329 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "analysis/causes/cause_search.h"
+#include "analysis/causes/cause_texts.h"
+
+namespace refrain::analysis {
+namespace {
+
+constexpr double kMostOfCause = 0.8;  // ranks are added to a cause until they cause so much
+
+double total_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+}  // namespace
+
+std::vector<double> CauseSearch::waits(const Frame& frame, const std::vector<double>& most,
+                                       const std::vector<double>& own, std::size_t process,
+                                       std::vector<double>& left) {
+  const std::size_t cells = frame.cells.size();
+  std::vector<double> out(cells);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    double lacks = most[cell] - own[cell];
+    for (std::size_t at = cell; at < std::min(cells, cell + 2); ++at) {
+      const Part& part = frame.at(at, process);
+      const double taken = std::min(lacks, left[at]);
+      if (taken <= 0) continue;
+      lacks -= taken;
+      left[at] -= taken;
+      out[cell] += taken / part.mpi * part.mpi_all;
+    }
+  }
+  return out;
+}
+
+double CauseSearch::share_of_start(const Frame& frame, std::size_t cell) const {
+  std::size_t most = 0;
+  std::vector<double> starts(processes_), works(processes_);
+  for (std::size_t i = 0; i < processes_; ++i) {
+    starts[i] = frame.at(cell, i).start;
+    works[i] = frame.at(cell, i).work;
+    if (busy(frame.at(cell, i)) > busy(frame.at(cell, most))) most = i;
+  }
+  const double start = std::max(0.0, starts[most] - median_of(starts));
+  const double work = std::max(0.0, works[most] - median_of(works));
+  return start > 0 ? start / (start + work) : 0;
+}
+
+void CauseSearch::ranks(Frame& frame) {
+  const std::size_t cells = frame.cells.size();
+  std::vector<double> most(cells), lost_in(cells), cost(processes_);
+  for (std::size_t cell = 0; cell < cells; ++cell)
+    for (std::size_t i = 0; i < processes_; ++i)
+      most[cell] = std::max(most[cell], busy(frame.at(cell, i)));
+  std::vector<std::vector<double>> left(processes_, std::vector<double>(cells));
+  for (std::size_t i = 0; i < processes_; ++i) {
+    std::vector<double> own(cells);
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      own[cell] = busy(frame.at(cell, i));
+      left[i][cell] = frame.at(cell, i).mpi;
+    }
+    const std::vector<double> waited = waits(frame, most, own, i, left[i]);
+    explained_[i] += total_of(waited);
+    for (std::size_t cell = 0; cell < cells; ++cell) lost_in[cell] += waited[cell];
+  }
+  in_turn(frame, left);
+  std::vector<double> work(processes_);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const double by_start = share_of_start(frame, cell) * lost_in[cell];
+    lost_in[cell] -= by_start;
+    move(Account::kCommunication, Account::kStart, by_start);
+    counted_ -= by_start;
+    for (std::size_t i = 0; i < processes_; ++i) work[i] = frame.at(cell, i).work;
+    const double middle = median_of(work);
+    double more = 0;
+    for (const double each : work) more += std::max(0.0, each - middle);
+    for (std::size_t i = 0; i < processes_ && more > 0; ++i)
+      cost[i] += lost_in[cell] * std::max(0.0, work[i] - middle) / more;
+  }
+  const double lost = total_of(lost_in);
+  move(Account::kCommunication, Account::kUnevenRanks, lost);
+  if (share(lost) < kLeastShare) return;
+  RootCause cause;
+  cause.account = Account::kUnevenRanks;
+  cause.loop = frame.loop;
+  cause.iterations = frame.iterations;
+  cause.of_ns = time_of(frame);
+  const std::vector<std::size_t> causers = most_of(cost);
+  if (causers.empty()) {
+    cause.lost_ns = without_core(Account::kUnevenRanks, lost);
+    varying(frame, cause.lost_ns / lost, std::move(cause));
+    return;
+  }
+  std::vector<bool> is_causer(processes_);
+  for (const std::size_t each : causers) is_causer[each] = true;
+  for (const std::vector<std::size_t>& group : alike(frame, causers, is_causer)) {
+    cause.lost_ns = 0;
+    for (const std::size_t each : group) cause.lost_ns += cost[each];
+    double excess = 0;
+    (void)more_of(frame, group, is_causer, excess);
+    if (had_no_core(group, excess)) {  // then all that wait for it do so for a core
+      move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
+      continue;
+    }
+    named(frame, group, is_causer, cause);
+  }
+}
+
+void CauseSearch::in_turn(const Frame& frame,
+                          const std::vector<std::vector<double>>& left) {
+  const std::size_t cells = frame.cells.size();
+  const auto in_messages = [&](std::size_t cell, std::size_t i) {
+    const Part& part = frame.at(cell, i);
+    return part.mpi > 0 ? left[i][cell] * std::min(1.0, part.messages / part.mpi) : 0;
+  };
+  std::vector<double> most(cells);
+  std::vector<std::size_t> who(cells);
+  for (std::size_t cell = 0; cell < cells; ++cell)
+    for (std::size_t i = 0; i < processes_; ++i)
+      if (in_messages(cell, i) > most[cell]) {
+        most[cell] = in_messages(cell, i);
+        who[cell] = i;
+      }
+  for (std::size_t i = 0; i < processes_; ++i) {
+    std::vector<double> own(cells), collective(cells);
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      own[cell] = in_messages(cell, i);
+      collective[cell] = left[i][cell] - own[cell];
+    }
+    const std::vector<double> waited = waits(frame, most, own, i, collective);
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      chained_[i] += waited[cell];
+      in_turn_[who[cell]] += waited[cell];
+    }
+  }
+}
+
+std::vector<std::vector<std::size_t>> CauseSearch::alike(
+    const Frame& frame, const std::vector<std::size_t>& causers,
+    const std::vector<bool>& is_causer) const {
+  std::map<std::pair<std::string, TimeShape::Kind>, std::vector<std::size_t>> groups;
+  for (const std::size_t each : causers) {
+    double excess = 0;
+    const std::vector<Amount> amounts = more_of(frame, {each}, is_causer, excess);
+    groups[{places_.of_more({each}, is_causer, excess), shape_of(amounts).kind}].push_back(
+        each);
+  }
+  std::vector<std::vector<std::size_t>> out;
+  for (auto& [what, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+
+std::vector<Amount> CauseSearch::more_of(const Frame& frame,
+                                         const std::vector<std::size_t>& group,
+                                         const std::vector<bool>& is_causer,
+                                         double& all) const {
+  std::vector<Amount> amounts = frame.cells;
+  for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
+    const Means work = means(frame, cell, group, is_causer,
+                             [](const Part& part, std::size_t) { return part.work; });
+    all += work.more();
+    amounts[cell].each = work.more() / static_cast<double>(std::max<std::uint64_t>(
+                                           1, frame.cells[cell].count));
+  }
+  return amounts;
+}
+
+std::vector<std::size_t> CauseSearch::most_of(const std::vector<double>& cost) const {
+  std::vector<std::size_t> order(processes_);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return cost[i]; });
+  const double all = total_of(cost);
+  std::vector<std::size_t> causers;
+  double sum = 0;
+  for (const std::size_t each : order) {
+    if (sum >= kMostOfCause * all || 2 * (causers.size() + 1) > processes_) break;
+    if (!causers.empty() && cost[each] < 0.2 * cost[causers.front()]) break;
+    causers.push_back(each);
+    sum += cost[each];
+  }
+  if (sum < kNamed * all) causers.clear();
+  std::ranges::sort(causers);
+  return causers;
+}
+
+void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
+                        const std::vector<bool>& is_causer, RootCause cause) {
+  std::vector<bool> is(processes_);
+  for (const std::size_t each : causers) {
+    is[each] = true;
+    cause.ranks.push_back(rank_of(each));
+  }
+  const auto workers = [&](std::size_t i) {
+    return static_cast<double>(std::max<std::size_t>(parts_.threads[i], 2) - 1);
+  };
+  double excess = 0, others = 0, iterations = 0, uneven = 0;
+  const std::vector<Amount> amounts = more_of(frame, causers, is_causer, excess);
+  for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
+    const Means work = means(frame, cell, causers, is_causer,
+                             [](const Part& part, std::size_t) { return part.work; });
+    others += work.others;
+    iterations += static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
+    double most = 0, most_of_others = 0;
+    for (std::size_t i = 0; i < processes_; ++i) {
+      most = std::max(most, frame.at(cell, i).work);
+      if (!is[i]) most_of_others = std::max(most_of_others, frame.at(cell, i).work);
+    }
+    cause.gain_ns += most - most_of_others;
+    // What their threads wait because of it, inside.
+    const auto take = [&](double Part::*part, Account from) {
+      const double of_others =
+          means(frame, cell, causers, is_causer, [&](const Part& at, std::size_t i) {
+            return at.*part / workers(i);
+          }).others;
+      for (const std::size_t each : causers) {
+        const double more = frame.at(cell, each).*part / workers(each) - of_others;
+        const double taken =
+            std::min(frame.at(cell, each).*part,
+                     std::clamp(more, 0.0, std::max(0.0, work.more())) * workers(each));
+        frame.at(cell, each).*part -= taken;
+        move(from, Account::kUnevenRanks, taken);
+        cause.lost_ns += taken;
+        if (from == Account::kUnevenThreads) uneven += taken / workers(each);
+      }
+    };
+    take(&Part::serial, Account::kSerial);
+    take(&Part::imbalance, Account::kUnevenThreads);
+  }
+  cause.when = shape_of(amounts);
+  cause.others_ns = iterations > 0 ? others / iterations : 0;
+  cause.where = places_.of_more(causers, is_causer, excess);
+  // Not their primary threads have more, but others in parallel regions.
+  if (2 * uneven > excess * static_cast<double>(causers.size()))
+    cause.thread = busiest(causers);
+  tell_ranks(cause);
+  for (const auto& [where, ns] : waits_by_place(is)) cause.evidence.push_back({where, ns});
+  out_.causes.push_back(std::move(cause));
+}
+
+std::uint32_t CauseSearch::busiest(const std::vector<std::size_t>& causers) const {
+  double most = 0;
+  std::uint32_t thread = RunProfile::kNone;
+  for (LocationId i; i < profile_.locations.size(); ++i) {
+    const RunProfile::Location& location = profile_.locations[i];
+    if (!std::ranges::count(causers, location.process)) continue;
+    const double useful =
+        totals_.by_location[i][static_cast<std::size_t>(TimeClass::kUseful)];
+    if (useful <= most) continue;
+    most = useful;
+    thread = location.primary ? RunProfile::kNone : location.thread;
+  }
+  return thread;
+}
+
+void CauseSearch::tell_ranks(RootCause& cause) const {
+  cause.share = share(cause.lost_ns);
+  cause.what = "Uneven work between ranks";
+  std::string who = ranks_text(cause.ranks);
+  if (cause.thread != RunProfile::kNone)
+    who = fmt::format("thread {} of {}", cause.thread, who);
+  who = as_sentence(std::move(who));
+  const bool several = cause.ranks.size() > 1 && cause.thread == RunProfile::kNone;
+  const double mine = cause.when.after;
+  std::string much = fmt::format("{} longer than the other ranks", time_text(mine));
+  if (!cause.loop.empty() && cause.others_ns > 0 &&
+      cause.when.kind != TimeShape::Kind::kGrowing)
+    much += fmt::format(" ({} instead of {} an iteration, {} more)",
+                        time_text(cause.others_ns + mine), time_text(cause.others_ns),
+                        percent_text(mine / cause.others_ns));
+  const std::string when = when_text(cause);
+  cause.text = fmt::format("{} compute{} {}{}{}. What waits for {}: {}.", who,
+                           several ? "" : "s", much, when.empty() ? "" : ", " + when,
+                           cause.where.empty() ? "" : ", " + cause.where,
+                           several ? "them" : "it", lost_text(cause));
+  cause.gain = gain_text(cause, several ? "If they took as long as the others"
+                                        : "If it took as long as the others");
+  cause.hint =
+      "Divide the work between ranks more evenly, or let all of them take part in what "
+      "only some do.";
+}
+
+void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
+  for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
+    double most = 0, sum = 0;
+    for (std::size_t i = 0; i < processes_; ++i) {
+      most = std::max(most, frame.at(cell, i).work);
+      sum += frame.at(cell, i).work;
+    }
+    cause.gain_ns += part * (most - sum / static_cast<double>(processes_));
+  }
+  cause.share = share(cause.lost_ns);
+  cause.what = "Work varies between ranks";
+  const std::string when = when_text(cause);
+  cause.text = fmt::format(
+      "Ranks wait for each other{}{}: {}. No few of them have more work than the others over the whole run.",
+      when.empty() ? "" : " ", when, lost_text(cause));
+  cause.gain = gain_text(cause, "If all took as long each time");
+  cause.hint = "Work that changes from time to time, or other programs on the same cores.";
+  for (const auto& [where, ns] : waits_by_place(std::vector<bool>(processes_)))
+    cause.evidence.push_back({where, ns});
+  out_.causes.push_back(std::move(cause));
+}
+
+std::vector<std::pair<std::string, double>> CauseSearch::waits_by_place(
+    const std::vector<bool>& not_of) const {
+  std::map<std::string, double> times;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    const RunProfile::Path& path = profile_.paths[i];
+    if (!is_mpi(path.cls) || path.cls == TimeClass::kMpiManagement ||
+        path.cls == TimeClass::kMpiIo)
+      continue;
+    for (const RunProfile::Sums& sums : path.sums)
+      if (!not_of[profile_.locations[sums.location].process])
+        times[path_name(profile_, PathId(i))] +=
+            profile_.nanoseconds(sums.location, static_cast<double>(sums.own));
+  }
+  std::vector<std::pair<std::string, double>> out(times.begin(), times.end());
+  std::ranges::stable_sort(out, std::greater(),
+                           [](const auto& each) { return each.second; });
+  if (out.size() > 3) out.resize(3);
+  return out;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/causes/cause_search.h"
+#include "analysis/causes/cause_texts.h"
+
+namespace refrain::analysis {
+
+void CauseSearch::serial_parts() {
+  RootCause cause;
+  cause.account = Account::kSerial;
+  cause.lost_ns = ledger(Account::kSerial);
+  cause.share = share(cause.lost_ns);
+  if (cause.share < kLeastShare || workers() == 0) return;
+  in_frame(cause, main_frame(&Part::serial), &Part::serial);
+  // That of each process, which all its threads could share.
+  const double serial = cause.lost_ns / workers();
+  const double threads = all_threads() / static_cast<double>(processes_);
+  cause.gain_ns = serial * (1 - 1 / threads);
+  cause.where = places_.between(0.4 * serial * static_cast<double>(processes_));
+  cause.what = "Serial parts";
+  const std::string when = when_text(cause);
+  cause.text = fmt::format(
+      "Threads have no work while the program runs on one: {}{}{}{}. Lost: {}.",
+      cause.loop.empty() ? time_text(serial) + (processes_ > 1 ? " a process" : "")
+                         : time_text(cause.when.after) + " an iteration",
+      when.empty() ? "" : ", ", when, cause.where.empty() ? "" : ", " + cause.where,
+      lost_text(cause));
+  cause.gain = gain_text(cause, "If all threads shared it");
+  cause.hint = "Make more of the program parallel, or use fewer threads.";
+  out_.causes.push_back(std::move(cause));
+}
+
+double CauseSearch::imbalance(const ParallelRegion& region) const {
+  const auto by_lock = by_lock_.find(region.region);
+  return region.times[static_cast<std::size_t>(TimeClass::kImbalance)] -
+         (by_lock == by_lock_.end() ? 0 : by_lock->second.imbalance_ns);
+}
+
+bool CauseSearch::is_lock(const RunProfile::Path& path) const {
+  if (path.cls != TimeClass::kSynchronization || path.region == RunProfile::kNone)
+    return false;
+  const RunProfile::Region& region = profile_.regions[path.region];
+  return region.role == OTF2_REGION_ROLE_CRITICAL || region.name.starts_with("omp_set_");
+}
+
+const ParallelRegion* CauseSearch::around(std::uint32_t path) const {
+  for (; path != RunProfile::kNone; path = profile_.paths[path].parent)
+    for (const ParallelRegion& region : totals_.parallel_regions)
+      if (region.region == profile_.paths[path].region) return &region;
+  return nullptr;
+}
+
+void CauseSearch::locks() {
+  std::map<const ParallelRegion*, double> waited;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    if (!is_lock(profile_.paths[i])) continue;
+    if (const ParallelRegion* region = around(i); region != nullptr)
+      waited[region] += totals_.paths[i].own_ns;
+  }
+  double all = 0, charged = 0;
+  for (const ParallelRegion& region : totals_.parallel_regions)
+    all += region.times[static_cast<std::size_t>(TimeClass::kImbalance)];
+  if (all <= 0) return;
+  for (const auto& [region, ns] : waited) {
+    double most = 0, sum = 0, threads = 0;
+    for (const double busy : region->busy_ns) {
+      most = std::max(most, busy);
+      sum += busy;
+      threads += busy > 0 ? 1 : 0;
+    }
+    const double by_work = threads * most - sum;
+    const double part = std::clamp(
+        region->times[static_cast<std::size_t>(TimeClass::kImbalance)] - by_work, 0.0, ns);
+    by_lock_[region->region] = {.imbalance_ns = part, .waited_ns = ns};
+    charged += part;
+  }
+  move(Account::kUnevenThreads, Account::kSynchronization,
+       charged / all * ledger(Account::kUnevenThreads));
+}
+
+void CauseSearch::threads() {
+  double all = 0;
+  for (const ParallelRegion& region : totals_.parallel_regions) all += imbalance(region);
+  if (all <= 0) return;
+  // A part of it is charged to ranks.
+  const double left = ledger(Account::kUnevenThreads) / all;
+  for (const ParallelRegion& region : totals_.parallel_regions) {
+    const double ns = imbalance(region) * left;
+    if (share(ns) >= kLeastShare) uneven_threads(region, ns, ns > kNamed * all * left);
+  }
+}
+
+void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
+                                 bool most_of_all) {
+  RootCause cause;
+  cause.account = Account::kUnevenThreads;
+  cause.lost_ns = ns;
+  cause.share = share(ns);
+  in_frame(cause, most_of_all ? main_frame(&Part::imbalance) : nullptr, &Part::imbalance);
+  cause.where = "in " + region_text(profile_.regions[region.region]);
+  cause.path = path_of(region.region);
+  std::map<std::uint32_t, std::pair<double, double>> busy;  // by thread: sum, number
+  for (std::size_t i = 0; i < region.busy_ns.size(); ++i) {
+    if (region.busy_ns[i] <= 0) continue;
+    auto& [sum, number] = busy[profile_.locations[i].thread];
+    sum += region.busy_ns[i];
+    ++number;
+  }
+  double most = 0, mean = 0;
+  for (auto& [thread, each] : busy) {
+    each.first /= each.second;
+    mean += each.first;
+    if (each.first <= most) continue;
+    most = each.first;
+    cause.thread = thread;
+  }
+  const auto threads = static_cast<double>(busy.size());
+  const double others = threads > 1 ? (mean - most) / (threads - 1) : 0;
+  const double waiting = std::max(1.0, workers());
+  // All others wait for it.
+  const bool named = threads > 1 && (most - others) * waiting > 0.5 * ns;
+  if (!named) {
+    cause.thread = RootCause::kNone;
+    cause.lost_ns = ns = without_core(Account::kUnevenThreads, ns);
+    cause.share = share(ns);
+  }
+  cause.gain_ns = named ? ns / waiting : ns / all_threads();
+  cause.others_ns = others;
+  const std::string when = when_text(cause);
+  cause.what = named ? "Uneven work between threads" : "Work varies between threads";
+  if (named)
+    cause.text = fmt::format(
+        "Thread {}{} computes {} {} ({} more than the others{}{}). What waits for it: {}.",
+        cause.thread, processes_ > 1 ? " of the ranks" : "", time_text(most), cause.where,
+        percent_text(others > 0 ? most / others - 1 : 0), when.empty() ? "" : ", ", when,
+        lost_text(cause));
+  else
+    cause.text = fmt::format(
+        "Threads wait for each other {}{}{}: {}. Over the whole run none has more work; the region runs {} times "
+        "of {} each.",
+        cause.where, when.empty() ? "" : ", ", when, lost_text(cause), region.forks,
+        time_text(region.forks > 0 ? region.fork_ns / static_cast<double>(region.forks)
+                                   : 0));
+  cause.gain = gain_text(
+      cause, named ? "If it took as long as the others" : "If all took as long each time");
+  cause.hint =
+      named
+          ? "Divide the work more evenly: another schedule of the loop, smaller chunks, or "
+            "other limits of the parts."
+          : "Work that changes from time to time, other programs on the same cores, or regions "
+            "too short for their barriers.";
+  out_.causes.push_back(std::move(cause));
+}
+
+std::uint32_t CauseSearch::path_of(std::uint32_t region) const {
+  const auto found = std::ranges::find(profile_.paths, region, &RunProfile::Path::region);
+  return found == profile_.paths.end()
+             ? RunProfile::kNone
+             : static_cast<std::uint32_t>(found - profile_.paths.begin());
+}
+
+double CauseSearch::of_lock(std::uint32_t path) const {
+  const ParallelRegion* region = is_lock(profile_.paths[path]) ? around(path) : nullptr;
+  const auto found = by_lock_.find(region == nullptr ? RunProfile::kNone : region->region);
+  return found == by_lock_.end() || found->second.waited_ns <= 0
+             ? 0
+             : found->second.imbalance_ns * totals_.paths[path].own_ns /
+                   found->second.waited_ns;
+}
+
+const RunProfile::Path* CauseSearch::inside(std::uint32_t path) const {
+  for (const RunProfile::Path& each : profile_.paths)
+    if (each.parent == path && each.region != RunProfile::kNone &&
+        profile_.regions[each.region].role == OTF2_REGION_ROLE_CRITICAL_SBLOCK)
+      return &each;
+  return nullptr;
+}
+
+std::string CauseSearch::held_text(std::uint32_t path) const {
+  const RunProfile::Path* block = inside(path);
+  if (block == nullptr) return {};
+  double visits = 0, all = 0, most = 0;
+  std::uint32_t thread = 0;
+  for (const RunProfile::Sums& sums : block->sums) {
+    const double ns = profile_.nanoseconds(sums.location, static_cast<double>(sums.time));
+    visits += static_cast<double>(sums.visits);
+    all += ns;
+    if (ns <= most) continue;
+    most = ns;
+    thread = profile_.locations[sums.location].thread;
+  }
+  if (visits <= 0) return {};
+  const bool one = most >= kNamed * all && processes_ == 1 && block->sums.size() > 1;
+  return fmt::format(
+      " It is held {} each time, {} in all{}.", time_text(all / visits), time_text(all),
+      one ? fmt::format(", mostly by thread {}", thread) : ", by all threads in turn");
+}
+
+void CauseSearch::synchronization() {
+  const auto tell = [this](RootCause& cause, std::uint32_t path, const std::string& often) {
+    if (is_lock(profile_.paths[path])) {
+      cause.what = "Lock";
+      cause.text = fmt::format(
+          "Threads wait {}: {}.{} With what others wait for those that got it late: {}.",
+          cause.where, often, held_text(path), lost_text(cause));
+      cause.gain = gain_text(cause, "If nobody waited for it");
+      cause.hint =
+          "Hold it shorter or less often: do only what needs it inside, a lock for each part of "
+          "the data, atomic or a reduction in its place.";
+      return;
+    }
+    cause.what = "OpenMP synchronization";
+    cause.text =
+        fmt::format("Threads wait {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
+    cause.hint = "Synchronize less often; no barrier where none is needed (nowait).";
+  };
+  paths_of(TimeClass::kSynchronization, Account::kSynchronization, tell);
+}
+
+void CauseSearch::files() {
+  const auto tell = [this](RootCause& cause, std::uint32_t, const std::string& often) {
+    cause.what = "MPI file I/O";
+    cause.text =
+        fmt::format("Ranks are {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
+    cause.hint = "Fewer and larger accesses, or collective ones.";
+  };
+  paths_of(TimeClass::kMpiIo, Account::kMpiIo, tell);
+}
+
+void CauseSearch::management() {
+  for (const ParallelRegion& region : totals_.parallel_regions) {
+    double ns = region.times[static_cast<std::size_t>(TimeClass::kThreadManagement)];
+    if (share(ns) < kLeastShare || region.forks == 0) continue;
+    ns = without_core(Account::kManagement, ns);  // threads begin late without one
+    const std::string name = region_text(profile_.regions[region.region]);
+    RootCause cause =
+        whole_cause(Account::kManagement, ns, "in " + name, path_of(region.region));
+    cause.what = "Short parallel regions";
+    cause.text = fmt::format(
+        "Begin and end of {} take {}: it runs {} times of {} each, of which {} on each thread are neither work nor "
+        "waiting.",
+        name, lost_text(cause), region.forks,
+        time_text(region.fork_ns / static_cast<double>(region.forks)),
+        time_text(ns / std::max<double>(1, static_cast<double>(region.visits))));
+    cause.hint =
+        "Put several regions into one, or give the region more work; threads that sleep between regions "
+        "start late (OMP_WAIT_POLICY, KMP_BLOCKTIME).";
+    out_.causes.push_back(std::move(cause));
+  }
+}
+
+void CauseSearch::paths_of(TimeClass cls, Account account, const Tell& tell) {
+  std::vector<double> times(profile_.paths.size());
+  double all = 0;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    if (profile_.paths[i].cls != cls) continue;
+    times[i] = totals_.paths[i].own_ns + of_lock(i);
+    all += times[i];
+  }
+  for (std::uint32_t i = 0; i < profile_.paths.size() && all > 0; ++i) {
+    const double ns = times[i] / all * ledger(account);
+    if (share(ns) < kLeastShare) continue;
+    const PathTotal& total = totals_.paths[i];
+    const auto visits = static_cast<double>(std::max<std::uint64_t>(1, total.visits));
+    RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);
+    tell(cause, i,
+         fmt::format("{} times, {} each", total.visits, time_text(total.own_ns / visits)));
+    out_.causes.push_back(std::move(cause));
+  }
+}
+
+}  // namespace refrain::analysis
