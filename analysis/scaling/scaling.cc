@@ -432,6 +432,10 @@ class ScalingBuilder {
       text +=
           fmt::format("{}{:.0f} are {}", i == 0 ? "" : ", ", step.losses[i].points, factor);
     }
+    double lost = 0;
+    for (const ScaleStep::Loss& loss : step.losses) lost += loss.points;
+    if (lost - step.points >= 0.5)
+      text += fmt::format(", and other factors gain {:.0f}", lost - step.points);
     const ScaleStep::Call& call = step.call;
     if (call.place.empty()) return text + ".";
     text += fmt::format("; {} takes {:.0f} points more: ", call.place, call.points);
