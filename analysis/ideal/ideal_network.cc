@@ -24,6 +24,8 @@ int class_of(double ticks) {
   return ticks < 1 ? -1 : static_cast<int>(2 * std::log2(ticks));
 }
 
+constexpr int kAnyClass = 1 << 20;
+
 bool communicates(EventKind kind) {
   switch (kind) {
     case EventKind::kMpiSend:
@@ -244,26 +246,45 @@ void IdealNetwork::completed(Thread& thread, const TraceEvent& event) {
 void IdealNetwork::switched(Thread& thread, bool off, Ticks now) {
   if (thread.off == off) return;
   if (off && thread.depth != 0) end_call(thread, now);
+  if (!off) not_written(thread, now);
   thread.off = off;
-  if (thread.loop != kNone) thread.written = std::max(thread.written, kPart);
+  thread.off_until = now;
+  for (Level& level : thread.levels) level.written = kPart;
   if (!off && thread.depth != 0) begin_call(thread, now);
 }
 
-// An iteration of an outermost loop. None of them is inside of a call.
+void IdealNetwork::not_written(Thread& thread, Ticks now) {
+  if (thread.off && !thread.levels.empty())
+    thread.levels.back().off += now - thread.off_until;
+  thread.off_until = now;
+}
+
+// An iteration of a loop. None of them is inside of a call.
 void IdealNetwork::marked(Thread& thread, const TraceEvent& event, Ticks now) {
-  const std::uint32_t loop = kinds_[event.ref].loop;
+  not_written(thread, now);
   if (event.kind == EventKind::kEnter) {
-    if (thread.loop_depth++ != 0) return;
-    thread.loop = loop;
-    thread.written = thread.off ? kNot : kWhole;
-    push(thread, {.step = Step::kIteration, .time = now});
-  } else if (thread.loop_depth != 0 && --thread.loop_depth == 0) {
-    push(thread, {.step = Step::kIterationEnd,
-                  .number = thread.loop,
-                  .rank = thread.written,
-                  .time = now});
-    thread.loop = kNone;
+    thread.levels.push_back({.loop = kinds_[event.ref].loop,
+                             .written = thread.off ? kNot : kWhole,
+                             .begun = now});
+    return push(thread, {.step = Step::kIteration, .time = now});
   }
+  if (thread.levels.empty() || thread.levels.back().loop != kinds_[event.ref].loop) return;
+  const Level level = thread.levels.back();
+  thread.levels.pop_back();
+  push(thread, {.step = Step::kIterationEnd,
+                .number = level.loop,
+                .rank = level.written,
+                .time = now});
+  if (level.off == 0) return;
+  if (!thread.levels.empty() && thread.levels.back().written == kNot) {
+    thread.levels.back().off += level.off;
+    return;
+  }
+  const std::uint32_t outermost =
+      thread.levels.empty() ? level.loop : thread.levels.front().loop;
+  const int cls =
+      level.written == kNot ? class_of(static_cast<double>(now - level.begun)) : kAnyClass;
+  thread.loops[outermost].off[level.loop][cls].time += static_cast<double>(level.off);
 }
 
 // --- Messages ------------------------------------------------------------------------------
@@ -378,8 +399,8 @@ bool IdealNetwork::done(Thread& thread, const Item& item) {
     }
     case Step::kIteration:
       thread.clock += item.time - thread.at;
-      thread.iteration_at = thread.at = item.time;
-      thread.iteration_clock = thread.clock;
+      thread.at = item.time;
+      thread.iterations.emplace_back(thread.at, thread.clock);
       return true;
     case Step::kIterationEnd:
       thread.clock += item.time - thread.at;
@@ -404,12 +425,14 @@ bool IdealNetwork::receive(Thread& thread, std::uint32_t number) {
 }
 
 void IdealNetwork::iteration_ends(Thread& thread, const Item& item) {
-  const auto time = static_cast<double>(thread.at - thread.iteration_at);
-  const double saved = time - static_cast<double>(thread.clock - thread.iteration_clock);
+  const auto [at, clock] = thread.iterations.back();
+  thread.iterations.pop_back();
+  const auto time = static_cast<double>(thread.at - at);
+  const double saved = time - static_cast<double>(thread.clock - clock);
   Loop& loop = thread.loops[item.number];
-  Sums& to = (item.rank == kWhole ? loop.whole : loop.other)[class_of(time)];
-  to.time += time;
-  to.saved += saved;
+  if (item.rank == kWhole) loop.whole[class_of(time)].add(time, saved);
+  if (!thread.iterations.empty()) return;
+  loop.all.add(time, saved);
   ++loop.iterations;
   if (loop.first.size() < IdealRun::Loop::kFirst) loop.first.push_back({time, saved});
 }
@@ -439,39 +462,56 @@ void IdealNetwork::give_up(Thread& thread) {
 
 // --- The result ----------------------------------------------------------------------------
 
+// The share of its time that an iteration of this class saves; of no class, the mean of all. Negative: not known.
+double IdealNetwork::saved_by(const ByClass& written, int cls) {
+  const Sums* like = nullptr;
+  int nearest = 0;
+  Sums all;
+  for (const auto& [other, sums] : written) {
+    all.add(sums.time, sums.saved);
+    if (sums.time > 0 && (like == nullptr || std::abs(other - cls) < nearest)) {
+      like = &sums;
+      nearest = std::abs(other - cls);
+    }
+  }
+  if (!(all.time > 0)) return -1;
+  if (cls == kAnyClass) like = &all;
+  return std::max(0.0, like->saved / like->time);
+}
+
 IdealRun::Process IdealNetwork::result_of(const Thread& thread, std::uint32_t rank) {
   const double ns = 1e9 / static_cast<double>(definitions_->ticks_per_second);
   IdealRun::Process out{.rank = rank, .whole = {}, .loops = {}};
   out.whole.time_ns = ns * static_cast<double>(thread.end - thread.start);
   out.whole.saved_ns =
       out.whole.time_ns - ns * static_cast<double>(thread.end_clock - thread.start_clock);
-  for (std::size_t i = 0; i < thread.loops.size(); ++i) {
-    const Loop& loop = thread.loops[i];
+  for (const Loop& loop : thread.loops) {
     IdealRun::Loop& to = out.loops.emplace_back();
     to.iterations = loop.iterations;
     for (const Sums& each : loop.first)
       to.first.push_back({ns * each.time, ns * each.saved});
-    for (const auto& [cls, sums] : loop.whole) {
-      to.time_ns += ns * sums.time;
-      to.saved_ns += ns * sums.saved;
-    }
-    for (const auto& [cls, sums] : loop.other) {
-      const Sums* like = nullptr;
-      int nearest = 0;
-      for (const auto& [other, whole] : written_[i])
-        if (whole.time > 0 && (like == nullptr || std::abs(other - cls) < nearest)) {
-          like = &whole;
-          nearest = std::abs(other - cls);
-        }
-      const double saved =
-          like == nullptr ? sums.saved : sums.time * like->saved / like->time;
-      if (like == nullptr) unknown_time_ += ns * sums.time;
-      to.time_ns += ns * sums.time;
-      to.saved_ns += ns * saved;
-      // The replay took for computation what was not written.
-      out.whole.saved_ns += ns * (saved - sums.saved);
-      out_.estimated += ns * sums.time;
-    }
+    to.time_ns = ns * loop.all.time;
+    to.saved_ns = ns * loop.all.saved;
+    // Where no iteration is whole: as all else of the outermost one, with what is estimated of it.
+    double off = 0, rest = 0, saved = 0;
+    for (const auto& [number, classes] : loop.off)
+      for (const auto& [cls, sums] : classes) {
+        const double share = saved_by(written_[number], cls);
+        off += sums.time;
+        if (share < 0)
+          rest += sums.time;
+        else
+          saved += share * sums.time;
+      }
+    const double known = loop.all.time - rest;
+    if (known > 0 && rest > 0)
+      saved += rest * std::clamp((loop.all.saved + saved) / known, 0.0, 1.0);
+    else
+      unknown_time_ += ns * rest;
+    // The replay took for computation what was not written.
+    to.saved_ns += ns * saved;
+    out.whole.saved_ns += ns * saved;
+    out_.estimated += ns * off;
   }
   return out;
 }
@@ -500,10 +540,8 @@ base::Result<> IdealNetwork::finish(std::uint64_t) {
   written_.resize(out_.loops.size());
   for (const Thread& thread : threads_)
     for (std::size_t i = 0; i < written_.size(); ++i)
-      for (const auto& [cls, sums] : thread.loops[i].whole) {
-        written_[i][cls].time += sums.time;
-        written_[i][cls].saved += sums.saved;
-      }
+      for (const auto& [cls, sums] : thread.loops[i].whole)
+        written_[i][cls].add(sums.time, sums.saved);
   double all = 0;
   std::size_t ranks = 0;
   for (const Thread& thread : threads_) {

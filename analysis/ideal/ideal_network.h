@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/ideal/ideal_operations.h"
@@ -83,11 +84,26 @@ class IdealNetwork final : public reader::TraceSink {
   };
   struct Sums {
     double time = 0, saved = 0;
+    void add(double more, double more_saved) {
+      time += more;
+      saved += more_saved;
+    }
   };
+  using ByClass = std::map<int, Sums>;  // of duration
   struct Loop {
-    std::map<int, Sums> whole, other;  // by class of duration
+    ByClass whole;  // of any level
+    // Of an outermost one: all iterations, with what was not written as computation; and that, by the innermost loop around it.
+    Sums all;
     std::uint64_t iterations = 0;
     std::vector<Sums> first;
+    std::map<std::uint32_t, ByClass> off;
+  };
+  // An iteration that has begun, from the outermost loop inwards.
+  struct Level {
+    std::uint32_t loop = kNone;
+    Written written = kWhole;
+    Ticks begun = 0;
+    Ticks off = 0;  // what of it was not written, and belongs to no inner one
   };
   struct Thread {
     ProcessId process{};
@@ -97,8 +113,8 @@ class IdealNetwork final : public reader::TraceSink {
     std::uint32_t region = kNone;
     Ticks begun = 0;  // the outermost one
     Ticks last = 0;
-    std::uint32_t loop = kNone, loop_depth = 0;
-    Written written = kWhole;
+    std::vector<Level> levels;
+    Ticks off_until = 0;             // what was not written before is accounted for
     std::vector<Item> sends, waits;  // of the outermost call
     std::deque<Open> open;
     std::uint64_t first_open = 0;
@@ -106,8 +122,8 @@ class IdealNetwork final : public reader::TraceSink {
     // The replay.
     std::deque<Item> queue;
     Ticks at = 0, clock = 0, start = 0, start_clock = 0;
-    Ticks iteration_at = 0, iteration_clock = 0;
-    Ticks end = 0, end_clock = 0;  // at MPI_Finalize
+    std::vector<std::pair<Ticks, Ticks>> iterations;  // begins, by both clocks
+    Ticks end = 0, end_clock = 0;                     // at MPI_Finalize
     std::vector<Loop> loops;
   };
   static constexpr Ticks kNotYet = -1;
@@ -131,9 +147,11 @@ class IdealNetwork final : public reader::TraceSink {
   void run(Thread& thread);
   bool done(Thread& thread, const Item& item);
   bool receive(Thread& thread, std::uint32_t number);
+  void not_written(Thread& thread, Ticks now);
   void iteration_ends(Thread& thread, const Item& item);
   void give_up(Thread& thread);
   void release(std::uint32_t end);
+  static double saved_by(const ByClass& written, int cls);
   IdealRun::Process result_of(const Thread& thread, std::uint32_t rank);
 
   const reader::TraceDefinitions* definitions_ = nullptr;
@@ -152,7 +170,7 @@ class IdealNetwork final : public reader::TraceSink {
   std::vector<std::uint32_t> free_started_;
   std::vector<std::uint32_t> ready_;  // processes
   bool several_threads_ = false;
-  std::vector<std::map<int, Sums>>
+  std::vector<ByClass>
       written_;              // by loop and class of duration: iterations of all processes
   double unknown_time_ = 0;  // of iterations of which none like them was written
   IdealRun out_;

@@ -344,6 +344,65 @@ TEST_CASE("Ideal network: reduced archives - iterations stand for those like the
   CHECK(reduced(0).unknown == "loops have no iteration that was written in full");
 }
 
+TEST_CASE("Ideal network: reduced archives - of inner loops, by their own iterations") {
+  // Each of 10 iterations: 200 us of work that saves nothing, then 20 inner ones of 60 us of work and 40 of the network. Two
+  // inner ones are written of each of the first three; of the others nothing is.
+  const test::TemporaryFolder folder;
+  const std::string path = (folder / "a").string();
+  {
+    reader::SmallArchive archive(path);
+    archive.of_refrain();
+    const auto outer = archive.loop("loop 1 @ main p.c:7"),
+               inner = archive.loop("loop 2 @ main p.c:9");
+    const auto meet = archive.mpi("MPI_Allreduce");
+    Ns at = 0;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      archive.process();
+      OTF2_EvtWriter* const writer = archive.writer();
+      at = 0;
+      bool off = false;
+      const auto write = [&](bool on) {
+        if (on == off)
+          OTF2_EvtWriter_MeasurementOnOff(writer, nullptr, at,
+                                          on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF);
+        off = !on;
+      };
+      for (int i = 0; i < 10; ++i) {
+        write(i < 3);
+        archive.enter(at, outer);
+        at += 200 * kUs;
+        for (int k = 0; k < 20; ++k) {
+          write(i < 3 && k < 2);
+          if (i < 3) archive.enter(at, inner);
+          at += 60 * kUs;
+          if (!off) {
+            archive.enter(at, meet);
+            OTF2_EvtWriter_MpiCollectiveBegin(writer, nullptr, at);
+            OTF2_EvtWriter_MpiCollectiveEnd(writer, nullptr, at + 40 * kUs,
+                                            OTF2_COLLECTIVE_OP_ALLREDUCE, 0,
+                                            OTF2_UNDEFINED_UINT32, 8, 8);
+            archive.leave(at + 40 * kUs, meet);
+          }
+          at += 40 * kUs;
+          if (i < 3) archive.leave(at, inner);
+        }
+        archive.leave(at, outer);
+      }
+      write(true);
+    }
+    archive.finish(0, at);
+  }
+  const auto run = ideal_run(path);
+  INFO(run.error());
+  REQUIRE(run.ok());
+  CHECK(run->unknown.empty());
+  for (const IdealRun::Process& process : run->processes) {
+    CHECK(process.whole.time_ns == Approx(22000. * kUs));
+    CHECK(process.loops[0].saved_ns == Approx(8000. * kUs));
+    CHECK(process.whole.saved_ns == Approx(8000. * kUs));
+  }
+}
+
 TEST_CASE(
     "Ideal network: what is not in the archive is given up, and nobody waits for it") {
   const test::TemporaryFolder folder;

@@ -1,8 +1,9 @@
 // What each process would have saved on an ideal network: one on which a message arrives when it is sent, of an archive's events.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: one call a process at a time (libotf2). Units: ns.
-// Of what is not written, what would have been saved is estimated: an iteration stands for those of its loop that lasted about as
-// long (within a factor of √2; else for those next to it) on the same process, and these are counted exactly, by their marks.
+// Of what is not written, what would have been saved is estimated: an iteration, also of an inner loop, stands for those of its
+// loop that lasted about as long (within a factor of √2, else the nearest), in the mean of all processes; these are counted
+// exactly, by their marks. Loops without a whole iteration count as all else of the outermost one.
 // Errors: of the archive. Where the replay cannot tell, `unknown` says why.
 // Cost: reads all events; memory as ideal_network.h.
 #pragma once

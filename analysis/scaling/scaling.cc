@@ -432,23 +432,32 @@ class ScalingBuilder {
       text +=
           fmt::format("{}{:.0f} are {}", i == 0 ? "" : ", ", step.losses[i].points, factor);
     }
+    double lost = 0;
+    for (const ScaleStep::Loss& loss : step.losses) lost += loss.points;
+    if (lost - step.points >= 0.5)
+      text += fmt::format(", and other factors gain {:.0f}", lost - step.points);
     const ScaleStep::Call& call = step.call;
     if (call.place.empty()) return text + ".";
     text += fmt::format("; {} takes {:.0f} points more: ", call.place, call.points);
     const char* what = call.messages ? "messages" : "calls";
+    const auto times = [](double now, double before, const char* one, const char* many) {
+      return std::abs(now / before - 1) < 0.005
+                 ? std::string(one)
+                 : fmt::format("{:.3g} times {}", now / before, many);
+    };
     if (call.count_before > 0)
-      text += fmt::format("{:.3g} times as many {} of each rank",
-                          call.count_now / call.count_before, what);
+      text +=
+          fmt::format("{} {} of each rank",
+                      times(call.count_now, call.count_before, "as many", "as many"), what);
     else
       text += fmt::format("{:.3g} {} of each rank, where there were none", call.count_now,
                           what);
     if (call.bytes_now > 0 && call.bytes_before > 0)
-      text +=
-          fmt::format(", of {:.3g} times the size ({})", call.bytes_now / call.bytes_before,
-                      base::bytes_text(static_cast<std::uint64_t>(call.bytes_now)));
+      text += ", of " +
+              times(call.bytes_now, call.bytes_before, "the same size", "the size") + " (" +
+              base::bytes_text(static_cast<std::uint64_t>(call.bytes_now)) + ")";
     else if (call.bytes_now > 0)
-      text += fmt::format(", of {}",
-                          base::bytes_text(static_cast<std::uint64_t>(call.bytes_now)));
+      text += ", of " + base::bytes_text(static_cast<std::uint64_t>(call.bytes_now));
     return text + ".";
   }
 

@@ -30,8 +30,8 @@ std::string write(const test::TemporaryFolder& folder, std::uint32_t ranks) {
       archive.enter(at, functions[static_cast<std::size_t>(i) % 5]);
       archive.send(at + 1000, at + 1100, send, (rank + 1) % ranks);
       archive.receive(at + 1100, at + 1300, receive, (rank + ranks - 1) % ranks);
-      archive.enter(at + 2000 - rank, meet);
-      OTF2_EvtWriter_MpiCollectiveBegin(archive.writer(), nullptr, at + 2000 - rank);
+      archive.enter(at + 2000 - rank % 600, meet);
+      OTF2_EvtWriter_MpiCollectiveBegin(archive.writer(), nullptr, at + 2000 - rank % 600);
       OTF2_EvtWriter_MpiCollectiveEnd(archive.writer(), nullptr, at + 2200,
                                       OTF2_COLLECTIVE_OP_ALLREDUCE, 0,
                                       OTF2_UNDEFINED_UINT32, 8, 8);
