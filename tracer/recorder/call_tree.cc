@@ -124,6 +124,7 @@ void CallTree::close() noexcept {
   stack_end_ = nullptr;
   own_memory_.close();
   times_ = own_times_;
+  late_ends_ = {};
   elsewhere_ = 1;
 }
 

@@ -143,8 +143,11 @@ class CallTree {
     std::uint64_t late = 0;  // ticks, of settle_ends()
   };
   const LateEnds& late_ends() const noexcept { return late_ends_; }
-  __attribute__((always_inline)) void settle_ends(std::uint64_t ticks) noexcept {
+  // False: there is nothing to settle, for the area was closed meanwhile.
+  __attribute__((always_inline)) bool settle_ends(std::uint64_t ticks) noexcept {
     LateEnds& ends = late_ends_;
+    if (ends.first == nullptr) [[unlikely]]
+      return false;
     const std::uint64_t end = ticks < ends.first_begin ? ends.first_begin : ticks;
     ends.late = ends.ticks - end;
     extremes(*ends.first, end - ends.first_begin);
@@ -153,6 +156,7 @@ class CallTree {
     ends.second->time -= 2 * ends.late;
     times_[ends.first->cls] -= ends.late;
     times_[ends.second->around] += ends.late;
+    return true;
   }
 
   // A region without duration.

@@ -93,6 +93,45 @@ std::map<Reference::Path, Reference::Sums> sums_of(const spool::CallTree& tree) 
   return result;
 }
 
+TEST_CASE("CallTree: two ends that are learned late - as if they had been known at once") {
+  const std::uint8_t kind = spool::kWorkBegin;
+  std::mt19937_64 random(7);
+  Area area(8 << 20);
+  Reference reference;
+  std::uint64_t ticks = 1;
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint64_t outer = 1 + random() % 3, inner = 10 + random() % 2;
+    for (const std::uint64_t payload : {outer, inner}) {
+      ticks += random() % 100;
+      area.tree.enter(work(payload), ticks);
+      reference.enter(payload, ticks);
+    }
+    const std::uint64_t ended = ticks += random() % 100;
+    reference.leave(ended);
+    reference.leave(ended);
+    ticks += random() % 500;
+    REQUIRE(area.tree.may_end_both(kind, kind));
+    area.tree.end_both(ticks, true);
+    // What comes next is there before it is known when that was.
+    const bool more = random() % 2 == 0;
+    if (more) area.tree.enter(work(outer), ticks);
+    CHECK(area.tree.settle_ends(ended));
+    CHECK(area.tree.late_ends().late == ticks - ended);
+    if (!more) continue;
+    reference.enter(outer, ticks);
+    area.tree.leave(++ticks);
+    reference.leave(ticks);
+  }
+  CHECK(sums_of(area.read()) == reference.sums());
+  // Nothing is touched that is gone.
+  area.tree.enter(work(1), ticks);
+  area.tree.enter(work(2), ticks);
+  area.tree.end_both(ticks, true);
+  area.tree.close();
+  CHECK_FALSE(area.tree.settle_ends(ticks));
+  CHECK_FALSE(area.tree.may_end_both(kind, kind));
+}
+
 TEST_CASE("CallTree: random programs - as the plain way says") {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     INFO("seed " << seed);

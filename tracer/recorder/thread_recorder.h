@@ -179,7 +179,7 @@ class ThreadRecorder {
   // When they were learned; what is not earlier is not when they were.
   std::uint64_t ends_learned() const noexcept { return tree_.late_ends().ticks; }
   void settle_ends(std::uint64_t ticks) noexcept {
-    tree_.settle_ends(ticks);
+    if (!tree_.settle_ends(ticks)) return;
     const CallTree::LateEnds& ends = tree_.late_ends();
     rows_.settle(ends.ticks, ends.late, ends.first->cls, ends.second->around);
   }
