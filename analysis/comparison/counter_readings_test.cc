@@ -101,6 +101,12 @@ TEST_CASE("Profile: counters - whole, reduced, and as if reduced") {
   CHECK(section.rows[2].b == Approx(3));
 }
 
+TEST_CASE("Profile: counters - a region's end in the nanosecond of a mark's end") {
+  MadeUpRun run = counted(60, 60, false);
+  ++run.events.back().ticks;
+  CHECK(run.profile(4).loops[0].counters[0].calls == 59);
+}
+
 TEST_CASE("Profile: counters - of one trace only") {
   const TraceProfile with = counted(20, 20, false).profile();
   const TraceProfile without = nest(1, 3, 4).profile();

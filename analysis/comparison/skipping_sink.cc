@@ -319,8 +319,10 @@ void SkippingSink::in_gap(Thread& thread, const TraceEvent& event) {
   }
 }
 
-void SkippingSink::hand_metric(Thread& thread, std::uint64_t ns) {
-  if (thread.values.empty() || thread.metric.ns != ns) return;
+// Values are the mark's if they are of its own tick; a region that ended a tick before has others, though both may be
+// in one nanosecond.
+void SkippingSink::hand_metric(Thread& thread, std::uint64_t ticks) {
+  if (thread.values.empty() || thread.metric.ticks != ticks) return;
   thread.metric.extras = thread.values.data();
   thread.metric.attributes = 0;
   sink_.event(thread.metric);
@@ -366,7 +368,7 @@ void SkippingSink::end_iteration(const TraceEvent& event, Process& process) {
   }
   const bool end = process.depth == process.skipped_at;
   if (process.skipped_at != 0 && !end) return;
-  if (end) hand_metric(threads_[event.location], event.ns);
+  if (end) hand_metric(threads_[event.location], event.ticks);
   sink_.event(event);
   if (!end) return;
   switch_all(event, OTF2_MEASUREMENT_ON);

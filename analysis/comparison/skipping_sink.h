@@ -200,7 +200,7 @@ class SkippingSink final : public reader::TraceSink {
   void end_iteration(const reader::TraceEvent& event, Process& process);
   void switch_all(const reader::TraceEvent& mark, std::uint32_t mode);
   void in_gap(Thread& thread, const reader::TraceEvent& event);
-  void hand_metric(Thread& thread, std::uint64_t ns);
+  void hand_metric(Thread& thread, std::uint64_t ticks);
 
   const SkipPlan& plan_;
   reader::TraceSink& sink_;
