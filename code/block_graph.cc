@@ -17,6 +17,7 @@ constexpr std::uint64_t kMostBytes = 4 << 20;
 constexpr std::size_t kMostSteps = 64;
 constexpr unsigned kMostDepth = 8;
 constexpr std::uint64_t kMostCalleeBytes = 16 << 10;
+constexpr std::size_t kMostCalleeInstructions = 4000;  // of another file
 
 }  // namespace
 
@@ -538,13 +539,17 @@ std::optional<std::uint64_t> FlowReader::slot_of_stub(std::uint64_t address) {
 bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
   Instruction call;
   call.direct = true;
-  if (never_returns(name_of_callee(call, callee))) return false;
+  const std::string_view name = name_of_callee(call, callee);
+  if (never_returns(name)) return false;
   const FunctionRange* function = image_.function_at(callee);
   if (function == nullptr || function->begin != callee) {
     // Perhaps a stub for a function of the same file.
     if (const auto slot = slot_of_stub(callee); slot && !image_.imported(*slot).empty())
       callee = image_.word(*slot).value_or(0);
     function = image_.function_at(callee);
+    if ((function == nullptr || function->begin != callee) && ends_elsewhere_ &&
+        depth < kMostDepth && may_never_return(name) && ends_elsewhere_(name))
+      return false;
   }
   if (depth >= kMostDepth || function == nullptr || function->begin != callee ||
       function->end - function->begin > kMostCalleeBytes)
@@ -560,6 +565,13 @@ bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
   bool comes_back = false;
   for (const Node node : reached.order()) comes_back |= graph.blocks[node].leaves;
   return comes_back_[callee] = comes_back;
+}
+
+bool FlowReader::never_comes_back(std::uint64_t function) {
+  const std::size_t left = std::exchange(left_, kMostCalleeInstructions);
+  const bool comes = comes_back(function, 0);
+  left_ = left;
+  return !comes;
 }
 
 Node BlockGraph::at(std::uint64_t address) const {

@@ -6,8 +6,8 @@
 // How: instructions are decoded from the function's begin along all ways: branches, jump tables (code/jump_table.h), and
 // from calls to the handlers of their exceptions. A jump out of the function is a tail call; where the
 // compiler has moved a part of it away (NAME.cold), that part belongs to it. After a call that
-// does not return (code/no_return.h; a function of the program none of whose ways ends with a return)
-// nothing follows. Where the target of a jump through a register is not known, and there are
+// does not return (code/no_return.h; a function none of whose ways ends with a return, of a mapped program
+// also one of another library) nothing follows. Where the target of a jump through a register is not known, and there are
 // instructions that nothing leads to, it is taken to go there: `guessed`.
 // Thread-safety: none; one user at a time. Ownership: plain values.
 // setjmp() returns again where somebody jumps; that is no edge here (call_flow.h adds them).
@@ -18,10 +18,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "code/code_image.h"
@@ -68,9 +70,16 @@ struct BlockGraph {
 
 class FlowReader {
  public:
+  // Of a function of another file, by its name: true if it never comes back.
+  using EndsElsewhere = std::function<bool(std::string_view)>;
+
   FlowReader(CodeImage& image, const Disassembler& disassembler,
-             std::size_t most_instructions = ~std::size_t{0})
-      : image_(image), disassembler_(disassembler), most_instructions_(most_instructions) {}
+             std::size_t most_instructions = ~std::size_t{0},
+             EndsElsewhere ends_elsewhere = {})
+      : image_(image),
+        disassembler_(disassembler),
+        most_instructions_(most_instructions),
+        ends_elsewhere_(std::move(ends_elsewhere)) {}
 
   // Empty and `cut` if it is longer than 4 MiB, or than `most_instructions`: these are what is looked at in all, also in functions that
   // are called and jumped to. Of those that are left over nothing is known then: they return, and have no part of this one.
@@ -78,6 +87,8 @@ class FlowReader {
     left_ = most_instructions_;
     return read(function, 0);
   }
+  // Returns true if no way through the function that begins there ends with a return, and all of it was seen.
+  bool never_comes_back(std::uint64_t function);
   // Where direct jumps of a range lead to, out of it; looked for once. Empty if it is longer than 16 KiB.
   std::span<const std::uint64_t> jumps_out_of(const FunctionRange& range) {
     left_ = most_instructions_;
@@ -103,6 +114,7 @@ class FlowReader {
   CodeImage& image_;
   const Disassembler& disassembler_;
   const std::size_t most_instructions_;
+  const EndsElsewhere ends_elsewhere_;
   std::size_t left_ = most_instructions_;  // for this question
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> jumps_out_;
   std::unordered_map<std::uint64_t, bool> comes_back_;

@@ -89,8 +89,10 @@ struct CallFlow::Object {
   MappedImage image;
   FlowReader reader;
 
-  Object(const dl_phdr_info& info, const Disassembler& disassembler)
-      : image(info), reader(image, disassembler, kMostInstructions) {}
+  Object(const dl_phdr_info& info, CallFlow& flow)
+      : image(info),
+        reader(image, flow.disassembler_, kMostInstructions,
+               [&flow](std::string_view name) { return flow.never_returns(name); }) {}
 };
 
 struct CallFlow::Function {
@@ -302,7 +304,7 @@ void CallFlow::list_objects() {
           if (known != to.old.end()) {
             self.objects_.push_back(std::move(*known));
           } else {
-            self.objects_.push_back(std::make_unique<Object>(*info, self.disassembler_));
+            self.objects_.push_back(std::make_unique<Object>(*info, self));
             to.added.push_back(&self.objects_.back()->image);
           }
         } catch (...) {
@@ -321,7 +323,10 @@ void CallFlow::list_objects() {
     return std::any_of(list.old.begin(), list.old.end(),
                        [&](const auto& each) { return each->image.executable(begin); });
   });
-  if (!list.old.empty()) jumps_.clear();
+  if (!list.old.empty()) {
+    jumps_.clear();
+    never_returns_.clear();
+  }
   // What was not known may be now.
   std::erase_if(places_, [&](const auto& each) {
     return each.second.function == nullptr || gone(each.second.function->object);
@@ -330,6 +335,19 @@ void CallFlow::list_objects() {
     return each.second == nullptr || gone(each.second->object);
   });
   for (const MappedImage* image : list.added) find_interpreter(*image);
+}
+
+// Of the function that the program's calls of this name go to.
+bool CallFlow::never_returns(std::string_view name) {
+  const std::string text(name.substr(0, name.find('@')));
+  if (const auto known = never_returns_.find(text); known != never_returns_.end())
+    return known->second;
+  bool& never = never_returns_[text];
+  const auto at = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, text.c_str()));
+  // Not objects that were not known yet: those that are looked at would move.
+  for (const auto& object : objects_)
+    if (object->image.executable(at)) never = object->reader.never_comes_back(at);
+  return never;
 }
 
 void CallFlow::find_interpreter(const MappedImage& image) {

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -102,6 +104,7 @@ class CallFlow {
   Object* object_at(std::uint64_t address);
   void list_objects();
   void find_interpreter(const MappedImage& image);
+  bool never_returns(std::string_view name);
   Function* analysed(Object& object, const FunctionRange& range);
   const JumpsOfCall* jumps_of(std::uint64_t call) noexcept;
   void add_jumps(const Function& function, const std::vector<Node>& from, unsigned depth,
@@ -116,6 +119,8 @@ class CallFlow {
   std::unordered_map<std::uint64_t, Place> places_;                         // by call
   std::unordered_map<std::uint64_t, JumpsOfCall> jumps_;
   std::unordered_set<std::uint64_t> excluded_;  // begins
+  std::unordered_map<std::string, bool>
+      never_returns_;  // functions of other objects, by name
 };
 
 }  // namespace refrain::code

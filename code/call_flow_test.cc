@@ -37,6 +37,39 @@ bool forward(CallFlow& flow, int from, int to) {
   return flow.forward(seen.at(from), seen.at(to));
 }
 
+#if defined(__x86_64__)
+// Calls 60 and 61 in a row. The call between them, of a function of libstdc++ that throws, is followed by the first
+// one: if it came back, there would be a loop.
+extern "C" void refrain_ends_elsewhere();
+extern "C" [[gnu::noinline]] void refrain_mark_at(int number) {
+  seen[number] = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
+}
+extern "C" {
+volatile int refrain_never = 0;
+}
+asm(R"(
+  .text
+  .type refrain_ends_elsewhere, @function
+refrain_ends_elsewhere:
+  .cfi_startproc
+  sub $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  jmp 2f
+1: call __cxa_throw_bad_array_length@plt
+2: mov $60, %edi
+  call refrain_mark_at
+  cmpl $0, refrain_never(%rip)
+  jne 1b
+  mov $61, %edi
+  call refrain_mark_at
+  add $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  ret
+  .cfi_endproc
+  .size refrain_ends_elsewhere, .-refrain_ends_elsewhere
+)");
+#endif
+
 [[gnu::noinline]] void nest() {
   MARK(0);
   for (int i = 0; i < three; ++i) {
@@ -127,6 +160,17 @@ TEST_CASE("Call flow: an exception in a loop - its handler is in the loop") {
   CHECK(forward(flow, 0, 1));
   CHECK_FALSE(forward(flow, 1, 0));
 }
+
+#if defined(__x86_64__)
+TEST_CASE("Call flow: a function of another library that never returns - no loop") {
+  refrain_ends_elsewhere();
+  CallFlow flow;
+  CHECK(flow.trust(seen.at(60)) == Trust::kWhole);
+  CHECK(loops(flow, 60).empty());
+  CHECK(forward(flow, 60, 61));
+  CHECK_FALSE(forward(flow, 61, 60));
+}
+#endif
 
 TEST_CASE("Call flow: setjmp and longjmp - a loop") {
   CallFlow flow;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 
 namespace refrain::code {
 namespace {
@@ -63,6 +65,15 @@ bool never_returns(std::string_view name) {
   if (name.starts_with("_ZSt") && name.substr(0, 16).find("__throw_") != name.npos)
     return true;
   return std::binary_search(kNames.begin(), kNames.end(), name);
+}
+
+bool may_never_return(std::string_view name) {
+  std::string small(name);
+  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* word : {"abort", "die", "err", "exit", "fail", "fatal", "halt", "panic",
+                           "quit", "raise", "stop", "terminate", "throw"})
+    if (small.find(word) != small.npos) return true;
+  return false;
 }
 
 bool returns_again(std::string_view name) {

@@ -85,6 +85,7 @@ constexpr Class kClasses[] = {
     {R::kNumber, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
     {R::kText, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
     {R::kProgram, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kKokkos, nullptr, OTF2_REGION_ROLE_CODE},
 };
 
 static_assert([] {
@@ -104,6 +105,7 @@ const Class& row_of(RegionClass cls) noexcept {
 std::uint8_t paradigm_of(RegionClass cls) noexcept {
   if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
   if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
+  if (cls == RegionClass::kKokkos) return OTF2_PARADIGM_KOKKOS;
   if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }

@@ -66,6 +66,11 @@ RegionDef define_user(const spool::UserRegion& region) {
   RegionDef def;
   def.cls = RegionClass::kUser;
   def.name = def.canonical = region.text;
+  if (!region.construct.empty()) {
+    def.cls = RegionClass::kKokkos;
+    if (!region.type.empty()) def.canonical = region.type;
+    def.description = "Kokkos " + region.construct;
+  }
   def.file = region.file;
   def.line = region.line;
   return def;

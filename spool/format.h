@@ -184,7 +184,8 @@ enum TextKey : std::uint8_t {
   kTextTopology =
       12,  // "comm cart n", n periods, n sizes, own coordinates; "comm graph n", own
            // neighbours; "comm dist_graph n", sources, m, destinations; decimal
-  kTextUserRegion = 13,     // "region name line ", numbers, then name, kTextSeparator, file
+  kTextUserRegion =
+      13,  // "region name line ", numbers, then name, file, and of Kokkos construct and type; kTextSeparator between
   kTextUserParameter = 14,  // "parameter name"
   kTextUserString = 15,     // "string text": a value of a parameter
   kTextMetrics = 16,  // "unit kind name", one a line, in the order of their numbers; kind:

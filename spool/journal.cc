@@ -405,12 +405,19 @@ void UserJournal::take_text(std::uint8_t key, const std::string& text) {
   const auto name = take_number(rest);
   const auto line = name ? take_number(rest) : std::nullopt;
   if (!line) return;
-  const std::size_t end = std::min(rest.find(kTextSeparator), rest.size());
+  const auto take_part = [&rest] {
+    const std::size_t end = std::min(rest.find(kTextSeparator), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return part;
+  };
   UserRegion& region = regions[*number];
   region.name = *name;
   region.line = *line;
-  region.text = rest.substr(0, end);
-  region.file = rest.substr(std::min(end + 1, rest.size()));
+  region.text = take_part();
+  region.file = take_part();
+  region.construct = take_part();
+  region.type = take_part();
 }
 
 UserRegion UserJournal::region(std::uint32_t number) const {

@@ -32,6 +32,8 @@ struct UserRegion {
   std::string text;
   std::string file;
   std::uint32_t line = 0;
+  std::string construct;  // of Kokkos, "parallel_for"; empty: the program's own
+  std::string type;       // of Kokkos' kernel without a label, as C++ writes it
 };
 
 // A function that is not recorded any more.

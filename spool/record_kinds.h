@@ -245,6 +245,7 @@ enum class RegionClass : std::uint8_t {
   kNumber,        // no region: a parameter whose values are numbers, by its number
   kText,          // no region: one whose values are strings
   kProgram,       // the program, for its begin and end
+  kKokkos,        // of a region only, whose key is kUser: Kokkos reported it
   kCount
 };
 

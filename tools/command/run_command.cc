@@ -194,6 +194,7 @@ class RunCommand final : public Subcommand {
   void report_untraceable(const Program& program);
   void report(const std::string& line);
   void report_devices(const Program& program) const;
+  void export_kokkos_tool(const Program& program, const std::string& library);
   base::Result<> choose_library(const base::Result<MpiChoice>& choice,
                                 const Program& traced, std::string& library);
 
@@ -460,6 +461,20 @@ void RunCommand::report_devices(const Program& program) const {
     std::fprintf(stderr, "refrain: '%s': %s\n", program.path.c_str(), why.c_str());
 }
 
+// Kokkos loads the tool that a variable names. Before version 3.7 it was another one, at which later versions warn.
+void RunCommand::export_kokkos_tool(const Program& program, const std::string& library) {
+  for (const char* name : {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY"})
+    if (const char* other = std::getenv(name);
+        other != nullptr && std::strstr(other, "librefrain") == nullptr && *other != '\0')
+      return report(std::string(name) +
+                    " names another tool: Kokkos' kernels are not recorded by name");
+  bool before_3_7 = false;
+  for (const char* prefix : {"libkokkoscore.so", "libtrilinos_kokkoscore.so"})
+    if (const std::string file = file_of(program, prefix); !file.empty())
+      before_3_7 = !contains(file, "KOKKOS_TOOLS_LIBS");
+  setenv(before_3_7 ? "KOKKOS_PROFILE_LIBRARY" : "KOKKOS_TOOLS_LIBS", library.c_str(), 1);
+}
+
 // Other processes of a job may do the same at the same time, and may have begun already.
 void RunCommand::remove_old_archive() const {
   std::error_code ignored;
@@ -554,6 +569,7 @@ int RunCommand::run() {
     prepend("LD_PRELOAD", sanitizer);
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);
+  export_kokkos_tool(traced, library);
   std::vector<char*> arguments;
   arguments.reserve(command_.size() + 1);
   for (std::string& word : command_) arguments.push_back(word.data());

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -286,6 +287,12 @@ std::string output_of(std::vector<const char*> arguments) {
   close(ends[0]);
   if (error == 0) waitpid(child, nullptr, 0);
   return text;
+}
+
+bool contains(const std::string& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string all(std::istreambuf_iterator<char>(file), {});
+  return all.find(text) != std::string::npos;
 }
 
 bool defines(const std::string& path, const std::string& symbol) {

@@ -40,6 +40,9 @@ std::vector<std::string> named_libraries(const std::string& path);
 // What a command prints on stdout; its first word is a path. Its stderr is not shown.
 std::string output_of(std::vector<const char*> arguments);
 
+// Returns true if the file at `path` has the text somewhere. Reads all of it.
+bool contains(const std::string& path, const std::string& text);
+
 // Whether the file at `path` defines a symbol, as far as its tables of symbols say.
 bool defines(const std::string& path, const std::string& symbol);
 // True if it takes one from another file.

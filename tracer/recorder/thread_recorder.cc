@@ -81,7 +81,9 @@ SpoolResult ThreadRecorder::open(int folder, const char* path, const spool::Head
 
 void ThreadRecorder::thread_begins(bool anew) noexcept {
   thread_ = static_cast<pid_t>(syscall(SYS_gettid));
-  core_before_ = anew ? core_time_of(thread_) : CoreTime{};
+  // The main thread counts from before the program, too: of the command and the launcher that became it.
+  const bool counts_more = anew || thread_ == getpid();
+  core_before_ = counts_more ? core_time_of(thread_) : CoreTime{};
 }
 
 void ThreadRecorder::thread_ends() noexcept {

@@ -14,23 +14,16 @@
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
+#include "tracer/user/kokkos_names.h"
 #include "tracer/user/names.h"
 #define REFRAIN_DISABLE /* the types alone */
 #include "tracer/user/refrain.h"
+#include "tracer/user/user_regions.h"
 #include "tracer/user/user_thread.h"
 
 namespace refrain::user {
 
-// --- Regions, phases, parameters, pause and resume as records and symbols: what the functions of
-// refrain.h do once a thread is ready.
-//
-// Place in the flow: ARCHITECTURE.md, stage 2. See refrain.h for what is promised.
-// Each takes the calling thread's recorder, entered. Numbers: of spool/format.h.
-
-struct RegionId {
-  std::uint32_t region = 0;  // name, file and line
-  std::uint32_t name = 0;    // begins and ends are matched by it; 0: there is none
-};
+// --- Regions, phases, parameters, pause and resume as records and symbols. See refrain.h for what is promised.
 
 using recorder::Clock;
 using recorder::ThreadRecorder;
@@ -107,12 +100,12 @@ void end_innermost(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
   recorder.end(spool::record_words(top->kind + 1, ticks, top->payload));
 }
 
-// Index of the innermost open region of this name that the thread may end here.
+// Index of the innermost open region of this name (0: any) that the thread may end here.
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 std::uint32_t find_open(const ThreadRecorder& recorder, std::uint32_t name) noexcept {
   for (std::uint32_t i = recorder.depth(); i-- > 0;) {
     const Record& open = recorder.open_region(i);
-    if (open.kind == spool::kUserEnter && name_in(open) == name) return i;
+    if (open.kind == spool::kUserEnter && (name == 0 || name_in(open) == name)) return i;
     if (open.kind == spool::kImplicitTaskBegin || open.kind == spool::kParallelBegin)
       return kNone;
   }
@@ -122,19 +115,24 @@ std::uint32_t find_open(const ThreadRecorder& recorder, std::uint32_t name) noex
 }  // namespace
 
 RegionId region_of(const ThreadRecorder& recorder, std::string_view name,
-                   std::string_view file, std::uint32_t line) noexcept {
+                   std::string_view file, std::uint32_t line,
+                   std::string_view construct) noexcept {
   RegionId id;
   const std::uint32_t named = g_names.number(name).number;
-  const auto [region, is_new] = g_regions.number(name, file, line);
+  const auto [region, is_new] =
+      g_regions.number(name, construct.empty() ? file : construct, line);
   if (named == 0 || region == 0) return {};
   id = {region, named};
   if (!is_new) return id;
   try {
-    std::string text = one_line(name);
+    const std::string whole = one_line(name);
+    const std::string type = construct.empty() ? whole : kernel_type(whole);
+    std::string text = type == whole ? whole : short_type(type);
     const std::string file_text = one_line(file);
     runtime::name_user_region(region, text, file_text);
-    text += spool::kTextSeparator;
-    text += file_text;
+    (text += spool::kTextSeparator) += file_text;
+    if (!construct.empty()) (text += spool::kTextSeparator) += construct;
+    if (type != whole) (text += spool::kTextSeparator) += type;
     report(
         recorder, spool::kTextUserRegion,
         std::to_string(region) + " " + std::to_string(named) + " " + std::to_string(line),
@@ -152,6 +150,11 @@ std::uint32_t parameter_of(const ThreadRecorder& recorder, std::string_view name
   const auto [number, is_new] = g_parameters.number(name);
   if (is_new) report(recorder, spool::kTextUserParameter, std::to_string(number), name);
   return number;
+}
+
+std::uint32_t innermost_region(const ThreadRecorder& recorder) noexcept {
+  const std::uint32_t index = find_open(recorder, 0);
+  return index == kNone ? 0 : name_in(recorder.open_region(index));
 }
 
 void begin_region(ThreadRecorder& recorder, RegionId id) noexcept {

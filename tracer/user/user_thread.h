@@ -19,6 +19,7 @@ struct UserThread {
   bool asked = false;     // whether it is the main one
   bool main = false;
   std::uint32_t skipped = 0;  // begins that were not recorded: the stack was full
+  std::uint32_t pushed = 0;   // of Kokkos, and open: what it ends without a name
 };
 
 // As runtime::t_thread.
