@@ -53,11 +53,51 @@ volatile double sink = 0;
   sink = 2;
 }
 
+// One call into gcc's runtime makes the region and what is in it.
+[[gnu::noinline]] void combined() {
+  for (int i = 0; i < 9 * one; ++i) {
+#pragma omp parallel for schedule(dynamic)
+    for (int k = 0; k < 16; ++k) sink = k;
+  }
+  sink = 3;
+}
+
+[[gnu::noinline]] void combined_sections() {
+  for (int i = 0; i < 11 * one; ++i) {
+#pragma omp parallel sections
+    {
+#pragma omp section
+      sink = 1;
+#pragma omp section
+      sink = 2;
+    }
+  }
+  sink = 4;
+}
+
+[[gnu::noinline]] void barriers() {
+  for (int i = 0; i < 7 * one; ++i) {
+#pragma omp parallel
+    {
+#pragma omp for schedule(guided)
+      for (int k = 0; k < 16; ++k) sink = k;
+#pragma omp barrier
+#pragma omp for
+      for (int k = 0; k < 16; ++k) sink = k;
+    }
+  }
+  sink = 5;
+}
+
 }  // namespace
 
 int main() {
   caught();
   outer();
-  std::printf("caught 8\nouter 5\ninner 20\n");
+  combined();
+  combined_sections();
+  barriers();
+  std::printf(
+      "caught 8\nouter 5\ninner 20\ncombined 9\ncombined_sections 11\nbarriers 7\n");
   return 0;
 }

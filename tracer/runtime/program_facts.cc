@@ -50,13 +50,14 @@ std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path)
         found[i].place == sampler::CallWalk::kHiddenPlace ? kInRuntime : found[i].place,
         found[i].base};
   const std::uint64_t callee = paths_.callee(path);
-  if (callee != kRuntime) {
-    frames_[count++] = {kCallee | callee, 0};
-  } else {
+  const bool inside = callee == kWork || callee == kBarrier;
+  if (callee == kRuntime || inside) {
     --count;  // the runtime's own call of us
     if (count == 0 || frames_[count - 1].place != kInRuntime)
       frames_[count++] = {kInRuntime, 0};
   }
+  if (inside) frames_[count++] = {kCallee | kWork, 0};
+  if (callee != kRuntime && callee != kWork) frames_[count++] = {kCallee | callee, 0};
   return {frames_.data(), count};
 }
 

@@ -44,6 +44,10 @@ class ProgramFacts final : public periodicity::CodeFacts {
  public:
   // What find() takes as callee: nothing but a place in a runtime, or a number below 2^32 of who knows what it means.
   static constexpr std::uint64_t kRuntime = 0;
+  // A loop (or sections, ...) of a region, and a barrier. What the runtime does for a region in the region's own call (of gcc's programs)
+  // is inside of it, and the barrier inside of the loop, though the program's frames are the same.
+  static constexpr std::uint64_t kWork = 0xfffffffe;
+  static constexpr std::uint64_t kBarrier = 0xfffffffd;
   // Whether the function that begins at an address is such a callee.
   using IsCallee = bool (*)(std::uint64_t function, std::uint64_t callee);
   static void set_is_callee(IsCallee is_callee) noexcept { g_is_callee = is_callee; }
@@ -108,8 +112,9 @@ class ProgramFacts final : public periodicity::CodeFacts {
   // Without what is called.
   static std::span<const periodicity::PathFrame> in_program(
       std::span<const periodicity::PathFrame> frames) noexcept {
-    const bool with = !frames.empty() && (frames.back().place & kCallee) != 0;
-    return frames.first(frames.size() - (with ? 1 : 0));
+    std::size_t count = frames.size();
+    while (count != 0 && (frames[count - 1].place & kCallee) != 0) --count;
+    return frames.first(count);
   }
   // Null: without memory nothing is known of the code.
   code::CallFlow* flow() noexcept;
@@ -121,7 +126,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   std::uint32_t latest_ = 0;  // path
   std::uint64_t latest_stack_ = 0;
   std::array<std::uint8_t, Paths::kMost + 1> variants_{};
-  std::array<periodicity::PathFrame, Paths::kMostFrames + 1> frames_{};
+  std::array<periodicity::PathFrame, Paths::kMostFrames + 2> frames_{};
 };
 
 }  // namespace refrain::runtime

@@ -312,10 +312,13 @@ periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Sy
                                        periodicity::Symbol place, std::uint64_t ticks,
                                        filters::Communication communication,
                                        std::uint32_t inside) noexcept {
+  const std::uint64_t kind = symbol >> kPlaceKindShift;
+  const std::uint64_t callee = kind == spool::kWorkBegin         ? ProgramFacts::kWork
+                               : kind == spool::kSyncRegionBegin ? ProgramFacts::kBarrier
+                                                                 : ProgramFacts::kRuntime;
   const periodicity::Symbol number =
-      stream_.by_paths()
-          ? stream_.path_number(REFRAIN_CALL_SITE, ProgramFacts::kRuntime, communication)
-          : stream_.number(symbol, communication);
+      stream_.by_paths() ? stream_.path_number(REFRAIN_CALL_SITE, callee, communication)
+                         : stream_.number(symbol, communication);
   return on_number(recorder, number, place, ticks, communication, inside) ? number : 0;
 }
 
