@@ -377,6 +377,19 @@ TEST_CASE("Life: OMPT tools after ours - are not asked, which is reported") {
   CHECK(run_job(with, Way::kPreload, folder / "with another").errors == line);
 }
 
+TEST_CASE("Life: a program with functions that have POSIX' names - none is called") {
+  for (const char* program : {"own_names_gcc", "own_names_clang"}) {
+    INFO(program);
+    TemporaryFolder folder;
+    const Job job{program, {}, 2, {{"LIMIT", "0"}}};
+    const Result traced = run_job(job, Way::kRun, folder / "archive");
+    INFO(traced.errors);
+    CHECK(traced.output == "right\n");
+    CHECK(traced.exit_status == 0);
+    CHECK(regions_of(read_checked(folder / "archive")) >= 50);
+  }
+}
+
 TEST_CASE("Life: a library with OpenMP - loaded late, unloaded, and loaded again") {
   for (const Way way : {Way::kRun, Way::kPreload}) {
     TemporaryFolder folder;
