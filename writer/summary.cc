@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/quantity_text.h"
+#include "base/shell_word.h"
 #include "writer/archive/properties.h"
 #include "writer/budget/limit_reason.h"
 
@@ -161,9 +162,9 @@ std::uint64_t full_bytes(const Volume& volume) {
 std::vector<std::string> summary_lines(const WriteResult& result,
                                        const std::string& archive) {
   if (result.summary_only) {
-    std::vector<std::string> lines = {loops_line(result),
-                                      summarized_line(result, who(result)),
-                                      "see it with: refrain profile " + archive};
+    std::vector<std::string> lines = {
+        loops_line(result), summarized_line(result, who(result)),
+        "see it with: refrain profile " + base::shell_word(archive)};
     if (result.sampled) lines.push_back(kSeeLoops + archive);
     return lines;
   }
@@ -181,7 +182,7 @@ std::vector<std::string> summary_lines(const WriteResult& result,
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   if (const std::string limits = loop_limits_text(result.loop_limits); !limits.empty())
     lines.push_back("not all loops were looked for: " + limits);
-  lines.push_back("see it with: refrain info " + archive);
+  lines.push_back("see it with: refrain info " + base::shell_word(archive));
   if (result.sampled) lines.push_back(kSeeLoops + archive);
   return lines;
 }

@@ -155,7 +155,7 @@ void check_runtimes(Checks& checks, const std::string& folder) {
 void check_program(Checks& checks, const std::string& command) {
   const Program program = inspect_program(command);
   if (program.path.empty()) {
-    checks.push_back({State::kProblem, "program", "there is no program " + command, ""});
+    checks.push_back({State::kProblem, "program", why_no_program(command), ""});
     return;
   }
   if (program.alone) {

@@ -107,7 +107,7 @@ base::Result<> ValgrindRun::start(const std::vector<std::string>& command) {
 base::Result<> ValgrindRun::run(const std::vector<std::string>& command,
                                 const std::string& prefix) {
   if (inspect_program(command.front()).path.empty())
-    return base::Failure{"no program '" + command.front() + "'"};
+    return base::Failure{why_no_program(command.front())};
   if (const auto done = prepare(); !done) return done;
   prefix_ = prefix.empty() ? (fs::path(folder_) / "loops").string()
                            : fs::absolute(prefix).string();
