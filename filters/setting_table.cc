@@ -77,7 +77,7 @@ constexpr SettingInfo kTable[] = {
      .long_text =
          "For the loop detector, an MPI call is its place, procedure and communicator, "
          "and this many frames of the stack above its place. "
-         "Frames help if a program calls MPI through functions of its own. "
+         "Frames help if a program calls MPI through its own functions. "
          "Each costs some instructions a call.",
      .maximum = 16,
      .expert = true},
@@ -143,7 +143,7 @@ constexpr SettingInfo kTable[] = {
      .range = "all or summary",
      .one_line = "marks of skipped iterations",
      .long_text =
-         "all: begin and end of every iteration. "
+         "all: start and end of every iteration. "
          "summary: of each gap, the number of iterations and their total, minimum and "
          "maximum duration.",
      .choices = "all|summary"},
@@ -232,7 +232,7 @@ constexpr SettingInfo kTable[] = {
      .range = "boundaries or all",
      .one_line = "where counters are read",
      .long_text =
-         "boundaries: where iterations, phases and parallel regions begin and end. "
+         "boundaries: where iterations, phases and parallel regions start and end. "
          "all: at every recorded enter and leave.",
      .choices = "boundaries|all"},
     {.name = "ring", .type = kBytes, .field = &Settings::ring_bytes,
@@ -330,12 +330,12 @@ constexpr SettingInfo kTable[] = {
          "With this the group may read them, too, and write nothing. "
          "An existing empty directory keeps its mode."},
     {.name = "format", .type = kChoice, .field = &Settings::format,
-     .range = "otf2, paraver, or both with a comma between",
+     .range = "otf2, paraver, or both, separated by a comma",
      .one_line = "what is written at the end",
      .long_text =
          "otf2: the archive. "
-         "paraver: also .prv, .pcf and .row, made from the archive and beside it; alone, "
-         "they take its place.",
+         "paraver: also .prv, .pcf and .row, made from the archive and next to it; alone, "
+             "they replace it.",
      .choices = "otf2|paraver|otf2,paraver|paraver,otf2"},
     {.name = "report", .type = kBool, .field = &Settings::report,
      .range = "yes or no",

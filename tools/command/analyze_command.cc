@@ -188,8 +188,7 @@ int AnalyzeCommand::print_causes() const {
   }
   print_lines(conclusions_screen(
       *conclusions, {.width = terminal_size().columns, .all = all_, .metrics = metrics_}));
-  print_lines(
-      {"", "Waits are not known: it was recorded without events (--summary-only)."});
+  print_lines({"", "Waits are unknown: recorded without events (--summary-only)."});
   return kDone;
 }
 

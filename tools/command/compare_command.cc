@@ -169,7 +169,7 @@ void CompareCommand::add_options(CLI::App& app) {
   app.add_option("--tolerance", tolerance_,
                  "exit status 1 if a figure differs by more (5% or 0.05)")
       ->type_name("SHARE");
-  app.add_option("--least", least_,
+  app.add_option("--min-share", least_,
                  "leave out regions and loops with a smaller share of the time")
       ->type_name("SHARE")
       ->capture_default_str();
@@ -191,7 +191,7 @@ int CompareCommand::run() {
   if (tolerance < 0)
     return fail("--tolerance '" + tolerance_ + "': expected a share such as 5% or 0.05");
   const double least = share_of(least_);
-  if (least < 0) return fail("--least '" + least_ + "': expected a share such as 1%");
+  if (least < 0) return fail("--min-share '" + least_ + "': expected a share such as 1%");
   if (second_.empty() && limit_ == 0) return fail("give two archives, or one and --limit");
   const auto read = [this](const std::string& path, std::uint64_t suspend_after) {
     ProgressBar bar("reading " + path, "events");

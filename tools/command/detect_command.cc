@@ -121,12 +121,13 @@ void DetectCommand::add_options(CLI::App& app) {
       ->check(CLI::IsMember({"matrix", "exact", "nested"}))
       ->capture_default_str();
   app.add_option("-n,--limit", limit_,
-                 "iterations to write of each loop, 0: all (default: 10)");
+                 "iterations to write of each loop, 0: all "
+                 "(default: 10)");
   app.add_option("--window", window_,
                  "events that must have repeated; for matrix and exact (default: 512)");
-  app.add_option(
-      "--max-period", max_period_,
-      "longest body that is detected, in events; for matrix and exact (default: 512)");
+  app.add_option("--max-period", max_period_,
+                 "longest body that is detected, in events; for matrix and exact "
+                 "(default: 512)");
   app.add_option(
          "--nested", nested_,
          "what the limit counts. first: iterations of each body in the run, and the "

@@ -77,7 +77,7 @@ void GraphCommand::add_options(CLI::App& app) {
       ->excludes(level);
   app.add_option("--ranks", ranks_, "only these processes, e.g. 0-3,7")->type_name("LIST");
   app.add_option(
-      "--most", most_,
+      "--max-nodes", most_,
       "draw only the N regions with the most time, 0: all (default: 100 for dot and svg, "
       "else all)");
   app.add_option("-o,--output", output_, "file to write (default: -, stdout)")
@@ -130,9 +130,8 @@ base::Result<Drawing> GraphCommand::draw(const ProfiledRun& run) const {
   if (!view) return view.failure();
   Drawing drawing = control_flow_drawing(run.profile, flow, *view, *locations);
   if (run.from_events && run.gaps != 0)
-    drawing.notes.push_back(
-        "what was not written is missing: " + std::to_string(run.gaps) +
-        " gaps, across which regions come after each other that did not");
+    drawing.notes.push_back("skipped events are missing: " + std::to_string(run.gaps) +
+                            " gaps; across a gap, regions may look adjacent that were not");
   drawing.values.emplace_back("source",
                               std::string(run.from_events ? "events" : "summary"));
   return drawing;
@@ -152,8 +151,8 @@ base::Result<Drawing> GraphCommand::draw_events() const {
     if (!flow || flow->nodes.empty())
       return base::Failure{
           "'" + archive_ +
-          "' has no event flow graph: it is made of MPI programs, unless with "
-          "--graph none or --no-summary"};
+          "' has no event flow graph: only MPI programs have one, and not with --graph "
+          "none or --no-summary"};
     auto clusters = clusters_of(*flow, ranks_);
     if (!clusters) return clusters.failure();
     EventFlowOptions options{.clusters = *std::move(clusters), .caller = region_};

@@ -89,7 +89,8 @@ bool is_archive(const std::string& path) {
 base::Result<> choose(std::vector<code_profile::PlacedSamples>& processes,
                       const std::string& ranks) {
   const auto wanted = parse_number_list(ranks);
-  if (!wanted) return base::Failure{"'" + ranks + "' is no list of ranks, as 0-3,7"};
+  if (!wanted)
+    return base::Failure{"'" + ranks + "' is not a list of ranks, such as 0-3,7"};
   for (const NumberRange& range : *wanted)
     if (std::ranges::none_of(processes, [&](const code_profile::PlacedSamples& process) {
           return process.process >= range.first && process.process <= range.last;
@@ -168,7 +169,7 @@ base::Result<> LoopsCommand::print_samples(const std::string& archive) {
     return base::Failure{base::holds_archive(folder)
                              ? "'" + archive +
                                    "' was not sampled; 'refrain run --loops' samples"
-                             : "'" + archive + "' is no archive"};
+                             : "'" + archive + "' is not an archive"};
   if (!ranks_.empty())
     if (const auto done = choose(*processes, ranks_); !done) return done;
   // Samples can be read without the archive around them.

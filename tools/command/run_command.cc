@@ -111,9 +111,9 @@ void report(const Watched& watched) {
   } else if (!found.any && !watched.silent) {
     std::fprintf(
         stderr,
-        "refrain: no archive: before its end nothing was recorded of the program. It was "
-        "killed, used no OpenMP, no MPI and no regions of refrain.h, or started programs that "
-        "are linked statically or without LD_PRELOAD\n");
+        "refrain: no archive: nothing was recorded. The program was killed early, used no "
+        "OpenMP, MPI or regions of refrain.h, or started programs that are linked "
+        "statically or without LD_PRELOAD\n");
   }
 }
 
@@ -450,8 +450,8 @@ base::Result<> RunCommand::choose_runtime(const Program& program) {
   if (choice->replaces && !quiet_ && base::is_first_of_job())
     std::fprintf(
         stderr,
-        "refrain: '%s' runs with LLVM's OpenMP runtime, %s, in the place of libgomp; "
-        "--libomp none keeps that, without regions of OpenMP\n",
+        "refrain: '%s' runs with LLVM's OpenMP runtime, %s, in place of libgomp; --libomp "
+        "none keeps libgomp, without OpenMP regions\n",
         program.path.c_str(), choice->preload.c_str());
   return {};
 }
@@ -467,13 +467,13 @@ void RunCommand::report(const std::string& line) {
 void RunCommand::report_untraceable(const Program& program) {
   if (program.alone)
     report("'" + program.path +
-           "' is linked statically: nothing that it does is traced, only programs that it "
-           "starts; linked with shared libraries it is");
+           "' is linked statically and not traced, only programs that it starts; link it "
+           "with shared libraries");
   else if (program.privileged)
-    report(
-        "'" + program.path +
-        "' runs with other rights than yours (setuid, capabilities), so that no library can be "
-        "loaded into it: nothing that it does is traced; a copy without these rights is");
+    report("'" + program.path +
+           "' runs with other privileges than yours (setuid, capabilities), so no library "
+           "can be loaded into it and it is not traced; a copy without these privileges "
+           "can be");
 }
 
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
@@ -487,7 +487,7 @@ base::Result<> RunCommand::choose_library(const base::Result<MpiChoice>& choice,
   const std::string variant = find_variant(library, choice->mpi);
   if (variant.empty())
     return base::Failure{"'" + traced.path + "' uses MPI, and librefrain_" + choice->mpi +
-                         ".so was not found beside " + library};
+                         ".so was not found next to " + library};
   library = variant;
   // What loads MPI later (mpi4py, a plugin) finds it here already: our wrappers need its procedures
   // from the begin.
@@ -575,7 +575,7 @@ int RunCommand::run() {
   if (const auto done = export_settings(); !done) return fail(done.error());
   std::string library = find_library();
   if (library.empty())
-    return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
+    return fail("librefrain.so was not found next to this command (REFRAIN_LIBRARY)");
   if (program.path.empty()) return fail(why_no_program(command_[0]));
   for (const Program* one : {&program, &traced})
     if (!one->foreign.empty())

@@ -67,9 +67,9 @@ void ScalingCommand::add_options(CLI::App& app) {
       ->required()
       ->expected(1, 4096);
   auto* record =
-      app.add_option(
-             "--record", command_,
-             "record the runs first, with each number in place of {}: 'mpirun -n {} ./app' or 'OMP_NUM_THREADS={} ./app'")
+      app.add_option("--record", command_,
+                     "record the runs first, with each number in place of {}: 'mpirun -n "
+                     "{} ./app' or 'OMP_NUM_THREADS={} ./app'")
           ->type_name("COMMAND");
   app.add_option("-o,--output", folder_,
                  "directory of the recorded archives, NUMBER-REPEAT")
@@ -92,7 +92,8 @@ void ScalingCommand::add_options(CLI::App& app) {
       ->type_name("NAME")
       ->excludes(whole);
   auto* weak = app.add_flag("--weak", weak_,
-                            "weak scaling: the problem grows with the number of threads");
+                            "weak scaling: the problem grows with the number of "
+                            "threads");
   app.add_flag("--strong", strong_, "strong scaling: the problem is the same in all runs")
       ->excludes(weak);
   app.add_option("--at", options_.at, "extrapolate models to this number of threads")
@@ -181,7 +182,8 @@ base::Result<> ScalingCommand::record() {
     for (const std::string& scale : CLI::detail::split(words, ',')) {
       if (scale.empty() || scale.size() > 7 || scale[0] == '0' ||
           scale.find_first_not_of("0123456789") != std::string::npos)
-        return base::Failure{"--record: '" + scale + "' is no number of ranks or threads"};
+        return base::Failure{"--record: '" + scale +
+                             "' is not a number of ranks or threads"};
       scales.push_back(scale);
     }
   if (scales.size() < 2) return base::Failure{"--record: give at least two numbers"};

@@ -62,7 +62,7 @@ base::Result<> ValgrindRun::prepare() {
                          ", is missing: it is built with refrain"};
   std::string pattern = (fs::temp_directory_path() / "refrain-loops-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
-    return base::Failure{"no temporary folder can be made: " +
+    return base::Failure{"cannot make a temporary directory: " +
                          std::string(std::strerror(errno))};
   folder_ = pattern;
   std::error_code error;
