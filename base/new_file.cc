@@ -47,7 +47,7 @@ Result<> may_place(const std::string& path, Existing existing, Streams streams) 
   if (lstat(path.c_str(), &there) != 0) return {};
   if (streams == Streams::kWritten && is_stream(path)) return {};
   if (!S_ISREG(there.st_mode))
-    return Failure{"'" + path + "' is no regular file; it is not replaced"};
+    return Failure{"'" + path + "' is not a regular file; it is not replaced"};
   if (existing == Existing::kKeep) return exists(path);
   return {};
 }

@@ -79,7 +79,7 @@ TEST_CASE("NewFile: links, pipes and folders - are not touched, nor what links l
     const std::string path = (folder / name).string();
     const auto before = fs::symlink_status(path).type();
     CHECK(write_new_file(path, "text").error() ==
-          "'" + path + "' is no regular file; it is not replaced");
+          "'" + path + "' is not a regular file; it is not replaced");
     CHECK(fs::symlink_status(path).type() == before);
   }
   CHECK(test::read_file(target) == "of another");

@@ -136,8 +136,8 @@ std::string candidates_text(const LoopProfile& profile, double share) {
   const std::vector<Candidate> chosen = candidates(profile, share);
   if (chosen.empty()) return {};
   std::string out =
-      "\nLoops that could run in parallel (whether their iterations depend on each other is "
-      "not known):\n";
+      "\nLoops that could run in parallel (Refrain does not know whether their iterations "
+      "depend on each other):\n";
   for (std::size_t i = 0; i < std::min(chosen.size(), kMostCandidates); ++i) {
     const Node& node = profile.nodes[chosen[i].node];
     out += fmt::format("{:>6.1f}%  {}\n", 100 * part_of(node.total[0], profile.total[0]),
@@ -324,18 +324,18 @@ std::string losses(const LoopProfile& profile) {
   }
   if (sampling.not_followed != 0)
     out += "Of " + percent(sampling.not_followed) +
-           " the outer callers are not known: totals further out lack them.\n";
+           " the outer callers are unknown: totals of outer functions lack them.\n";
   if (sampling.shortened != 0)
     out += "Of " + percent(sampling.shortened) +
-           " the inner functions are not known: the table of stacks was full.\n";
+           " the inner functions are unknown: the table of stacks was full.\n";
   if (sampling.lost != 0)
     out += counted(sampling.lost, "sample", "samples") +
-           " found no place in the table of stacks and are missing.\n";
+           " are missing: the table of stacks was full.\n";
   if (sampling.missed != 0)
     out +=
         percent(sampling.missed) +
-        " stand for times without a sample of their own, and count where the next one was: the "
-        "kernel's tick is longer, or signals were blocked.\n";
+        " were missed and are credited to the next one: the kernel's timer is slower, or "
+        "signals were blocked.\n";
   if (sampling.threads_without != 0)
     out += counted(sampling.threads_without, "thread", "threads") +
            " could not be sampled: they are missing.\n";
@@ -367,7 +367,7 @@ std::string sample_tables(const LoopProfile& profile, double share, std::size_t&
   const std::uint64_t all = profile.total[0];
   const double period_ms = static_cast<double>(profile.sampling.period_ns) / 1e6;
   std::string out =
-      fmt::format("{}, one each {:g} ms of a thread's CPU time: {:.2f} s; {}, {}\n",
+      fmt::format("{}, one per {:g} ms of CPU time of a thread: {:.2f} s; {}, {}\n",
                   counted(all, "sample", "samples"), period_ms, seconds(profile, all),
                   counted(profile.commands.size(), "process", "processes"),
                   counted(profile.sampling.threads, "thread", "threads"));
@@ -386,8 +386,7 @@ std::string detected_text(const LoopProfile& profile, double share) {
     if (part_of(loop.samples, profile.total[0]) < share || printed == kMostLoops) continue;
     if (printed++ == 0)
       out +=
-          "\nIn an iteration of the loops that were detected (CPU time of the threads that run "
-          "them):\n";
+          "\nPer iteration of the detected loops (CPU time of the threads that run them):\n";
     const auto iterations = static_cast<double>(loop.iterations);
     fmt::format_to(to, "\n{}: {}, {} each\n", loop.name,
                    counted(loop.iterations, "iteration", "iterations"),

@@ -21,7 +21,7 @@ class Reader {
 
   RawProfile read() {
     next_line();
-    if (word() != "refrain-loops") fail("it is no file of loops");
+    if (word() != "refrain-loops") fail("it is not a file of loops");
     if (number() != kFormat) fail("the file is of another version of Refrain");
     while (!ended_) {
       next_line();

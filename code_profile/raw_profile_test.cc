@@ -84,7 +84,7 @@ TEST_CASE("Raw profile: a file - is read as it was written") {
 
 TEST_CASE("Raw profile: damaged - one line says where and what") {
   CHECK(error_of("") == "file:1: the file ends too early: the process was killed");
-  CHECK(error_of("hello\n") == "file:1: it is no file of loops");
+  CHECK(error_of("hello\n") == "file:1: it is not a file of loops");
   CHECK(error_of("refrain-loops 2\nend\n") ==
         "file:1: the file is of another version of Refrain");
   CHECK(error_of(with("end\n", "")) ==

@@ -33,7 +33,8 @@ base::Result<> check_output(const ConvertOptions& options, const std::string& ou
     return base::Failure{"'" + output + "': the name of a Paraver trace ends with .prv"};
   std::error_code error;
   for (const std::string& file : files_of(options.format, output)) {
-    if (fs::is_directory(file, error)) return base::Failure{"'" + file + "' is a folder"};
+    if (fs::is_directory(file, error))
+      return base::Failure{"'" + file + "' is a directory"};
     if (!options.overwrite && fs::is_regular_file(file, error) &&
         fs::file_size(file, error) != 0)
       return base::Failure{"'" + file + "' exists; --overwrite replaces it"};
@@ -70,7 +71,7 @@ base::Result<Format> parse_format(const std::string& name) {
   if (name == "csv") return Format::kCsv;
   if (name == "chrome") return Format::kChrome;
   if (name == "paraver") return Format::kParaver;
-  return base::Failure{"'" + name + "' is no format: csv, chrome or paraver"};
+  return base::Failure{"'" + name + "' is not a format: csv, chrome or paraver"};
 }
 
 std::string default_output(const std::string& archive, Format format) {

@@ -186,7 +186,7 @@ TEST_CASE("Cubex file: cannot be written - an error with its name") {
   CHECK(write_cubex(two_trees(), file).error() ==
         "cannot write '" + file + "': No such file or directory");
   CHECK(write_cubex(two_trees(), "/dev/full").error() ==
-        "'/dev/full' is no regular file; it is not replaced");
+        "'/dev/full' is not a regular file; it is not replaced");
   CHECK(std::filesystem::exists("/dev/full"));
 }
 

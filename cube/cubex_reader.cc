@@ -167,7 +167,7 @@ class Reader {
       if (!kind || (!inclusive && form != "EXCLUSIVE")) {
         out_.notes.push_back(
             "metric '" + name + "' was left out: " +
-            (kind ? "it is computed from others" : "its values are no single numbers"));
+            (kind ? "it is computed from others" : "its values are not single numbers"));
       } else {
         number = static_cast<std::uint32_t>(experiment_.metrics.size());
         experiment_.metrics.push_back({.name = name,

@@ -25,24 +25,24 @@ constexpr SettingInfo kTable[] = {
      .maximum = 1e15},
     {.name = "archive", .type = kText, .field = &Settings::archive,
      .range = "path",
-     .one_line = "folder of the archive",
+     .one_line = "directory of the archive (default: refrain-<program>-<date>)",
      .long_text =
-         "Empty: refrain-<program>-<date> in the folder where the program starts. "
-         "An existing folder is not replaced: the next free of NAME.2, NAME.3, ... "
+         "Empty: refrain-<program>-<date> in the directory where the program starts. "
+         "An existing directory is not replaced: the next free of NAME.2, NAME.3, ... "
          "is taken."},
     {.name = "spool_dir", .type = kText, .field = &Settings::spool_dir,
      .range = "path",
-     .one_line = "folder of the node for what is recorded until the archive is written",
+     .one_line = "node-local directory for raw trace data",
      .long_text =
-         "Empty: in the folder of the archive. "
+         "Empty: in the directory of the archive. "
          "For jobs whose archive is on a shared file system: /tmp, $TMPDIR. "
-         "Each process makes a folder refrain-spool-... in it, which goes when the archive is "
-         "complete. After a kill the archive's folder says where they are (docs/guide/slurm.md)."},
+         "Each process makes a directory refrain-spool-... in it and removes it when the archive is "
+         "complete. After a kill the archive's directory says where they are (docs/guide/killed-jobs.md)."},
     {.name = "overwrite", .type = kBool, .field = &Settings::overwrite,
      .range = "yes or no",
      .one_line = "replace an existing archive",
      .long_text =
-         "Only a folder with an archive or a spool of Refrain is ever removed."},
+         "Only a directory with an archive or a spool of Refrain is ever removed."},
     {.name = "quiet", .type = kBool, .field = &Settings::quiet,
      .range = "yes or no",
      .one_line = "print no summary on stderr at the end",
@@ -50,14 +50,14 @@ constexpr SettingInfo kTable[] = {
          "Warnings about lost data are still printed."},
     {.name = "budget", .type = kBytes, .field = &Settings::budget_bytes,
      .unit = "bytes", .range = "0 (none) or 64K and more",
-     .one_line = "size of the archive, from which the limit follows",
+     .one_line = "size of the archive; chooses the limit",
      .long_text =
          "Used instead of limit. "
          "Of each loop, as many iterations are written as fit into an archive of this "
          "size: at least one, and the same number on all processes. "
          "Slow iterations and those in which a pattern broke are written in any case. "
          "The number is found at the end of the run. "
-         "Until then the spool has about eight times as many bytes, or more if there are "
+         "Until then the spool is about eight times as large, or more if there are "
          "many different loops.",
      .minimum = 64 << 10, .maximum = 1e15, .or_zero = true},
     {.name = "symbols", .type = kChoice, .field = &Settings::symbols,
@@ -73,19 +73,19 @@ constexpr SettingInfo kTable[] = {
      .choices = "auto|parallel|functions"},
     {.name = "mpi_frames", .type = kCount, .field = &Settings::mpi_frames,
      .unit = "frames", .range = "0 to 16",
-     .one_line = "callers that distinguish MPI calls",
+     .one_line = "stack frames used to tell MPI call sites apart",
      .long_text =
          "For the loop detector, an MPI call is its place, procedure and communicator, "
          "and this many frames of the stack above its place. "
-         "Frames help if a program calls MPI through functions of its own. "
+         "Frames help if a program calls MPI through its own functions. "
          "Each costs some instructions a call.",
      .maximum = 16,
      .expert = true},
     {.name = "local_calls", .type = kBool, .field = &Settings::local_calls,
      .range = "yes or no",
-     .one_line = "record MPI calls that concern their own process alone",
+     .one_line = "record MPI calls that are local to a process",
      .long_text =
-         "MPI_Wtime, MPI_Comm_rank, MPI_Get_count, makers of datatypes, ... "
+         "MPI_Wtime, MPI_Comm_rank, MPI_Get_count, datatype constructors, ... "
          "If no, they are counted exactly, with their time, and are in neither events nor event flow graph."},
     {.name = "clock_every", .type = kCount, .field = &Settings::clock_every,
      .unit = "collectives", .range = "0 (never) or more",
@@ -143,13 +143,13 @@ constexpr SettingInfo kTable[] = {
      .range = "all or summary",
      .one_line = "marks of skipped iterations",
      .long_text =
-         "all: begin and end of every iteration. "
+         "all: start and end of every iteration. "
          "summary: of each gap, the number of iterations and their total, minimum and "
          "maximum duration.",
      .choices = "all|summary"},
     {.name = "ranks", .type = kChoice, .field = &Settings::ranks,
      .range = "all, representatives or representatives=K",
-     .one_line = "ranks of an MPI job whose events are written",
+     .one_line = "ranks of an MPI job that get events",
      .long_text =
          "representatives: of ranks with equal event flow graphs only the first K (1) have "
          "their events in the archive. "
@@ -159,7 +159,7 @@ constexpr SettingInfo kTable[] = {
      .choices = "all|representatives", .counted = true},
     {.name = "slow_factor", .type = kNumber, .field = &Settings::slow_factor,
      .unit = "MAD", .range = "0 (off) or more",
-     .one_line = "how far from its loop's median an iteration is slow",
+     .one_line = "slow-iteration threshold, MADs from the median",
      .long_text =
          "An iteration that would be skipped is written if its duration differs from the "
          "median of its loop by more than this many median absolute deviations (after 20 "
@@ -178,24 +178,23 @@ constexpr SettingInfo kTable[] = {
      .expert = true},
     {.name = "min_gap", .type = kSeconds, .field = &Settings::min_gap_s,
      .unit = "s", .range = "0 or more",
-     .one_line = "shortest gap worth making",
+     .one_line = "minimum length of a gap",
      .long_text =
-         "Writing goes on until a gap would be this long. "
-         "Then the gap is made, from its begin on.",
+         "Shorter intervals are written instead of skipped.",
      .maximum = 1e9},
     {.name = "from", .type = kSeconds, .field = &Settings::from_s,
      .unit = "s", .range = "0 or more",
-     .one_line = "begin to write this long after the start",
+     .one_line = "start writing this long after the start of the run",
      .maximum = 1e9},
     {.name = "until", .type = kSeconds, .field = &Settings::until_s,
      .unit = "s", .range = "0 (never) or more",
-     .one_line = "stop writing this long after the start",
+     .one_line = "stop writing this long after the start of the run",
      .long_text =
          "Iterations are still marked.",
      .maximum = 1e9},
     {.name = "filter", .type = kText, .field = &Settings::filter_file,
      .range = "path",
-     .one_line = "file of regions to leave out",
+     .one_line = "filter file: regions to exclude",
      .long_text =
          "In the syntax of Score-P's filter files. "
          "They are in neither the archive's events nor the summary. "
@@ -216,11 +215,11 @@ constexpr SettingInfo kTable[] = {
      .expert = true},
     {.name = "function_mean", .type = kSeconds, .field = &Settings::function_mean_s,
      .unit = "s", .range = "0 or more",
-     .one_line = "a function that takes less is short",
+     .one_line = "threshold below which a function is short",
      .maximum = 1e9,
      .expert = true},
     {.name = "counters", .type = kText, .field = &Settings::counters,
-     .range = "names with commas between",
+     .range = "names, separated by commas",
      .one_line = "counters to record",
      .long_text =
          "Events of PAPI: "
@@ -233,7 +232,7 @@ constexpr SettingInfo kTable[] = {
      .range = "boundaries or all",
      .one_line = "where counters are read",
      .long_text =
-         "boundaries: where iterations, phases and parallel regions begin and end. "
+         "boundaries: where iterations, phases and parallel regions start and end. "
          "all: at every recorded enter and leave.",
      .choices = "boundaries|all"},
     {.name = "ring", .type = kBytes, .field = &Settings::ring_bytes,
@@ -255,19 +254,19 @@ constexpr SettingInfo kTable[] = {
      .maximum = 1 << 30,
      .expert = true},
     {.name = "graph", .type = kList, .field = &Settings::graph,
-     .range = "of call, site, callers, partner and size, with commas between; or none",
-     .one_line = "what distinguishes the nodes of the event flow graph",
+     .range = "of call, site, callers, partner and size, separated by commas; or none",
+     .one_line = "components that define a node of the event flow graph",
      .long_text =
-         "Which call of MPI came after which, counted for the whole run in at most a "
+         "The order of MPI calls, counted for the whole run in at most a "
          "quarter of summary_memory. "
-         "Calls of one procedure are one node if they are equal in what is named: "
+         "Calls of one procedure are one node if these components are equal: "
          "site: where the call is; callers: the mpi_frames callers above it; "
          "partner: the other rank, relative to the own one; size: bytes. "
          "call: the procedure alone. none: no graph.",
      .choices = "call|site|callers|partner|size|none"},
     {.name = "summary_only", .type = kBool, .field = &Settings::summary_only,
      .range = "yes or no",
-     .one_line = "record the summary of the run and no events",
+     .one_line = "record totals (the summary) and no events",
      .long_text =
          "For production runs: what is recorded does not grow with the run. "
          "The archive has the summary, profile.cubex, the loops with their iterations, and "
@@ -275,7 +274,7 @@ constexpr SettingInfo kTable[] = {
          "Settings that say which events to write have no effect."},
     {.name = "summary_iterations", .type = kCount, .field = &Settings::summary_iterations,
      .range = "0 to 1000000",
-     .one_line = "most rows of iterations in the summary of a thread",
+     .one_line = "maximum number of iteration rows in the summary of a thread",
      .long_text =
          "What each iteration of an outermost loop took, by class of time. Rows take up to half "
          "of the summary's memory. Where there are more iterations, two, four, ... are one "
@@ -284,16 +283,16 @@ constexpr SettingInfo kTable[] = {
      .expert = true},
     {.name = "loops", .type = kCount, .field = &Settings::loops_hz,
      .unit = "Hz", .range = "0 (off) to 10000",
-     .one_line = "sample the call stacks, to see in which loops of the code the time goes",
+     .one_line = "sample call stacks, to find the loops of the source that take the time",
      .long_text =
-         "So often a second of CPU time the stack of each thread is noted, from the begin of the "
-         "recording to its end, in skipped iterations, too. refrain loops ARCHIVE prints the "
+         "Samples each thread's stack at this rate (CPU time), from the start of the "
+         "recording to its end, also in skipped iterations. refrain loops ARCHIVE prints the "
          "loops of the program with their shares of time. Memory: 2 MiB a process. "
          "docs/reference/loops.md has what it costs.",
      .given_alone = "100", .maximum = 10000},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
-     .one_line = "how much a spool file grows at a time",
+     .one_line = "growth step of a spool file",
      .minimum = 4096, .maximum = 1 << 30,
      .expert = true},
     {.name = "memory_limit", .type = kBytes, .field = &Settings::memory_limit_bytes,
@@ -321,26 +320,26 @@ constexpr SettingInfo kTable[] = {
      .expert = true},
     {.name = "keep_spool", .type = kBool, .field = &Settings::keep_spool,
      .range = "yes or no",
-     .one_line = "keep the spool beside the archive",
+     .one_line = "keep the raw trace data after the archive is written",
      .expert = true},
     {.name = "group_readable", .type = kBool, .field = &Settings::group_readable,
      .range = "yes or no",
      .one_line = "let the user's group read the archive",
      .long_text =
-         "What is recorded belongs to the user: the archive's folder and the spool can be opened by nobody else. "
+         "What is recorded belongs to the user: nobody else can open the archive's directory and the spool. "
          "With this the group may read them, too, and write nothing. "
-         "A folder of one's own that exists, and is empty, keeps its mode."},
+         "An existing empty directory keeps its mode."},
     {.name = "format", .type = kChoice, .field = &Settings::format,
-     .range = "otf2, paraver, or both with a comma between",
+     .range = "otf2, paraver, or both, separated by a comma",
      .one_line = "what is written at the end",
      .long_text =
          "otf2: the archive. "
-         "paraver: also .prv, .pcf and .row, made from the archive and beside it; alone, "
-         "they take its place.",
+         "paraver: also .prv, .pcf and .row, made from the archive and next to it; alone, "
+             "they replace it.",
      .choices = "otf2|paraver|otf2,paraver|paraver,otf2"},
     {.name = "report", .type = kBool, .field = &Settings::report,
      .range = "yes or no",
-     .one_line = "make report.html in the archive, one page that tells what the run did",
+     .one_line = "write an HTML report, report.html in the archive",
      .long_text =
          "As refrain report does, when the archive is written. "
          "The program's end waits for it, a minute at most. "
@@ -361,7 +360,7 @@ constexpr SettingInfo kTable[] = {
      .expert = true},
     {.name = "libomp", .type = kText, .field = &Settings::libomp,
      .range = "path, or none",
-     .one_line = "LLVM's OpenMP runtime, which takes the place of libgomp",
+     .one_line = "LLVM OpenMP runtime to use in place of libgomp, or none",
      .long_text =
          "Used by refrain run. "
          "Empty: the one that the system finds. "

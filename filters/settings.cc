@@ -250,7 +250,7 @@ base::Result<> check_together(const Settings& settings) {
         "REFRAIN_MAX_PERIOD: " + std::to_string(settings.max_period_events) +
         " is more than REFRAIN_WINDOW, " + std::to_string(settings.window_events)};
   if (settings.until_s > 0 && settings.until_s <= settings.from_s)
-    return base::Failure{"REFRAIN_UNTIL: the time window ends before it begins"};
+    return base::Failure{"REFRAIN_UNTIL: the time window ends before it starts"};
   if (settings.summary_only && settings.summary_bytes == 0)
     return base::Failure{
         "REFRAIN_SUMMARY_ONLY: without a summary (REFRAIN_SUMMARY_MEMORY is 0) nothing "

@@ -112,7 +112,7 @@ TEST_CASE("Settings: read - lists of choices") {
     REQUIRE(complaints.size() == 1);
     CHECK(complaints[0] == "REFRAIN_GRAPH: '" + std::string(wrong) +
                                "' is not a list (of call, site, callers, partner and size, "
-                               "with commas between; or none)");
+                               "separated by commas; or none)");
     CHECK(s.graph == "none");
   }
 }

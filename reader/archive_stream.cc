@@ -567,7 +567,7 @@ base::Result<> ArchiveStream::read_definitions(DefinitionChoice which) {
   const std::string file =
       std::filesystem::path(s.anchor).replace_extension(".def").string();
   if (s.definition_chunk_bytes != 0 && is_cut(file, s.definition_chunk_bytes))
-    return base::Failure{s.wrong("the definitions cannot be read: the file has been cut")};
+    return base::Failure{s.wrong("the definitions cannot be read: the file is truncated")};
   if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
     return base::Failure{s.wrong("the definitions cannot be read")};
   mark_loops(s.definitions);

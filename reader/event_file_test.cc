@@ -102,7 +102,7 @@ TEST_CASE("EventFile: definitions - cut ones are refused, wherever they are cut"
     fs::resize_file(file, left);
     INFO(left << " of " << bytes);
     CHECK(is_cut(file.string(), kChunk));
-    CHECK(ArchiveStream().open(archive.string()).error().find("has been cut") !=
+    CHECK(ArchiveStream().open(archive.string()).error().find("is truncated") !=
           std::string::npos);
   }
 }

@@ -328,10 +328,10 @@ std::string openmp_note(const std::map<std::string, std::string>& properties) {
   const std::string runtime = openmp_runtime(properties);
   if (properties.contains("REFRAIN::RUNTIME_FOR"))
     return runtime +
-           " in the place of libgomp, with which the program may be faster or slower "
-           "(--libomp none keeps it)";
+           " in place of libgomp; the program may be faster or slower than with it "
+           "(--libomp none keeps libgomp)";
   return runtime == "libgomp"
-             ? "libgomp, which has no interface for tools: its regions are not recorded"
+             ? "libgomp, which has no tools interface: its regions are not recorded"
              : "";
 }
 

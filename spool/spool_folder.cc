@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/folder.h"
+#include "base/shell_word.h"
 #include "spool/spool_place.h"
 
 namespace refrain::spool {
@@ -237,7 +238,7 @@ std::string line_about_left(const std::vector<std::string>& left) {
   };
   const std::string& first = *std::ranges::min_element(left, earlier);
   const std::string way =
-      "without exit(): 'refrain recover " + first + "' makes the archive";
+      "without exit(): 'refrain recover " + base::shell_word(first) + "' makes the archive";
   if (left.size() == 1)
     return "the recording in '" + first +
            "' has no archive because its processes were killed or ended " + way;

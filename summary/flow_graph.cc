@@ -93,7 +93,7 @@ FlowGraph sum(const FlowGraph& a, const FlowGraph& b) {
 std::string event_text(const FlowGraph::Node& node) {
   switch (node.kind) {
     case FlowGraph::Kind::kStart:
-      return "the begin";
+      return "the start";
     case FlowGraph::Kind::kOther:
       return {};
     default:

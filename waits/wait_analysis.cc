@@ -334,7 +334,7 @@ std::vector<DelayMetric> delay_metrics() {
   std::vector<DelayMetric> out;
   for (const Group& group : kGroups)
     out.push_back({{group.name, group.parent, group.title,
-                    "Waiting time of others, charged to what made them wait", ""},
+                    "Waiting time of others, charged to its cause", ""},
                    DelayMetric::kSum,
                    {}});
   for (std::size_t kind = 0; kind < paths::kDelayKinds; ++kind) {
@@ -342,20 +342,21 @@ std::vector<DelayMetric> delay_metrics() {
     const std::string aggregate = std::string(group.name) + "_aggregate";
     const auto wait = static_cast<paths::WaitKind>(kind);
     out.push_back({{aggregate, group.parent, std::string("All ") + group.title,
-                    "Waiting time of others, charged to what made them wait", ""},
+                    "Waiting time of others, charged to its cause", ""},
                    DelayMetric::kSum,
                    wait});
     out.push_back(
         {{group.name, aggregate, std::string("Short-term ") + group.title,
-          "Waiting time, charged to call paths on which the one that came late had been longer than the one "
-          "that waited, since both were synchronised last",
+          "Waiting time, charged to call paths on which the late process spent more time "
+          "than the waiting one since their last synchronization",
           ""},
          DelayMetric::kShortTerm,
          wait});
     out.push_back(
         {{std::string(group.name) + "_longterm", aggregate,
           std::string("Long-term ") + group.title,
-          "Waiting time for one that came late because it had waited itself, charged to what had caused that",
+          "Waiting time for a process that was late because it had waited itself, charged "
+          "to the original cause",
           ""},
          DelayMetric::kLongTerm,
          wait});
@@ -681,7 +682,8 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
 
   out.add(
       {"critical_path", "", "Critical path",
-       "The run's longest chain of activities, none of which waits: shortening others does not shorten the run",
+       "The longest chain of activities without waits in the run: only shortening these "
+       "shortens the run",
        ""},
       balanced);
   out.add(
@@ -689,10 +691,9 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
        "Time of a call path on the critical path - its mean over all locations, waits left out",
        ""},
       imbalance);
-  out.add(
-      {"performance_impact", "", "Performance impact",
-       "What activities cost: their own time, and that of locations that wait meanwhile",
-       ""});
+  out.add({"performance_impact", "", "Performance impact",
+           "Cost of activities: their own time, and that of locations that wait meanwhile",
+           ""});
   out.add({"performance_impact_criticalpath", "performance_impact",
            "Critical-path activities", "Costs of activities on the critical path", ""});
   out.add({"critical_path_activities", "performance_impact_criticalpath", "Activity impact",

@@ -356,7 +356,7 @@ struct LiveRun::Process {
   base::Result<> open() {
     file = spool::SpoolFile::open(journal_path());
     if (!file.usable() || file.facts().file_kind != spool::kJournalFile)
-      return base::Failure{file.complaints().empty() ? journal_path() + ": is no journal"
+      return base::Failure{file.complaints().empty() ? journal_path() + ": is not a journal"
                                                      : file.complaints().front()};
     read_journal(spool::read_loop_table(file.loop_table()));
     return {};
@@ -432,7 +432,7 @@ base::Result<> LiveRun::open(const std::string& archive) {
   processes_.clear();
   std::error_code error;
   if (!fs::is_directory(archive_, error))
-    return base::Failure{"'" + archive + "' is no folder"};
+    return base::Failure{"'" + archive + "' is not a directory"};
   if (!fs::is_directory(spool::spool_path(archive_), error)) {
     if (fs::exists(fs::path(archive_) / "traces.otf2", error))
       return base::Failure{"'" + archive + "' is complete: 'refrain info " + archive +

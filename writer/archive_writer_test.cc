@@ -183,8 +183,8 @@ TEST_CASE("Archive: markers - what happened and why") {
   CHECK(
       markers ==
       Lines{"1250 loop detected: loop 1 @ 0x4fff: 1 events repeat",
-            "1300 writing suspended: loop 1 @ 0x4fff: the limit of iterations is reached",
-            "1700 writing resumed: loop 1 @ 0x4fff: the pattern broke",
+            "1300 writing suspended: loop 1 @ 0x4fff: limit of iterations reached",
+            "1700 writing resumed: loop 1 @ 0x4fff: pattern broken",
             "1950 pattern broken: loop 1 @ 0x4fff: iteration 9 differed from those before",
             "1960 limit reached: disk_limit"});
 }

@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "base/quantity_text.h"
+#include "base/shell_word.h"
 #include "writer/archive/properties.h"
 #include "writer/budget/limit_reason.h"
 
 namespace refrain::writer {
 namespace {
 
-constexpr const char* kSeeLoops = "loops of the code: refrain loops ";
+constexpr const char* kSeeLoops = "loops of the source: refrain loops ";
 
 // The outermost loop that has most of the time, on the first process that has loops.
 const LoopSummary* main_loop(const WriteResult& result) {
@@ -33,7 +34,7 @@ std::string loops_line(const WriteResult& result) {
     const bool some = !result.ranks.policy.empty() && result.ranks.written != "all";
     return std::string("no loop detected: everything is written") +
            (some ? " of the ranks that have events" : "") +
-           (result.mpi.counts.polls_together == 0 ? "" : ", but for coalesced polls");
+           (result.mpi.counts.polls_together == 0 ? "" : ", except coalesced polls");
   }
   std::string line = fmt::format("main {}: {} iterations", loop->name, loop->iterations);
   if (result.duration_s > 0)
@@ -58,9 +59,9 @@ std::string summarized_line(const WriteResult& result, const std::string& who) {
 
 // Where nothing else was recorded.
 std::string sampled_line(const WriteResult& result, const std::string& who) {
-  return fmt::format(
-      "no events of OpenMP or MPI; wrote the samples of call stacks of {} in {}: {}", who,
-      base::duration_text(result.writing_ns), base::bytes_text(result.archive_bytes));
+  return fmt::format("no OpenMP or MPI events; wrote call-stack samples of {} in {}: {}",
+                     who, base::duration_text(result.writing_ns),
+                     base::bytes_text(result.archive_bytes));
 }
 
 std::string written_line(const WriteResult& result, const std::string& who) {
@@ -105,7 +106,7 @@ std::string messages_line(const WriteResult& result) {
   const std::string why = not_received_text(counts);
   const bool all_ranks = result.ranks.policy.empty();
   if (all_ranks && result.events_written >= result.events_seen && result.events_seen != 0)
-    return line + (why.empty() ? "their other end was not recorded"
+    return line + (why.empty() ? "only one end was recorded"
                                : "their receives were not recorded: " + why);
   line += fmt::format("only one rank wrote them; {}-n 0 keeps all",
                       all_ranks ? "" : "--ranks all ");
@@ -163,7 +164,7 @@ std::vector<std::string> summary_lines(const WriteResult& result,
   if (result.summary_only) {
     std::vector<std::string> lines = {loops_line(result),
                                       summarized_line(result, who(result)),
-                                      "see it with: refrain profile " + archive};
+                                      "next: refrain profile " + base::shell_word(archive)};
     if (result.sampled) lines.push_back(kSeeLoops + archive);
     return lines;
   }
@@ -180,8 +181,8 @@ std::vector<std::string> summary_lines(const WriteResult& result,
     lines.push_back(messages_line(result));
   if (!result.functions_off.empty()) lines.push_back(functions_line(result));
   if (const std::string limits = loop_limits_text(result.loop_limits); !limits.empty())
-    lines.push_back("not all loops were looked for: " + limits);
-  lines.push_back("see it with: refrain info " + archive);
+    lines.push_back("loop detection was limited: " + limits);
+  lines.push_back("next: refrain info " + base::shell_word(archive));
   if (result.sampled) lines.push_back(kSeeLoops + archive);
   return lines;
 }
@@ -196,8 +197,8 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
   if (!causes.empty()) lines.push_back("lost events, by cause: " + causes);
   if (result.lost[spool::kLossRingOverflow] != 0)
     lines.push_back(
-        "ring_overflow: the ring was too small for iterations that were to be written "
-        "after they had ended; a larger --ring keeps their events");
+        "ring_overflow: the ring was too small to keep iterations that should have been "
+        "written; use a larger --ring");
   for (const std::string& complaint : result.complaints) lines.push_back(complaint);
   return lines;
 }

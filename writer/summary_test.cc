@@ -10,7 +10,7 @@ TEST_CASE("Summary: without a loop - everything is written, except coalesced pol
   CHECK(summary_lines(result, "a").front() == "no loop detected: everything is written");
   result.mpi.counts.polls_together = 1;
   CHECK(summary_lines(result, "a").front() ==
-        "no loop detected: everything is written, but for coalesced polls");
+        "no loop detected: everything is written, except coalesced polls");
 }
 
 TEST_CASE("Summary: samples - the next command; alone where there are no events") {
@@ -21,14 +21,14 @@ TEST_CASE("Summary: samples - the next command; alone where there are no events"
   result.writing_ns = 95.5e6;
   CHECK(summary_lines(result, "a") ==
         std::vector<std::string>{
-            "no events of OpenMP or MPI; wrote the samples of call stacks of 1 thread in "
+            "no OpenMP or MPI events; wrote call-stack samples of 1 thread in "
             "95.5 ms: 17.3 kB",
-            "loops of the code: refrain loops a"});
+            "loops of the source: refrain loops a"});
   result.events_seen = result.events_written = 5;
-  CHECK(summary_lines(result, "a").back() == "loops of the code: refrain loops a");
+  CHECK(summary_lines(result, "a").back() == "loops of the source: refrain loops a");
   CHECK(summary_lines(result, "a").size() == 4);
   result.summary_only = true;
-  CHECK(summary_lines(result, "a").back() == "loops of the code: refrain loops a");
+  CHECK(summary_lines(result, "a").back() == "loops of the source: refrain loops a");
 }
 
 TEST_CASE("Summary: ranks - which have events") {
@@ -83,7 +83,7 @@ TEST_CASE("Summary: loops - the main one, the full size, the next command") {
             // 2000 of the records are of events, 10 bytes each; 600 are marks.
             "wrote 1000 of 10000 events (10 %) of 2 threads in 3.2 ms: 26 kB instead of "
             "about 206 kB",
-            "see it with: refrain info dir/a"});
+            "next: refrain info dir/a"});
   result.mpi.used = true;
   result.mpi.counts.sends = 90;
   result.mpi.counts.sends_dropped = 10;
@@ -103,7 +103,7 @@ TEST_CASE("Summary: messages with one end where nothing was skipped - the reason
     const std::vector<std::string> lines = summary_lines(result, "a");
     return std::find(lines.begin(), lines.end(), line) != lines.end();
   };
-  CHECK(has("4 of 100 messages were left out because their other end was not recorded"));
+  CHECK(has("4 of 100 messages were left out because only one end was recorded"));
   result.mpi.counts.receives_freed = 2;
   result.mpi.counts.receives_failed = 1;
   result.mpi.counts.receives_open = 1;

@@ -59,44 +59,47 @@ std::string CauseSearch::per_iteration(const MpiCall& call) const {
   const double number =
       static_cast<double>(call.visits) / callers / static_cast<double>(frame->iterations);
   return number < 1.5 ? ""
-                      : fmt::format(" ({:.0f} in an iteration of {} on each rank)", number,
+                      : fmt::format(" ({:.0f} per iteration of {} on each rank)", number,
                                     loop_place(frame->loop));
 }
 
 std::string CauseSearch::calls_text(const MpiCall& call, double number, double each) const {
-  return fmt::format("{:.0f} calls{}{}, {} each (the fastest {})", number,
+  return fmt::format("{:.0f} calls{}{}, {} each (fastest: {})", number,
                      call.bytes > 0 ? " of " + base::bytes_text(call.bytes) : "",
                      per_iteration(call), time_text(each), time_text(call.fastest_ns));
 }
 
 void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each) const {
   cause.what = "Many small MPI calls";
-  cause.text = fmt::format("{}: {}. They hardly wait for others: {}.", call.name,
-                           calls_text(call, static_cast<double>(call.visits), each),
-                           lost_text(cause));
-  cause.hint = "Send several in one, or less often.";
+  cause.text = fmt::format(
+      "{}: {}. Little of this is waiting for others. Lost: {}.", call.name,
+      calls_text(call, static_cast<double>(call.visits), each), lost_text(cause));
+  cause.hint = "Combine several messages into one, or communicate less often.";
 }
 
 void CauseSearch::transfers(RootCause& cause, const MpiCall& call, double each) const {
   cause.what = "Communication";
-  cause.text = fmt::format("{}: {}, which no rank with more work explains: {}.", call.name,
-                           calls_text(call, static_cast<double>(call.visits), each),
-                           lost_text(cause));
-  cause.hint = "Large messages, or a slow network; overlap it with computation.";
+  cause.text = fmt::format(
+      "{}: {}. No rank has more work that explains this. Lost: {}.", call.name,
+      calls_text(call, static_cast<double>(call.visits), each), lost_text(cause));
+  cause.hint =
+      "The messages are large, or the network is slow: overlap communication "
+      "with computation.";
 }
 
 void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) const {
   const bool barrier = call.kind == MpiCall::Kind::kBarrier;
   cause.what = barrier ? "Barriers" : "Ranks wait for each other";
   cause.text = fmt::format(
-      "{}: {}. Ranks come to it at different times, though over an iteration none has more work: {}.",
+      "{}: {}. Ranks reach it at different times although none has more work over an "
+      "iteration. Lost: {}.",
       call.name, calls_text(call, static_cast<double>(call.visits), each),
       lost_text(cause));
   cause.hint =
-      barrier ? "Leave it out where results do not need it, or have fewer of them: what "
-                "ranks do between two evens out over many."
-              : "Have fewer of them, or others that do not block, so that what ranks do "
-                "between two evens out.";
+      barrier ? "Remove barriers that the results do not need: differences between ranks "
+                "even out over several iterations."
+              : "Use fewer or non-blocking operations, so that differences between ranks "
+                "even out.";
 }
 
 void CauseSearch::messages(RootCause& cause, const MpiCall& call,
@@ -119,22 +122,23 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
   for (const std::size_t each : who) cause.ranks.push_back(rank_of(each));
   const std::string ranks = who.empty() ? "Ranks" : as_sentence(ranks_text(cause.ranks));
   const bool several = who.size() != 1;
-  cause.what = sends ? "Slow sends" : "Messages that come late";
+  cause.what = sends ? "Slow sends" : "Late messages";
   cause.text = fmt::format(
       "{} {} in {}: {}{}. {}: {}.", ranks,
       sends ? (several ? "stay" : "stays") : (several ? "wait" : "waits"), call.name,
       calls_text(call, number, number > 0 ? time / number : 0),
-      sends ? "" : ", for what others send later, though no rank has more work",
-      call.others_ns > 0 ? std::string("With what waits for ") + (several ? "them" : "it")
-                         : "Lost",
+      sends ? "" : "; the messages arrive late although no rank has more work",
+      call.others_ns > 0
+          ? std::string("Lost, including waits for ") + (several ? "them" : "it")
+          : "Lost",
       lost_text(cause));
-  cause.gain = gain_text(cause, sends ? "If they took as long as the fastest"
-                                      : "If nothing had to be waited for");
+  cause.gain = gain_text(
+      cause, sends ? "If all took as long as the fastest" : "Without these waits");
   cause.hint =
-      sends ? "A slow link of that rank, or receivers that come late: post receives "
-              "earlier, or send without blocking."
-            : "Ranks that work one after the other: send earlier, receive in the order in "
-              "which it is sent, and compute in between.";
+      sends ? "The link of that rank is slow, or its receivers are late: post receives "
+              "earlier, or use non-blocking sends."
+            : "Ranks work one after the other: send earlier, receive in the order of "
+              "sending, and compute in between.";
   if (call.others_ns <= 0) return;
   std::vector<bool> is(processes_);
   for (const std::size_t each : who) is[each] = true;

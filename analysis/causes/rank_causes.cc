@@ -269,19 +269,19 @@ void CauseSearch::tell_ranks(RootCause& cause) const {
   std::string much = fmt::format("{} longer than the other ranks", time_text(mine));
   if (!cause.loop.empty() && cause.others_ns > 0 &&
       cause.when.kind != TimeShape::Kind::kGrowing)
-    much += fmt::format(" ({} instead of {} an iteration, {} more)",
+    much += fmt::format(" ({} instead of {} per iteration, {} more)",
                         time_text(cause.others_ns + mine), time_text(cause.others_ns),
                         percent_text(mine / cause.others_ns));
   const std::string when = when_text(cause);
-  cause.text = fmt::format("{} compute{} {}{}{}. What waits for {}: {}.", who,
+  cause.text = fmt::format("{} compute{} {}{}{}. Waiting for {} costs {}.", who,
                            several ? "" : "s", much, when.empty() ? "" : ", " + when,
                            cause.where.empty() ? "" : ", " + cause.where,
                            several ? "them" : "it", lost_text(cause));
   cause.gain = gain_text(cause, several ? "If they took as long as the others"
                                         : "If it took as long as the others");
   cause.hint =
-      "Divide the work between ranks more evenly, or let all of them take part in what "
-      "only some do.";
+      "Distribute the work more evenly between ranks; share among all ranks what only "
+      "some of them do.";
 }
 
 void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
@@ -297,10 +297,11 @@ void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
   cause.what = "Work varies between ranks";
   const std::string when = when_text(cause);
   cause.text = fmt::format(
-      "Ranks wait for each other{}{}: {}. No few of them have more work than the others over the whole run.",
+      "Ranks wait for each other{}{}: {}. Over the whole run, no rank has clearly more "
+      "work than the others.",
       when.empty() ? "" : " ", when, lost_text(cause));
-  cause.gain = gain_text(cause, "If all took as long each time");
-  cause.hint = "Work that changes from time to time, or other programs on the same cores.";
+  cause.gain = gain_text(cause, "If all took equally long each time");
+  cause.hint = "The work varies over time, or other programs run on the same cores.";
   for (const auto& [where, ns] : waits_by_place(std::vector<bool>(processes_)))
     cause.evidence.push_back({where, ns});
   out_.causes.push_back(std::move(cause));

@@ -26,12 +26,12 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
     {"uneven_threads", "waiting for threads with more work"},
     {"serial", "threads without work in serial parts"},
     {"synchronization", "OpenMP synchronization"},
-    {"management", "begin and end of parallel regions"},
+    {"management", "start and end of parallel regions"},
     {"mpi_io", "MPI file I/O"},
     {"start", "start and end of MPI"},
     {"devices", "devices"},
-    {"cores", "ready to run, without a core"},
-    {"unknown", "not known"},
+    {"cores", "ready to run, but no free core"},
+    {"unknown", "unknown"},
 }};
 
 }  // namespace
@@ -112,8 +112,9 @@ void CauseSearch::cores() {
     }
   if (longest == nullptr || out_.core_wait_ns < kMuch * all) return;
   out_.cores = fmt::format(
-      "Threads were ready to run, but had no core, for {}, {} of the time of all threads, most {}thread {} ({}): "
-      "there are more threads than cores, or other programs on them",
+      "Threads were ready to run but had no core for {}, {} of the time of all threads, "
+      "mostly {}thread {} ({}): there are more threads than cores, or other programs "
+      "use the cores",
       time_text(out_.core_wait_ns), percent_text(out_.core_wait_ns / all),
       of->rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", of->rank),
       longest->number, time_text(most));
@@ -158,10 +159,10 @@ void CauseSearch::few_cores() {
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
   cause.what = "Too few cores";
   cause.text =
-      fmt::format("{}. That nothing else explains: {}.", out_.cores, lost_text(cause));
+      fmt::format("{}. Not explained by anything else: {}.", out_.cores, lost_text(cause));
   cause.hint =
-      "One thread for each core, bound to it (OMP_PROC_BIND, mpirun --bind-to core). Until then the other times are "
-      "those of these cores, too.";
+      "Run one thread per core and bind it (OMP_PROC_BIND, mpirun --bind-to core). Until "
+      "then, the other times include waiting for a core.";
   out_.causes.push_back(std::move(cause));
 }
 
@@ -240,7 +241,7 @@ RootCause CauseSearch::whole_cause(Account account, double ns, std::string where
   cause.gain_ns = ns / all_threads();
   cause.where = std::move(where);
   cause.path = path;
-  cause.gain = gain_text(cause, "Without it, at most");
+  cause.gain = gain_text(cause, "At best, without it");
   return cause;
 }
 const char* account_name(Account account) noexcept {

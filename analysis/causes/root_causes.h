@@ -35,11 +35,11 @@ enum class Account : std::uint8_t {
   kUnevenThreads,  // at the end of parallel regions and loops, until the last thread comes
   kSerial,         // threads without work outside of parallel regions
   kSynchronization,  // explicit barriers, critical sections, locks
-  kManagement,       // begin and end of parallel regions
+  kManagement,       // start and end of parallel regions
   kMpiIo,
   kStart,  // start and end of MPI, and threads without work meanwhile
   kDevices,
-  kCores,  // ready to run, without a core
+  kCores,  // ready to run, but no free core
   kUnknown,
 };
 inline constexpr std::size_t kAccounts = 12;

@@ -162,7 +162,8 @@ TEST_CASE(
   REQUIRE(cause.evidence.size() == 1);
   CHECK(cause.evidence[0].where == "MPI_Allreduce @p.c:9");
   CHECK(cause.text.starts_with(
-      "Rank 2 computes 500 ns longer than the other ranks (1.5 us instead of 1 us an iteration"));
+      "Rank 2 computes 500 ns longer than the other ranks (1.5 us instead of 1 us per "
+      "iteration"));
 }
 
 TEST_CASE(
@@ -351,7 +352,7 @@ TEST_CASE(
     REQUIRE(found.causes.size() == 1);
     const RootCause& cause = found.causes[0];
     CHECK(cause.account == Account::kCommunication);
-    CHECK(cause.what == (sends ? "Slow sends" : "Messages that come late"));
+    CHECK(cause.what == (sends ? "Slow sends" : "Late messages"));
     CHECK(cause.where == (sends ? "MPI_Send @p.c:5" : "MPI_Recv @p.c:5"));
     CHECK(cause.ranks == std::vector<std::uint32_t>{1});
     CHECK(cause.lost_ns == Approx(100 * 3 * kLong).epsilon(0.01));

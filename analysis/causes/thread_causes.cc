@@ -24,14 +24,14 @@ void CauseSearch::serial_parts() {
   cause.where = places_.between(0.4 * serial * static_cast<double>(processes_));
   cause.what = "Serial parts";
   const std::string when = when_text(cause);
-  cause.text = fmt::format(
-      "Threads have no work while the program runs on one: {}{}{}{}. Lost: {}.",
-      cause.loop.empty() ? time_text(serial) + (processes_ > 1 ? " a process" : "")
-                         : time_text(cause.when.after) + " an iteration",
-      when.empty() ? "" : ", ", when, cause.where.empty() ? "" : ", " + cause.where,
-      lost_text(cause));
-  cause.gain = gain_text(cause, "If all threads shared it");
-  cause.hint = "Make more of the program parallel, or use fewer threads.";
+  cause.text = fmt::format("Only one thread has work: {}{}{}{}. Lost: {}.",
+                           cause.loop.empty()
+                               ? time_text(serial) + (processes_ > 1 ? " per process" : "")
+                               : time_text(cause.when.after) + " per iteration",
+                           when.empty() ? "" : ", ", when,
+                           cause.where.empty() ? "" : ", " + cause.where, lost_text(cause));
+  cause.gain = gain_text(cause, "If all threads shared this work");
+  cause.hint = "Parallelize more of the program, or use fewer threads.";
   out_.causes.push_back(std::move(cause));
 }
 
@@ -135,25 +135,24 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   cause.what = named ? "Uneven work between threads" : "Work varies between threads";
   if (named)
     cause.text = fmt::format(
-        "Thread {}{} computes {} {} ({} more than the others{}{}). What waits for it: {}.",
+        "Thread {}{} computes {} {} ({} more than the others{}{}). Waiting for it costs {}.",
         cause.thread, processes_ > 1 ? " of the ranks" : "", time_text(most), cause.where,
         percent_text(others > 0 ? most / others - 1 : 0), when.empty() ? "" : ", ", when,
         lost_text(cause));
   else
     cause.text = fmt::format(
-        "Threads wait for each other {}{}{}: {}. Over the whole run none has more work; the region runs {} times "
-        "of {} each.",
+        "Threads wait for each other {}{}{}: {}. Over the whole run none has more work; "
+        "the region runs {} times, {} each.",
         cause.where, when.empty() ? "" : ", ", when, lost_text(cause), region.forks,
         time_text(region.forks > 0 ? region.fork_ns / static_cast<double>(region.forks)
                                    : 0));
-  cause.gain = gain_text(
-      cause, named ? "If it took as long as the others" : "If all took as long each time");
+  cause.gain = gain_text(cause, named ? "If it took as long as the others"
+                                      : "If all took equally long each time");
   cause.hint =
-      named
-          ? "Divide the work more evenly: another schedule of the loop, smaller chunks, or "
-            "other limits of the parts."
-          : "Work that changes from time to time, other programs on the same cores, or regions "
-            "too short for their barriers.";
+      named ? "Distribute the work more evenly: another loop schedule, smaller chunks, or "
+              "other boundaries between the parts."
+            : "The work varies over time, other programs run on the same cores, or regions "
+              "are too short for their barriers.";
   out_.causes.push_back(std::move(cause));
 }
 
@@ -206,18 +205,18 @@ void CauseSearch::synchronization() {
     if (is_lock(profile_.paths[path])) {
       cause.what = "Lock";
       cause.text = fmt::format(
-          "Threads wait {}: {}.{} With what others wait for those that got it late: {}.",
+          "Threads wait {}: {}.{} Lost, including waits for threads that got it late: {}.",
           cause.where, often, held_text(path), lost_text(cause));
-      cause.gain = gain_text(cause, "If nobody waited for it");
+      cause.gain = gain_text(cause, "Without these waits");
       cause.hint =
-          "Hold it shorter or less often: do only what needs it inside, a lock for each part of "
-          "the data, atomic or a reduction in its place.";
+          "Hold the lock for a shorter time or less often: move other work outside, use "
+          "one lock for each part of the data, atomic, or a reduction.";
       return;
     }
     cause.what = "OpenMP synchronization";
     cause.text =
         fmt::format("Threads wait {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
-    cause.hint = "Synchronize less often; no barrier where none is needed (nowait).";
+    cause.hint = "Synchronize less often; remove barriers that are not needed (nowait).";
   };
   paths_of(TimeClass::kSynchronization, Account::kSynchronization, tell);
 }
@@ -227,7 +226,7 @@ void CauseSearch::files() {
     cause.what = "MPI file I/O";
     cause.text =
         fmt::format("Ranks are {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
-    cause.hint = "Fewer and larger accesses, or collective ones.";
+    cause.hint = "Use fewer and larger accesses, or collective I/O.";
   };
   paths_of(TimeClass::kMpiIo, Account::kMpiIo, tell);
 }
@@ -242,13 +241,13 @@ void CauseSearch::management() {
         whole_cause(Account::kManagement, ns, "in " + name, path_of(region.region));
     cause.what = "Short parallel regions";
     cause.text = fmt::format(
-        "Begin and end of {} take {}: it runs {} times of {} each, of which {} on each thread are neither work nor "
-        "waiting.",
+        "Start and end of {} take {}: it runs {} times, {} each, of which {} per thread "
+        "is neither work nor waiting.",
         name, lost_text(cause), region.forks,
         time_text(region.fork_ns / static_cast<double>(region.forks)),
         time_text(ns / std::max<double>(1, static_cast<double>(region.visits))));
     cause.hint =
-        "Put several regions into one, or give the region more work; threads that sleep between regions "
+        "Merge regions, or give each more work; threads that sleep between regions "
         "start late (OMP_WAIT_POLICY, KMP_BLOCKTIME).";
     out_.causes.push_back(std::move(cause));
   }

@@ -288,9 +288,9 @@ class TimelineWriter {
       out["detail"] = {{"all", true}};
     } else {
       const std::string why =
-          "The time line has " + std::to_string(out["kept"].get<std::size_t>()) +
+          "The timeline has " + std::to_string(out["kept"].get<std::size_t>()) +
           " of the " + std::to_string(timeline.seen()) +
-          " visits of regions that are in the archive: all of the begin, then the longest";
+          " visits of regions in the archive: first all visits at the start, then the longest";
       out["detail"] = {{"all", false},
                        {"until_ns", timeline.until_ns()},
                        {"shortest_ns", timeline.shortest_ns()},
@@ -298,10 +298,9 @@ class TimelineWriter {
       limits.push_back(why);
     }
     if (views_.rows().rows().size() < profile_.locations.size())
-      limits.push_back("The time line shows " +
-                       std::to_string(views_.rows().rows().size()) + " of " +
-                       std::to_string(profile_.locations.size()) +
-                       " threads; the picture of the whole run has all of them");
+      limits.push_back("The timeline shows " + std::to_string(views_.rows().rows().size()) +
+                       " of " + std::to_string(profile_.locations.size()) +
+                       " threads; the picture of the whole run shows all of them");
   }
 
   void put_overview() {

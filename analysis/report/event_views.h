@@ -1,4 +1,4 @@
-// All that a report takes from the events of an archive, in one pass: the time line, the marks of iterations, messages,
+// All that a report takes from the events of an archive, in one pass: the timeline, the marks of iterations, messages,
 // collective operations and waits.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: a sink between reader/archive_stream.h and the replay of waits, which it
@@ -96,7 +96,7 @@ class EventViews final : public reader::TraceSink, public waits::WaitObserver {
     std::uint8_t cls = 0;   // of TimelineSink
     std::string site = {};  // of a call of MPI; empty: any
   };
-  // Those of the archive, and after them the calls of the time line.
+  // Those of the archive, and after them the calls of the timeline.
   const std::vector<Region>& regions() const { return regions_; }
   const std::vector<std::string>& names() const {
     return names_;

@@ -126,7 +126,7 @@ class ProfileFinder {
            .what = "Too few cores",
            .text = conclusions_.cores + ".",
            .hint =
-               "One thread for each core, bound to it (OMP_PROC_BIND, mpirun --bind-to core).",
+               "Run one thread per core and bind it (OMP_PROC_BIND, mpirun --bind-to core).",
            .seconds = std::nullopt,
            .evidence = {}});
     management();
@@ -139,7 +139,7 @@ class ProfileFinder {
   void add_cause(const RootCause& cause) {
     std::string text = cause.text;
     if (!cause.evidence.empty()) {
-      text += " Others are meanwhile in ";
+      text += " Meanwhile, others are in ";
       for (const RootCause::Evidence& each : cause.evidence)
         text += fmt::format("{}{} ({})", &each == cause.evidence.data() ? "" : ", ",
                             each.where, time_text(each.ns));
@@ -194,7 +194,8 @@ class ProfileFinder {
                procedure.name,
                count_text(static_cast<double>(procedure.calls), "call", "calls")),
            .hint =
-               "It is part of starting and ending MPI, or makes handles that can be kept.",
+               "Part of starting and ending MPI, or the program creates MPI objects that "
+               "it could reuse.",
            .seconds = procedure.time_ns / 1e9,
            .evidence = {{"view", "mpi"}, {"procedure", procedure.name}}});
     }
@@ -208,7 +209,7 @@ class ProfileFinder {
          .what = "Little is lost",
          .text = fmt::format(
              "{} of the time of all threads is computation: little can be gained by "
-             "a better distribution of work or less communication.",
+             "distributing work better or communicating less.",
              percent_text(useful)),
          .hint = {},
          .seconds = std::nullopt,
@@ -298,15 +299,14 @@ class RunFinder {
         {.kind = Finding::Kind::kDetection,
          .what = "Slow iterations",
          .text = fmt::format(
-             "{} of {} in {} {} more than half as much again as the median of {}; together "
+             "{} of {} in {} {} more than 1.5× the median of {}; together "
              "they cost {} of the run. The slowest is iteration {:.0f}, {:.1f} times the median.",
              number,
              count_text(static_cast<double>(series.iterations()), "iteration",
                         "iterations"),
              loop_title(phase), number == 1 ? "takes" : "take", time_text(median),
              time_text(excess), most.number, most.ns / median),
-         .hint =
-             "Look at what the slowest ones do that others do not: they are in the time line.",
+         .hint = "Compare the slowest ones with others in the timeline.",
          .seconds = of_all_threads(excess),
          .evidence = {{"view", "iterations"},
                       {"loop", phase.id},
@@ -345,13 +345,11 @@ class RunFinder {
     out_.push_back(
         {.kind = Finding::Kind::kDetection,
          .what = "A loop gets slower",
-         .text =
-             fmt::format("Iterations of {} get longer in the course of the run: the last "
-                         "tenth takes {} more than the first ({} beside {}).",
-                         loop_title(phase), percent_text(last / first - 1), time_text(last),
-                         time_text(first)),
-         .hint =
-             "Data that grows or is scattered more and more, or cores that become slower.",
+         .text = fmt::format("Iterations of {} get longer during the run: the last tenth "
+                             "takes {} more than the first ({} instead of {}).",
+                             loop_title(phase), percent_text(last / first - 1),
+                             time_text(last), time_text(first)),
+         .hint = "The data grows or becomes scattered, or cores become slower.",
          .seconds = of_all_threads(excess),
          .evidence = {{"view", "iterations"}, {"loop", phase.id}}});
   }
@@ -369,8 +367,8 @@ class RunFinder {
     if (!at.empty()) at += found.size() > 5 ? ", ...)" : ")";
     fact(Finding::Kind::kDetection, "The pattern changes",
          fmt::format(
-             "What an iteration of {} consists of changed {}{}; the iterations before "
-             "and in each change are in the archive.",
+             "The events in an iteration of {} changed {}{}; the iterations before and at "
+             "each change are in the archive.",
              loop_title(phase),
              count_text(static_cast<double>(found.size()), "time", "times"), at),
          "",
@@ -388,7 +386,7 @@ class RunFinder {
          fmt::format(
              "The archive has {} of the run's events ({} of {}): the first iterations "
              "of each loop, slow ones, and those at changes. Profile and iterations are "
-             "exact for the whole run; the time line and waits show what was written.",
+             "exact for the whole run; timeline and waits show the written part.",
              percent_text(share), digits_text(static_cast<double>(info_.events_written)),
              count_text(static_cast<double>(info_.events_seen), "event", "events")),
          "To write all events: refrain run -n 0.", {{"view", "run"}});
@@ -400,13 +398,11 @@ class RunFinder {
         fact(Finding::Kind::kLoss, "Events were lost",
              fmt::format("{} could not be recorded ({}).",
                          count_text(static_cast<double>(number), "event", "events"), cause),
-             "What depends on them is missing here.");
+             "Results that depend on them are missing here.");
     if (info_.recovered)
-      fact(
-          Finding::Kind::kLoss, "The program was killed",
-          "The archive was recovered from what a process left that died: it ends where that "
-          "died.",
-          "");
+      fact(Finding::Kind::kLoss, "The program was killed",
+           "A process died and the archive was recovered: it ends where that process died.",
+           "");
     const std::uint64_t dropped = info_.mpi.sends_dropped + info_.mpi.receives_dropped +
                                   info_.mpi.collectives_dropped +
                                   info_.mpi.one_sided_dropped;

@@ -175,7 +175,7 @@ class ControlFlowLevels {
                                                      : "unknown";
     return places_[{at.kind, RunProfile::kNone}] =
                level.add({{"id", kind}, {"kind", kind}, {"path", nullptr}},
-                         at.kind == Kind::kUnknown ? "not known" : kind, true);
+                         at.kind == Kind::kUnknown ? "unknown" : kind, true);
   }
 
   const RunProfile& profile_;
@@ -364,7 +364,7 @@ base::Result<> lay_out(std::vector<GraphLayout>& graphs) {
       take(from, graph);
     }
   } catch (const nlohmann::json::exception&) {
-    return base::Failure{"Graphviz ('dot') writes something that is no JSON"};
+    return base::Failure{"Graphviz ('dot') does not write JSON"};
   }
   return {};
 }
@@ -470,31 +470,31 @@ void add_calls(Blocks& blocks, const std::string& key, const RunProfile& profile
 
 json efficiency_value(const RunEfficiencies& e) {
   json all = node("parallel", "parallel efficiency", e.parallel,
-                  "The part of the time of all threads that is useful computation.");
-  json threads = node(
-      "load_balance", "load balance", e.load_balance,
-      "How evenly useful computation is spread: its mean over threads by its maximum.");
+                  "Share of the time of all threads that is useful computation.");
+  json threads =
+      node("load_balance", "load balance", e.load_balance,
+           "How evenly useful computation is distributed: mean over threads / maximum.");
   json communication =
       node("communication", "communication efficiency", e.communication,
-           "The part of the run in which the busiest thread computes: the rest is lost in "
+           "Share of the run in which the busiest thread computes: the rest is lost in "
            "communication, synchronization and waiting.");
   if (!e.has_mpi) {
     all["children"] = {threads, communication};
     return all;
   }
   json mpi = node("mpi", "MPI efficiency", e.mpi,
-                  "The part of the time of all processes that is spent outside of MPI.");
+                  "Share of the time of all processes that is spent outside MPI.");
   mpi["children"] = {
-      node("mpi_load_balance", "MPI load balance", e.mpi_load_balance,
-           "How evenly the time outside of MPI is spread over processes: its mean by its "
-           "maximum."),
+      node(
+          "mpi_load_balance", "MPI load balance", e.mpi_load_balance,
+          "How evenly the time outside MPI is distributed over processes: mean / maximum."),
       node("mpi_communication", "MPI communication efficiency", e.mpi_communication,
-           "The part of the run in which the busiest process is outside of MPI.")};
+           "Share of the run in which the busiest process is outside MPI.")};
   all["children"] = {
       mpi,
       node("openmp", "thread efficiency", e.openmp,
-           "Of the time outside of MPI, the part in which threads compute: the rest is "
-           "lost in OpenMP, or because threads have no work.")};
+           "Share of the time outside MPI in which threads compute: the rest is lost in "
+           "OpenMP, or because threads have no work.")};
   return all;
 }
 

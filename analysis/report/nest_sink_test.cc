@@ -109,8 +109,7 @@ TEST_CASE("Nest: markers - why iterations are in the archive, and which ones are
     trace.iteration(0, 100 * i, 100 * i + 99, rOuter, i, written ? 1 : 0);
   }
   const std::string name = "loop 1 @ main p.c:2-9";
-  trace.marker(200, 400, "writing suspended",
-               name + ": the limit of iterations is reached");
+  trace.marker(200, 400, "writing suspended", name + ": limit of iterations reached");
   trace.marker(600, 99, "slow iteration",
                name + ": iteration 6 took 0.10 us, more than others");
   trace.marker(950, 0, "pattern broken", name + ": iteration 9 differed from those before");
@@ -123,7 +122,7 @@ TEST_CASE("Nest: markers - why iterations are in the archive, and which ones are
   CHECK(rows[9].why == kInBreak);
   CHECK(rows[0].why == 0);
   REQUIRE(sink.gaps().size() == 2);
-  CHECK(sink.gaps()[0].text == "the limit of iterations is reached");
+  CHECK(sink.gaps()[0].text == "limit of iterations reached");
   CHECK(sink.gaps()[0].region == rOuter);
   CHECK(sink.gaps()[0].first == 2);
   CHECK(sink.gaps()[0].last == 5);

@@ -1,4 +1,4 @@
-// The time line of the events that an archive has: a span for each visit of a region, and for the picture of the whole
+// The timeline of the events that an archive has: a span for each visit of a region, and for the picture of the whole
 // run which class took most of each bin of time.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h);
@@ -61,7 +61,7 @@ class Longest {
   std::vector<Item> items_;
 };
 
-// The rows of the time line: a location each, or, where there are too many, several that follow each other, of which
+// The rows of the timeline: a location each, or, where there are too many, several that follow each other, of which
 // one is shown.
 //
 // Thread-safety: const after the constructor.

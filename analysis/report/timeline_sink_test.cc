@@ -12,7 +12,7 @@ using analysis::TimeClass;
 
 std::size_t cls(TimeClass which) { return static_cast<std::size_t>(which); }
 
-TEST_CASE("Time line: spans - one for each visit, outer before inner, by row") {
+TEST_CASE("Timeline: spans - one for each visit, outer before inner, by row") {
   MadeUpEvents trace(1, 2);
   trace.enter(1, 5, rWork);
   trace.enter(0, 10, rMain);
@@ -38,7 +38,7 @@ TEST_CASE("Time line: spans - one for each visit, outer before inner, by row") {
   CHECK(sink.seen() == 4);
 }
 
-TEST_CASE("Time line: calls of MPI - told apart by where they are, each of its region") {
+TEST_CASE("Timeline: calls of MPI - told apart by where they are, each of its region") {
   MadeUpEvents trace(1);
   trace.call(0, 10, 20, rSend, 4);
   trace.call(0, 30, 40, rSend, 5);
@@ -60,7 +60,7 @@ TEST_CASE("Time line: calls of MPI - told apart by where they are, each of its r
   CHECK(sink.spans()[4].region == rWork);
 }
 
-TEST_CASE("Time line: what is open at the end, or never left - ends there") {
+TEST_CASE("Timeline: what is open at the end, or never left - ends there") {
   MadeUpEvents trace(1);
   trace.enter(0, 10, rMain);
   trace.enter(0, 20, rWork);
@@ -76,7 +76,7 @@ TEST_CASE("Time line: what is open at the end, or never left - ends there") {
   CHECK(sink.spans()[2].duration_ns == 10);
 }
 
-TEST_CASE("Time line: overview - the class with most own time of each bin") {
+TEST_CASE("Timeline: overview - the class with most own time of each bin") {
   MadeUpEvents trace(1);
   trace.enter(0, 0, rMain);
   trace.begin_iteration(0, 0, rOuter, 0);  // a mark is no time of its own
@@ -99,7 +99,7 @@ TEST_CASE("Time line: overview - the class with most own time of each bin") {
   CHECK(sink.shares() == std::vector<std::uint8_t>{255, 191, 255, 255, 255});
 }
 
-TEST_CASE("Time line: too many spans - all of the begin, then the longest") {
+TEST_CASE("Timeline: too many spans - all of the begin, then the longest") {
   MadeUpEvents trace(1);
   for (std::uint64_t i = 0; i < 10'000; ++i)
     trace.region(0, 1000 * i, 1000 * i + 1 + i % 500, rWork);
@@ -133,7 +133,7 @@ TEST_CASE("Time line: too many spans - all of the begin, then the longest") {
   CHECK(longer == expected);
 }
 
-TEST_CASE("Time line: 256 ranks with 8 threads - rows of several, one of them shown") {
+TEST_CASE("Timeline: 256 ranks with 8 threads - rows of several, one of them shown") {
   MadeUpEvents trace(256, 8);
   for (std::uint32_t location = 0; location < 2048; ++location)
     trace.region(location, 10, 20 + location, rWork);
@@ -153,7 +153,7 @@ TEST_CASE("Time line: 256 ranks with 8 threads - rows of several, one of them sh
   CHECK(sink.overview().size() == 512 * 64);
 }
 
-TEST_CASE("Time line: a location that the profile has not - has no row") {
+TEST_CASE("Timeline: a location that the profile has not - has no row") {
   MadeUpEvents trace(1, 2);
   trace.region(0, 0, 10, rWork);
   trace.region(1, 0, 10, rWork);

@@ -143,11 +143,12 @@ std::string because(const WaitAnalysis& analysis, const waits::Finding& finding)
   const waits::Causer& most = causers.front();
   std::string text = ", because " + rank_text(analysis, most.process) + " ";
   const std::string longer = longer_text(analysis, most.process, most.path);
-  text += longer.empty() ? "comes later, from " + where_text(analysis, most.path) : longer;
+  text +=
+      longer.empty() ? "arrives later, from " + where_text(analysis, most.path) : longer;
   double others = 0;
   for (std::size_t i = 1; i < causers.size(); ++i) others += causers[i].seconds;
   if (others > most.seconds)
-    text += fmt::format(" (the cause of {} of it; others have their part)",
+    text += fmt::format(" (the cause of {} of it; other ranks cause the rest)",
                         percent_text(most.seconds / (most.seconds + others)));
   return text;
 }
@@ -172,13 +173,13 @@ void add_transfers(const WaitAnalysis& analysis, const WaitPlaces& places, doubl
       finding.what = "MPI communication";
       finding.seconds = seconds;
       finding.text = fmt::format(
-          "{}{} of the time ({}) is spent in {} itself, not waiting for others: {} of the "
+          "{}{} of the time ({}) is spent in {} itself, not waiting for others: {} in the "
           "archive take {} each.",
           factor > 1.001 ? "About " : "", percent_text(seconds / all),
           time_text(seconds * 1e9), where_text(analysis, path),
           count_text(calls, "call", "calls"), time_text(seen / std::max(1.0, calls) * 1e9));
       finding.hint =
-          "Fewer and larger messages, or communication while the program computes.";
+          "Use fewer and larger messages, or overlap communication with computation.";
       finding.evidence = {{"view", "mpi"},
                           {"metric", analysis.tree.metrics[metric].name},
                           {"wait_path", path}};
@@ -234,7 +235,7 @@ std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlace
         waits::ranks_text(analysis, each), each.ranks.size() == 1 ? "s" : "",
         because(analysis, each), most ? when(each.metric) : std::string());
     if (each.idle_seconds != 0)
-      finding.text += fmt::format(" In it, {} are of threads that have no work meanwhile.",
+      finding.text += fmt::format(" This includes {} of idle worker threads.",
                                   time_text(each.whole_idle_seconds * 1e9));
     finding.evidence = {{"view", "waits"},
                         {"metric", metric.name},

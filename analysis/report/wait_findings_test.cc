@@ -63,7 +63,7 @@ TEST_CASE("Wait findings: communication itself - what is left of calls") {
   REQUIRE(transfer != found.end());
   // 100 us of each of the 30 calls.
   CHECK(*transfer->seconds == Approx(3e-3));
-  CHECK(transfer->text.find("30 calls of the archive take 100 us each") !=
+  CHECK(transfer->text.find("30 calls in the archive take 100 us each") !=
         std::string::npos);
 }
 

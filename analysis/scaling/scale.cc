@@ -94,12 +94,12 @@ class ScaleBuilder {
     }
     if (ideal->estimated >= 0.01)
       out_.ideal_note = fmt::format(
-          "{:.0f} % of the time was not written: it counts as iterations of its loops that were",
+          "{:.0f} % of the time was not written: it is estimated from written iterations "
+          "of the same loops",
           100 * ideal->estimated);
     if (ideal->given_up != 0)
-      out_.ideal_note +=
-          fmt::format("{}{} waits for what is not in the archive count as none",
-                      out_.ideal_note.empty() ? "" : "; ", ideal->given_up);
+      out_.ideal_note += fmt::format("{}{} waits for events outside the archive count as 0",
+                                     out_.ideal_note.empty() ? "" : "; ", ideal->given_up);
     for (const IdealRun::Process& process : ideal->processes)
       ideal_[process.rank] = &process;
     for (std::size_t i = 0; i < ideal->loops.size(); ++i)

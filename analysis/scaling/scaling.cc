@@ -82,8 +82,8 @@ class ScalingBuilder {
       }
       if (2 * common < all)
         return base::Failure{fmt::format(
-            "{} is a run of '{}', {} of '{}', and they have few call paths in common: give "
-            "runs of one program",
+            "{} is a run of '{}', {} of '{}', and they have few call paths in common: "
+            "compare runs of one program",
             first.name, first.program, run.name, run.program)};
     }
     return {};
@@ -130,11 +130,11 @@ class ScalingBuilder {
     out_.part = first;
     if (first.empty())
       out_.notes.emplace_back(
-          "No outermost loop was detected in all runs: factors are those of the whole runs");
+          "No outermost loop was detected in all runs: factors are for the whole runs");
     for (std::size_t i = 0; i < runs_.size() && !first.empty(); ++i)
       if (part(i).processes < runs_[i].processes) {
         out_.notes.push_back(
-            fmt::format("In {}, {} of {} processes have the loop: its factors are of these",
+            fmt::format("In {}, {} of {} processes have the loop: factors are for these",
                         runs_[i].name, part(i).processes, runs_[i].processes));
       }
     return {};
@@ -177,13 +177,13 @@ class ScalingBuilder {
     if (!counted && !(runs_.front().conclusions.cores.empty() &&
                       runs_.back().conclusions.cores.empty())) {
       out_.weak_why =
-          "assumed: times contain waits for cores, and do not say how much work there was (--weak, "
-          "if it grows with the threads)";
+          "assumed: times include waits for cores, so the amount of work is unknown (use "
+          "--weak if it grows with the threads)";
       return;
     }
     out_.weak = threads > 1 && work > std::sqrt(threads);
     out_.weak_why = fmt::format(
-        "seen from the work: {} {:.2f} times the base's, on {:.3g} times the threads",
+        "from the work: {} {:.2f} times the base's, on {:.3g} times the threads",
         counted ? "instructions are" : "computation takes, on all threads,", work, threads);
   }
 
@@ -278,7 +278,8 @@ class ScalingBuilder {
     out_.at = options_.at > 0 ? options_.at : 4 * largest;
     if (out_.at > 4 * largest)
       out_.notes.push_back(fmt::format(
-          "{} threads are more than four times the {} of the largest run: what models say of them is a guess",
+          "{} threads are more than four times the {} of the largest run: models are "
+          "guesses there",
           out_.at, largest));
     double all = 0, modelled = 0, seen = 0;
     for (const PlaceLoss& loss : out_.losses) {
@@ -301,8 +302,8 @@ class ScalingBuilder {
     }
     if (modelled < 0.9 * seen)
       out_.notes.push_back(fmt::format(
-          "Call paths with {:.0f} % of the time of the largest run have no model: not all "
-          "runs have them, or their times follow none",
+          "Call paths with {:.0f} % of the time of the largest run have no model: they "
+          "are not in all runs, or no model fits their times",
           100 - 100 * modelled / seen));
   }
 

@@ -557,10 +557,9 @@ TEST_CASE("Scaling: runs of different programs are refused") {
   for (PlaceTime& place : runs[1].places) place.key += "of another one";
   const auto refused = scaling_of(runs, {});
   REQUIRE_FALSE(refused);
-  CHECK(
-      refused.error() ==
-      "r1 is a run of 'app', r2 of 'app.new', and they have few call paths in common: give "
-      "runs of one program");
+  CHECK(refused.error() ==
+        "r1 is a run of 'app', r2 of 'app.new', and they have few call paths in common: "
+        "compare runs of one program");
   // The same program, compiled anew.
   runs[1].program = "app";
   CHECK(scaling_of(runs, {}));

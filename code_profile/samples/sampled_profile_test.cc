@@ -170,11 +170,11 @@ TEST_CASE("Sampled profile: what was not placed - is counted by name") {
   CHECK(built.sampling.not_placed == std::map<std::string, std::uint64_t>{{"[vdso]", 3}});
   const std::string text = flat_text(built, 0);
   CHECK_THAT(text,
-             Catch::Contains("100 samples, one each 10 ms of a thread's CPU time: 1.00 s"));
+             Catch::Contains("100 samples, one per 10 ms of CPU time of a thread: 1.00 s"));
   CHECK_THAT(
       text, Catch::Contains("3.0 % of the samples are in no known function: [vdso] 3.0 %"));
-  CHECK_THAT(text, Catch::Contains("Of 2.0 % the outer callers are not known"));
-  CHECK_THAT(text, Catch::Contains("stand for times without a sample of their own"));
+  CHECK_THAT(text, Catch::Contains("Of 2.0 % the outer callers are unknown"));
+  CHECK_THAT(text, Catch::Contains("were missed and are credited to the next one"));
   CHECK_THAT(text, Catch::Contains("1 thread could not be sampled"));
 }
 

@@ -4,8 +4,10 @@
     archive = refrain.Archive("run")
     analysis = refrain.analyze(archive)
 
-docs/guide/python.md is the tutorial. Whatever cannot be read raises refrain.Error, with one line that says why. Frames need
-pandas, arrays NumPy; neither is imported before it is needed. One archive is read at a time, by whatever thread.
+docs/guide/python.md is the tutorial; it makes the archives that the examples in these docstrings use: `run` (two ranks, all
+events) and `loops` (the same program, 5 iterations written). Whatever cannot be read raises refrain.Error, with one line that
+says why. Frames need pandas, arrays NumPy; neither is imported before it is needed. One archive is read at a time, by
+whatever thread. Ranks, threads and iterations are numbered as the command numbers them.
 """
 
 from __future__ import annotations
@@ -93,6 +95,7 @@ __all__ = [
     "Receive",
     "Region",
     "Run",
+    "Scaling",
     "Send",
     "SentMessage",
     "TaskWait",
@@ -101,6 +104,7 @@ __all__ = [
     "analyze",
     "combine",
     "read_experiment",
+    "scaling",
 ]
 
 
@@ -149,9 +153,13 @@ class CallSite(NamedTuple):
 
 
 class Archive:
-    """An OTF2 archive, of Refrain or of another tool: its folder, or its traces.otf2.
+    """An OTF2 archive, of Refrain or of another tool: its directory, or its traces.otf2.
 
     Reads the definitions; everything else is read when it is asked for.
+
+    >>> archive = refrain.Archive("loops")
+    >>> archive.of_refrain, [process.rank for process in archive.processes], len(archive.locations)
+    (True, [0, 1], 4)
     """
 
     def __init__(self, path: Path) -> None:
@@ -174,40 +182,74 @@ class Archive:
         return self.path
 
     def info(self) -> Dict[str, Any]:
-        """What `refrain info --json` prints; of Refrain's archives only."""
+        """What `refrain info --json` prints; of Refrain's archives only.
+
+        >>> info = refrain.Archive("loops").info()
+        >>> info["events_written"] < info["events_seen"]
+        True
+        """
         found: Dict[str, Any] = json.loads(_refrain.info(self.path))
         return found
 
     def profile(self, from_events: bool = False) -> Profile:
-        """Where the time went, by call path and thread: of the summary, or of the events."""
+        """Where the time went, by call path and thread: from the summary, or from the events.
+
+        >>> refrain.Archive("loops").profile().call_paths[0]
+        'MPI_Init_thread (...late.c:...)'
+        """
         return Profile(self.path, from_events)
 
     def messages(self, from_events: bool = False) -> Dict[str, Any]:
-        """What `refrain profile --messages --json` prints: MPI by size and partner."""
+        """What `refrain profile --messages --json` prints: MPI by size and partner.
+
+        >>> by_size = refrain.Archive("loops").messages()["by_size"]
+        >>> [each["bytes_received"] for each in by_size if each["procedure"] == "MPI_Recv"]
+        [160]
+        """
         found: Dict[str, Any] = json.loads(_refrain.messages(self.path, from_events))
         return found
 
     def iterations(self) -> Iterations:
-        """The iterations of outermost loops, by class of time; of Refrain's archives only."""
+        """The iterations of outermost loops, by class of time; of Refrain's archives only.
+
+        >>> refrain.Archive("loops").iterations().json["loops"][0]["iterations"]  # from when the loop was detected
+        39
+        """
         return Iterations(self.path)
 
     def control_flow(self, from_events: bool = False) -> ControlFlow:
-        """Which region came after which, on each level of the call tree."""
+        """The order of regions, on each level of the call tree.
+
+        >>> refrain.Archive("loops").control_flow().nodes[0].name
+        'MPI_Init_thread'
+        """
         return ControlFlow(_refrain.control_flow(self.path, from_events))
 
     def event_flow(self) -> Optional[EventFlow]:
-        """Which call of MPI came after which. None: the archive has no such graph."""
+        """The order of MPI calls. None: the archive has no such graph.
+
+        >>> sorted({node.name for node in refrain.Archive("loops").event_flow().nodes if node.kind == 1})
+        ['MPI_Allreduce', 'MPI_Finalize', 'MPI_Init_thread', 'MPI_Recv', 'MPI_Send']
+        """
         found = _refrain.event_flow(self.path)
         return None if found is None else EventFlow(found)
 
     def trace(self, before: int = 1000, after: int = 1000) -> Trace:
         """The events one after the other, with their state. `before`: how many of each location stay in the window;
-        `after`: how many in all are read ahead."""
+        `after`: how many in all are read ahead.
+
+        >>> sum(event.kind == "MpiRecv" for event in refrain.Archive("run").trace())
+        40
+        """
         return Trace(self.path, before, after)
 
     def events(self, chunk: int = 1_000_000, ahead: int = 1000) -> Iterator[Events]:
-        """All events with their state as arrays, so many at a time. `ahead`: how many are read ahead, to know of a
-        message that is received later."""
+        """All events with their state as arrays, `chunk` at a time. `ahead`: how many are read ahead, to know of a
+        message that is received later.
+
+        >>> sum(int((events["kind"] == events.kinds.index("MpiRecv")).sum()) for events in refrain.Archive("run").events())
+        40
+        """
         if chunk < 1:
             raise ValueError("chunk must be at least 1")
         trace = _refrain.Trace(self.path, 0, ahead)
@@ -221,10 +263,14 @@ class Archive:
 class Events:
     """Events in the order of time, column by column (`columns`). -1 stands for none.
 
-    location, number (in the location), ns (since the archive's begin), ticks, kind (number in Events.kinds), region (the
+    location, number (in the location), ns (since the archive's start), ticks, kind (number in Events.kinds), region (the
     innermost open one; of an Enter or Leave its own), depth (regions around it), enter_ns (of that region), peer, tag,
     communicator, bytes, request, value, and of a message's end the other one: other_location, other_number,
     other_enter_ns (of its call).
+
+    >>> frame = next(refrain.Archive("run").events()).frame()
+    >>> frame[frame["kind"] == "MpiRecv"][["rank", "thread", "region", "bytes"]].iloc[0].tolist()
+    [1, 0, 'MPI_Recv', 4]
     """
 
     kinds: List[str] = _refrain.event_kinds
@@ -240,17 +286,22 @@ class Events:
         return self.columns[column]
 
     def frame(self) -> pd.DataFrame:
-        """With names: kind and region are categories."""
+        """With names: kind and region are categories; rank (-1: none) and thread of each event."""
         pandas = _pandas()
+        import numpy
+
         frame = pandas.DataFrame(self.columns)
+        locations = self._archive.locations
+        ranks = [self._archive.processes[each.process].rank for each in locations]
+        of = self.columns["location"]
+        frame.insert(0, "rank", numpy.asarray([-1 if rank is None else rank for rank in ranks])[of])
+        frame.insert(1, "thread", numpy.asarray([each.thread for each in locations])[of])
         frame["kind"] = pandas.Categorical.from_codes(self.columns["kind"], self.kinds)
         # Different regions may have one name.
         names = [region.name for region in self._archive.regions]
         distinct = list(dict.fromkeys(names))
         place = {name: number for number, name in enumerate(distinct)}
         codes = [place[name] for name in names] + [-1]
-        import numpy
-
         frame["region"] = pandas.Categorical.from_codes(
             numpy.asarray(codes, dtype=numpy.int64)[self.columns["region"]], distinct
         )
@@ -258,7 +309,13 @@ class Events:
 
 
 class Trace:
-    """Iterates over the events of an archive; `find` looks at random in a window around the latest one."""
+    """Iterates over the events of an archive; `find` looks at any event in a window around the latest one.
+
+    >>> trace = refrain.Archive("run").trace()
+    >>> receive = next(event for event in trace if event.kind == "MpiRecv")
+    >>> trace.find(receive.message["send"]["event"]).region
+    'MPI_Send'
+    """
 
     def __init__(self, path: Path, before: int = 1000, after: int = 1000) -> None:
         self._trace = _refrain.Trace(os.fspath(path), before, after)
@@ -278,7 +335,13 @@ class Trace:
 
 
 class Profile:
-    """Where the time of the whole run went."""
+    """Where the time of the whole run went.
+
+    >>> frame = refrain.Archive("loops").profile().frame()
+    >>> sends = frame[frame["call_path"].str.startswith("MPI_Send")]
+    >>> sends["rank"].tolist(), sends["thread"].tolist(), int(sends["visits"].sum())
+    ([0], [0], 40)
+    """
 
     def __init__(self, path: Path, from_events: bool = False) -> None:
         self._path = os.fspath(path)
@@ -313,7 +376,13 @@ class Profile:
 
 
 class Iterations:
-    """What the iterations of outermost loops took, on each thread."""
+    """What the iterations of outermost loops took, on each thread.
+
+    >>> frame = refrain.Archive("loops").iterations().frame()
+    >>> mine = frame[(frame["loop"] == 0) & (frame["rank"] == 0) & (frame["thread"] == 0)]
+    >>> int(mine["iteration"].min()), int(mine["count"].sum())
+    (1, 39)
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = os.fspath(path)
@@ -323,12 +392,23 @@ class Iterations:
         self.columns: Dict[str, Array] = _refrain.iteration_values(self._path)
 
     def frame(self) -> pd.DataFrame:
-        return _pandas().DataFrame(self.columns)
+        """A row for each thread and iteration (or `count` iterations from `iteration` on); loop: index in json["loops"],
+        -1: outside of loops."""
+        frame = _pandas().DataFrame(self.columns).rename(columns={"first": "iteration"})
+        locations = self.json["locations"]
+        frame.insert(0, "rank", [locations[at]["rank"] for at in self.columns["location"]])
+        frame.insert(1, "thread", [locations[at]["thread"] for at in self.columns["location"]])
+        return frame
 
 
 class ControlFlow:
     """Nodes are call paths (name, parent, site, depth, visits, time_ns, own_ns). Edges, column by column: level (the
-    path around, -1: the program), from and to (paths; -1: begin of the level, -2: its end, -3: not known), count."""
+    path around, -1: the program), from and to (paths; -1: start of the level, -2: its end, -3: unknown), count.
+
+    >>> flow = refrain.Archive("loops").control_flow()
+    >>> int(flow.frame().query("level == -1 and `from` == -1")["count"].sum())  # one start for each thread
+    4
+    """
 
     class Node(NamedTuple):
         name: str
@@ -350,7 +430,14 @@ class ControlFlow:
 
 class EventFlow:
     """Nodes are calls of MPI with partner and size. Edges, column by column: from, to, count, time_ns, gap_ns,
-    bytes_sent, bytes_received, of all ranks together; `labels`: how often on which ranks."""
+    bytes_sent, bytes_received, of all ranks together; `labels`: how often on which ranks.
+
+    >>> flow = refrain.Archive("loops").event_flow()
+    >>> edges = flow.frame()
+    >>> to_send = [flow.nodes[node].name == "MPI_Send" for node in edges["to"]]
+    >>> int(edges[to_send]["count"].sum())
+    40
+    """
 
     class Node(NamedTuple):
         kind: int  #: 0: start, 1: a call, 2: a parallel region, 3: others
@@ -383,6 +470,14 @@ class Pattern:
     with one argument (docs/guide/python.md): begin, call, receive, late_sender, wrong_order, send, collective,
     collective_completion, access_epoch, exposure_epoch, lock_epoch, barrier, task_wait, fork, lock_wait, left_out; and
     finish, without one. Times are ticks. What is charged, and taken of a call, is time of the call that waits.
+
+    >>> class Rest(refrain.Pattern):
+    ...     name = "rest_of_receive"
+    ...     parent = "mpi_point2point"
+    ...     def receive(self, event):
+    ...         self.charge(event.call, event.call.take(event.call.leave - event.call.enter))
+    >>> refrain.analyze("run", patterns=[Rest]).metrics["rest_of_receive"] > 0
+    True
     """
 
     name: str = ""
@@ -427,7 +522,12 @@ class Pattern:
 
 
 class Analysis:
-    """What made a program wait."""
+    """What made a program wait.
+
+    >>> analysis = refrain.analyze("run")
+    >>> "mpi_latesender" in [finding["metric"] for finding in analysis.findings]
+    True
+    """
 
     def __init__(self, read: _refrain.Analysis) -> None:
         self._read = read
@@ -467,12 +567,77 @@ class Analysis:
         return self._read.values(self._numbers[metric], with_children)
 
     def frame(self, metric: str, with_children: bool = True) -> pd.DataFrame:
-        """The same: a row for each call path, a column for each location (rank, thread)."""
+        """The same: a row for each call path, a column for each location (rank, thread).
+
+        >>> late = refrain.analyze("run").frame("mpi_latesender")
+        >>> late.sum().idxmax()
+        (1, 0)
+        """
         pandas = _pandas()
         columns = pandas.MultiIndex.from_tuples(
             [(each["rank"], each["thread"]) for each in self.json["locations"]], names=["rank", "thread"]
         )
         return pandas.DataFrame(self.values(metric, with_children), index=self.call_paths, columns=columns)
+
+    def causes_frame(self) -> pd.DataFrame:
+        """A row for each root cause, most time first: account, what, ranks (a list; empty: all), rank (if it is one), thread,
+        loop, iteration (where it starts), seconds, share, gain_seconds, text. Nothing is in two rows.
+
+        >>> causes = refrain.analyze("run").causes_frame()
+        >>> bool(causes["rank"].notna().any()), bool((causes["share"] > 0).all())
+        (True, True)
+        """
+        columns = ["account", "what", "ranks", "rank", "thread", "loop", "iteration", "seconds", "share", "gain_seconds", "text"]
+        rows = []
+        for each in self.json["conclusions"]["causes"]:
+            own = {
+                "rank": each["ranks"][0] if len(each["ranks"]) == 1 else None,
+                "iteration": max(1, each["when"]["from"]) if each["loop"] else None,
+            }
+            rows.append([own[name] if name in own else each[name] for name in columns])
+        frame = _pandas().DataFrame(rows, columns=columns)
+        return frame.astype({"rank": "Int64", "thread": "Int64", "iteration": "Int64"})
+
+    def findings_frame(self) -> pd.DataFrame:
+        """A row for each finding and rank that waits, most time first: finding (its number), metric, title, call_path, file,
+        line, rank, seconds.
+
+        >>> found = refrain.analyze("run").findings_frame()
+        >>> found[found["metric"] == "mpi_latesender"]["rank"].tolist()
+        [1]
+        """
+        columns = ["finding", "metric", "title", "call_path", "file", "line", "rank", "seconds"]
+        rows = [
+            [number, *(finding[name] for name in columns[1:6]), each["rank"], each["seconds"]]
+            for number, finding in enumerate(self.findings, 1)
+            for each in finding["by_rank"]
+        ]
+        return _pandas().DataFrame(rows, columns=columns)
+
+    def waits_frame(self, metric: str = "") -> pd.DataFrame:
+        """A row for each metric, call path and thread with time: metric, call_path, rank, thread, seconds. Times are exclusive
+        (without the metrics and call paths below), so that they add up. `metric`: only this one and those below it.
+
+        >>> waits = refrain.analyze("run").waits_frame("mpi_point2point")
+        >>> int(waits.groupby("rank")["seconds"].sum().idxmax())
+        1
+        """
+        import numpy
+
+        if metric and metric not in self._numbers:
+            raise KeyError(metric)
+        paths, locations = self.call_paths, self.json["locations"]
+        chosen = {metric} if metric else {each["name"] for each in self.json["metric_tree"]}
+        rows = []
+        for each in self.json["metric_tree"]:  # parents first
+            if each["name"] not in chosen and each["parent"] not in chosen:
+                continue
+            chosen.add(each["name"])
+            values = self.values(each["name"], with_children=False)
+            for path, at in numpy.argwhere(values != 0):
+                where = locations[at]
+                rows.append([each["name"], paths[path], where["rank"], where["thread"], values[path, at]])
+        return _pandas().DataFrame(rows, columns=["metric", "call_path", "rank", "thread", "seconds"])
 
     def experiment(self) -> Experiment:
         """What is in analysis.cubex."""
@@ -485,7 +650,11 @@ def analyze(
     modules: Sequence[Path] = (),
 ) -> Analysis:
     """Searches an archive for wait states, also with patterns of one's own: classes or objects of Pattern, and
-    shared objects (docs/reference/patterns.md). Writes no file. What a pattern raises is raised here."""
+    shared objects (docs/reference/patterns.md). Writes no file. What a pattern raises is raised here.
+
+    >>> refrain.analyze("run").metrics["mpi_latesender"] > 0.01  # seconds
+    True
+    """
     objects = [each() if isinstance(each, type) else each for each in patterns]
     hosts = []
     for each in objects:
@@ -504,7 +673,12 @@ def analyze(
 
 
 class Scaling:
-    """Why a program does not scale: runs of different sizes against the smallest (docs/scaling.md)."""
+    """Why a program does not scale: runs of different sizes compared with the smallest (docs/reference/scaling.md).
+
+    >>> found = refrain.scaling(["run", "loops"], whole=True, weak=False)
+    >>> list(found.frame().index)  # threads of each run
+    [4, 4]
+    """
 
     def __init__(self, read: str) -> None:
         #: What `refrain scaling --json` prints.
@@ -546,5 +720,9 @@ def scaling(
 ) -> Scaling:
     """Compares runs of one program on different numbers of ranks or threads. `loop`: of this loop (a part of its place),
     `whole`: of the whole runs; `weak`: the problem grows with the threads (None: seen from the work); `at`: threads that
-    models are extrapolated to (0: four times the largest run's)."""
+    models are extrapolated to (0: four times the largest run's).
+
+    >>> int(refrain.scaling(["run", "loops"], whole=True, weak=False).losses()["threads"].max())
+    4
+    """
     return Scaling(_refrain.scaling([os.fspath(each) for each in archives], loop, whole, weak, at))

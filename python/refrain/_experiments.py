@@ -26,7 +26,12 @@ class Metric(NamedTuple):
 
 
 class Experiment:
-    """Values of metrics by call path and location, as Cube's files have them."""
+    """Values of metrics by call path and location, as Cube's files have them.
+
+    >>> profile = refrain.read_experiment("loops")
+    >>> [metric.name for metric in profile.metrics][:2], len(profile.locations)
+    (['visits', 'time'], 4)
+    """
 
     def __init__(self, read: _refrain.Experiment) -> None:
         self._read = read
@@ -58,7 +63,7 @@ class Experiment:
         return pandas.DataFrame(self.values(metric), index=self.call_paths, columns=columns)
 
     def write(self, file: Path) -> None:
-        """As a file of Cube; an existing one is replaced."""
+        """Writes a Cube file; an existing one is replaced."""
         self._read.write(os.fspath(file))
 
     def __sub__(self, other: Experiment) -> Experiment:
@@ -66,7 +71,11 @@ class Experiment:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Of a file of Cube (.cubex) of any tool, or of an archive: its profile.cubex."""
+    """Reads a Cube file (.cubex) of any tool, or the profile.cubex of an archive.
+
+    >>> refrain.read_experiment("loops").totals()["visits"] > 0
+    True
+    """
     file = os.fspath(path)
     if os.path.isdir(file):
         file = os.path.join(file, "profile.cubex")
@@ -74,5 +83,10 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def combine(operation: str, experiments: Sequence[Experiment]) -> Experiment:
-    """`diff` (the first - the second), `mean`, `min`, `max` or `merge`, as `refrain experiment`."""
+    """`diff` (first - second), `mean`, `min`, `max` or `merge`, as `refrain experiment`.
+
+    >>> profile = refrain.read_experiment("loops")
+    >>> refrain.combine("diff", [profile, profile]).totals()["time"]
+    0.0
+    """
     return Experiment(_refrain.combine(operation, [each._read for each in experiments]))

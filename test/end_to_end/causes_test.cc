@@ -278,7 +278,7 @@ TEST_CASE(
     if (!run) continue;
     const Json cause = first_of(*run, "communication");
     INFO(cause.dump(1));
-    CHECK(cause["what"] == "Messages that come late");
+    CHECK(cause["what"] == "Late messages");
     CHECK(starts(cause["where"], "MPI_Recv"));
     CHECK(cause["ranks"] == (ranks == 2 ? Json({1}) : Json({1, 3})));
     check_communication(*run, cause);

@@ -56,6 +56,28 @@ TEST_CASE("Command: wrong use - one line, exit status 2") {
   check_wrong_use({"recover", (folder / "no-such-archive").string()});
 }
 
+TEST_CASE("Command: wrong use - what may have been meant, and where help is") {
+  const auto errors_of = [](const std::vector<std::string>& words) {
+    return run_refrain(words).errors;
+  };
+  CHECK(errors_of({"analyse", "run"}) ==
+        "refrain: no command 'analyse': did you mean 'analyze'? (see 'refrain help')\n");
+  CHECK(errors_of({"sing"}) == "refrain: no command 'sing' (see 'refrain help')\n");
+  CHECK(errors_of({"run", "--overwritte", "--", "/bin/true"}) ==
+        "refrain: no option '--overwritte': did you mean '--overwrite'? (see 'refrain run "
+        "--help')\n");
+  CHECK(errors_of({"info", "run", "again"}) ==
+        "refrain: 'again' is one argument too many (see 'refrain info --help')\n");
+  CHECK(errors_of({"run", "--", "/no/program"}) ==
+        "refrain: no program '/no/program': there is no such file\n");
+  CHECK(errors_of({"run", "--", "/"}) == "refrain: no program '/': it is a directory\n");
+  CHECK(errors_of({"run", "-n"}) ==
+        "refrain: '--limit' needs a value (see 'refrain run --help')\n");
+  CHECK(errors_of({"convert", "archive", "--to", "pdf"}) ==
+        "refrain: --to: 'pdf' is not one of {paraver,chrome,csv} (see 'refrain convert "
+        "--help')\n");
+}
+
 TEST_CASE("Command: wrong values - named by the option or variable that was given") {
   const auto errors_of = [](std::vector<std::string> options) {
     options.insert(options.begin(), "run");
@@ -82,6 +104,9 @@ TEST_CASE("Command: wrong values - named by the option or variable that was give
 
 TEST_CASE("Command: help of run - the choices of each option are listed") {
   const Result help = run_refrain({"run", "--help"});
+  CHECK(help.output.find("(default: 100 us)") != std::string::npos);
+  CHECK(help.output.find("(default: never)") != std::string::npos);
+  CHECK(help.output.find("--loops[=NUMBER]") != std::string::npos);
   for (const filters::SettingInfo& info : filters::setting_table()) {
     INFO(info.name);
     std::string option = std::string("\n  --") + info.name + " ";

@@ -95,7 +95,7 @@ void check_summary_by_events(const fs::path& archive) {
   events += ".events";
   fs::copy(archive, events, fs::copy_options::recursive);
   REQUIRE(fs::remove_all(events / "summary") > 1);
-  const json compared = comparison({events, archive, "--least", "0"});
+  const json compared = comparison({events, archive, "--min-share", "0"});
   CHECK(compared.at("a").at("summaries") == 0);
   CHECK(compared.at("b").at("summaries") == compared.at("b").at("processes"));
   CHECK(check_counts(compared, 0) > 5);
@@ -146,15 +146,16 @@ TEST_CASE("Compare: OpenMP programs, whole and reduced - equal calls") {
   record(job, "10", folder / "reduced");
   const std::string full = folder / "full";
   const std::string reduced = folder / "reduced";
-  check_same_run(comparison({full, "--limit", "10", "--least", "0"}));
-  check_equal_counts(comparison({full, reduced, "--least", "0"}));
+  check_same_run(comparison({full, "--limit", "10", "--min-share", "0"}));
+  check_equal_counts(comparison({full, reduced, "--min-share", "0"}));
   check_summary_by_events(full);
   // Without summaries, by the iterations that were written.
-  CHECK(check_counts(comparison({full, "--limit", "10", "--least", "0", "--no-summary"}),
-                     exactly) > 5);
+  CHECK(
+      check_counts(comparison({full, "--limit", "10", "--min-share", "0", "--no-summary"}),
+                   exactly) > 5);
   REQUIRE(fs::remove_all(fs::path(full) / "summary") > 1);
   REQUIRE(fs::remove_all(fs::path(reduced) / "summary") > 1);
-  const json compared = comparison({full, reduced, "--least", "0"});
+  const json compared = comparison({full, reduced, "--min-share", "0"});
   CHECK(check_counts(compared, std::max(0.02, exactly)) > 5);
   CHECK(compared.at("a").at("estimated_ns") == 0);
   CHECK(compared.at("b").at("estimated_ns") > 0);
@@ -185,13 +186,13 @@ TEST_CASE("Compare: MPI programs, whole and reduced - equal messages and bytes")
   job.settings["LIMIT"] = "10";
   recorded(job, MpiWay::kInside, folder / "reduced");
   const std::string reduced = folder / "reduced";
-  check_same_run(comparison({full, "--limit", "10", "--least", "0"}));
-  check_equal_counts(comparison({full, reduced, "--least", "0"}));
+  check_same_run(comparison({full, "--limit", "10", "--min-share", "0"}));
+  check_equal_counts(comparison({full, reduced, "--min-share", "0"}));
   check_summary_by_events(full);
   REQUIRE(fs::remove_all(fs::path(full) / "summary") > 1);
   REQUIRE(fs::remove_all(fs::path(reduced) / "summary") > 1);
-  CHECK(check_counts(comparison({full, "--limit", "10", "--least", "0"}), 1e-9) > 5);
-  const json compared = comparison({full, reduced, "--least", "0"});
+  CHECK(check_counts(comparison({full, "--limit", "10", "--min-share", "0"}), 1e-9) > 5);
+  const json compared = comparison({full, reduced, "--min-share", "0"});
   CHECK(check_counts(compared, 1e-9) > 5);
   if (job.settings["MIN_GAP"] == "0") CHECK(compared.at("b").at("estimated_ns") > 0);
   CHECK(compared.at("only_a").empty());
@@ -228,8 +229,8 @@ TEST_CASE("Compare: counters - exact, whole and reduced") {
     CHECK(seen.at("loop: sde:::demo::mine an iteration") == Two{3, 3});
     CHECK(seen.at("loop: sde:::demo::all an iteration") == Two{100, 100});
   };
-  check(comparison({full, folder / "reduced", "--least", "0"}));
-  check(comparison({full, "--limit", "4", "--least", "0"}));
+  check(comparison({full, folder / "reduced", "--min-share", "0"}));
+  check(comparison({full, "--limit", "4", "--min-share", "0"}));
 }
 
 TEST_CASE("Compare: the command - exit status and output") {
@@ -331,7 +332,7 @@ TEST_CASE("Info, recover: totals of the whole run - those of a full trace's even
   const std::string a = folder / "a";
   double calls = 0;
   std::size_t regions = 0;
-  const json compared = comparison({full, full, "--least", "0", "--no-summary"});
+  const json compared = comparison({full, full, "--min-share", "0", "--no-summary"});
   for (const json& row : compared.at("rows")) {
     if (row.at("figure") != "calls") continue;
     calls += row.at("a").get<double>();

@@ -41,7 +41,7 @@ TEST_CASE("Doctor: machine - trials with OpenMP and MPI record what they do") {
       {}, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
   INFO(answer.result.output);
   CHECK(answer.result.exit_status == 0);
-  for (const char* name : {"library", "OpenMP", "MPICH", "Open MPI", "folder"})
+  for (const char* name : {"library", "OpenMP", "MPICH", "Open MPI", "directory"})
     CHECK(answer.checks.at(name)["state"] != "problem");
   CHECK_THAT(answer.checks.at("OpenMP")["text"].get<std::string>(),
              Catch::Contains("events of 2 threads"));

@@ -22,7 +22,7 @@ TEST_CASE("Graph: formats - all have the same nodes and edges") {
   TemporaryFolder folder;
   recorded({"cg_clang", {"20", "64", "5"}, 2, {{"LIMIT", "3"}}}, folder / "a");
   const Words choice = GENERATE(Words{}, Words{"--level", "0"}, Words{"--level", "1"},
-                                Words{"--node", "cg.c:48"}, Words{"--most", "4"});
+                                Words{"--node", "cg.c:48"}, Words{"--max-nodes", "4"});
   CAPTURE(choice);
   const auto to_file = [&](const std::string& format) {
     const fs::path file = folder / ("graph." + format);

@@ -47,7 +47,7 @@ bool is_count(const json& row) {
 }
 
 void check_same_counts(const fs::path& a, const fs::path& b) {
-  const Result result = run_refrain({"compare", "--json", "--least", "0", a, b});
+  const Result result = run_refrain({"compare", "--json", "--min-share", "0", a, b});
   INFO(result.errors);
   REQUIRE(result.exit_status == 0);
   const json compared = json::parse(result.output);
@@ -252,7 +252,7 @@ TEST_CASE("MPI both: --mpi of the other one - is refused, with what would work")
   const std::string program = data_file("test/programs/mpi/ring_gcc_openmpi");
   const Result refused = run_refrain({"run", "--mpi", "mpich", "--", program});
   CHECK(refused.exit_status == 2);
-  CHECK_THAT(refused.errors, Catch::Contains("uses Open MPI; say --mpi openmpi"));
+  CHECK_THAT(refused.errors, Catch::Contains("uses Open MPI; use --mpi openmpi"));
 }
 
 TEST_CASE("MPI both: the launcher of the other one - is reported in one line") {

@@ -311,10 +311,9 @@ TEST_CASE("MPI life: the program's own procedures - not recorded, no message is 
   CHECK(enters_of(traced.trace, "MPI_Allreduce") == 2 * 20);
   CHECK(replay(traced.trace).pairs() == 0);
   CHECK(traced.trace.properties.at("REFRAIN::MPI_TAKEN") == "MPI_Recv MPI_Send");
-  CHECK(
-      count_of(run_refrain({"info", folder / "archive"}).output,
-               "\nLeft out     messages and collectives, and calls that were not recorded: "
-               "MPI_Recv MPI_Send\n") == 1);
+  CHECK(count_of(run_refrain({"info", folder / "archive"}).output,
+                 "\nNot traced   messages, collectives and calls that were not recorded: "
+                 "MPI_Recv MPI_Send\n") == 1);
 }
 
 TEST_CASE("MPI life: the program's own MPI_Init - MPI is not traced, which is reported") {
@@ -325,7 +324,8 @@ TEST_CASE("MPI life: the program's own MPI_Init - MPI is not traced, which is re
   CHECK(result.exit_status == 0);
   CHECK(count_of(result.errors, "\n") == 1);
   CHECK(count_of(result.errors, "refrain: MPI calls are not traced: ") == 1);
-  CHECK(count_of(result.errors, "own_calls_gcc_init takes MPI_Init before Refrain") == 1);
+  CHECK(count_of(result.errors, "own_calls_gcc_init intercepts MPI_Init before Refrain") ==
+        1);
   CHECK(names_in(folder.path()).empty());
 }
 

@@ -153,7 +153,7 @@ TEST_CASE("MPI polls: without a loop - refrain info prints what is not written")
   const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
   const std::string printed = run_refrain({"info", folder / "archive"}).output;
   CHECK(printed.find(
-            "no loop detected, so everything is written, but for coalesced polls\n") !=
+            "no loop detected, so everything is written, except coalesced polls\n") !=
         std::string::npos);
   CHECK(printed.find("\nPolls        " +
                      std::to_string(property_number(traced.trace, "POLLS_TOGETHER")) +

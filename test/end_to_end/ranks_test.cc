@@ -347,7 +347,7 @@ TEST_CASE("Ranks: the line at the end - and what other commands make of the arch
         std::string::npos);
   // Totals are those of all ranks.
   const Result compared =
-      run_refrain({"compare", "--json", "--least", "0", folder / "all", archive});
+      run_refrain({"compare", "--json", "--min-share", "0", folder / "all", archive});
   REQUIRE(compared.exit_status == 0);
   int regions = 0;
   const auto json = nlohmann::json::parse(compared.output);

@@ -217,7 +217,7 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
   check_spans(report);
   check_findings(report);
   CHECK(report.value("report")["runs"][0]["openmp_note"].get<std::string>().find(
-            "in the place of libgomp") != std::string::npos);
+            "in place of libgomp") != std::string::npos);
   // Messages that are in the archive, by rank.
   const json info = report.value("a/info");
   const auto matrix = report.numbers("a/matrix/values");

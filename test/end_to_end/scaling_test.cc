@@ -104,7 +104,7 @@ TEST_CASE("Scaling: what are no runs of one program is refused") {
   recorded_result(
       {.program = "test/programs/mpi/ring_gcc", .ranks = 3, .settings = {{"LIMIT", "0"}}},
       MpiWay::kInside, other);
-  check_refused({"scaling", one, other}, "give runs of one program");
+  check_refused({"scaling", one, other}, "compare runs of one program");
   check_refused({"scaling", one, halo(folder, 2, "0"), "--loop", "no such loop"},
                 "not all runs have a loop 'no such loop'");
 }
@@ -126,10 +126,11 @@ TEST_CASE("Scaling: --record makes the runs, repeats them, and reads the medians
   // The folder is as good as its archives.
   const json again = scaling({out});
   CHECK(again["runs"] == all["runs"]);
-  check_refused({"scaling", "--record", command, "-o", out, "1,2"}, "name another folder");
+  check_refused({"scaling", "--record", command, "-o", out, "1,2"},
+                "name another directory");
   check_refused({"scaling", "--record", "true", "-o", folder / "a", "1,2"}, "has no {}");
   check_refused({"scaling", "--record", "true {}", "-o", folder / "a", "1,x"},
-                "'x' is no number");
+                "'x' is not a number");
   CHECK_FALSE(fs::exists(folder / "a"));
 }
 

@@ -157,7 +157,7 @@ TEST_CASE("Summary only: the commands say that there are no events", "[alone]") 
                                   data_file("test/programs/cg_clang"), "20", "64", "8"});
   CHECK(run.exit_status == 0);
   CHECK(run.errors.find("wrote the summary of ") != std::string::npos);
-  CHECK(run.errors.find("see it with: refrain profile ") != std::string::npos);
+  CHECK(run.errors.find("next: refrain profile ") != std::string::npos);
   const Result info = run_refrain({"info", archive});
   CHECK(info.exit_status == 0);
   CHECK(info.output.find("(--summary-only), no events") != std::string::npos);
@@ -169,7 +169,7 @@ TEST_CASE("Summary only: the commands say that there are no events", "[alone]") 
   CHECK(causes.exit_status == 0);
   CHECK(causes.output.find("of all threads; shares are without start and end of MPI") !=
         std::string::npos);
-  CHECK(causes.output.find("Waits are not known") != std::string::npos);
+  CHECK(causes.output.find("Waits are unknown") != std::string::npos);
   check_refused({"profile", archive, "--events"}, "has no events");
   check_refused({"convert", archive, "--to", "csv"}, "has no events");
   check_refused({"compare", archive, "--limit", "3"}, "no marks of iterations");
@@ -178,7 +178,7 @@ TEST_CASE("Summary only: the commands say that there are no events", "[alone]") 
   job.settings = {{"LIMIT", "2"}, {"MIN_GAP", "0"}};
   REQUIRE(run_job(job, Way::kRun, folder / "b").exit_status == 0);
   const Result compare =
-      run_refrain({"compare", folder / "b", archive, "--json", "--least", "0%"});
+      run_refrain({"compare", folder / "b", archive, "--json", "--min-share", "0%"});
   INFO(compare.errors);
   REQUIRE(compare.exit_status == 0);
   int counts = 0;

@@ -105,7 +105,7 @@ TEST_CASE(
   const std::string program = of_tests("user/regions_gcc_openmp");
   const Result plain =
       run({.arguments = {program, "steps", "20"}, .environment = clean_environment()});
-  const std::string in_place = "in the place of libgomp";
+  const std::string in_place = "in place of libgomp";
   const std::string replaced = folder / "replaced";
   const Result traced =
       run_aloud({program, "steps", "20"}, replaced, {{"REFRAIN_LIMIT", "0"}});

@@ -302,7 +302,7 @@ TEST_CASE("Watch: what cannot be read - one line, exit status 2") {
   fs::create_directory(folder / "empty");
   check_refused({"watch", folder / "empty"}, "no spool");
   std::ofstream(folder / "file") << "x";
-  check_refused({"watch", folder / "file"}, "no folder");
+  check_refused({"watch", folder / "file"}, "not a directory");
 
   // A real one, then damaged.
   const fs::path archive = folder / "archive";

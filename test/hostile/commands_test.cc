@@ -134,7 +134,7 @@ TEST_CASE("Commands: a full disk - is no success") {
         test::run({.arguments = {"sh", "-c", command + " " + words + " > /dev/full"}});
     INFO(words << ": " << result.errors);
     CHECK(result.exit_status == 2);
-    CHECK(result.errors.find("standard output cannot be written") != std::string::npos);
+    CHECK(result.errors.find("cannot write standard output") != std::string::npos);
     CHECK(result.errors.find("No space left on device") != std::string::npos);
   }
 }

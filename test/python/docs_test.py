@@ -1,11 +1,12 @@
-"""The code in docs/guide/python.md and docs/reference/patterns.md runs as it is printed."""
+"""The code in docs/guide/python.md, docs/reference/patterns.md and the docstrings of the module runs as it is printed."""
 
 import contextlib
+import doctest
+import inspect
 import io
 import json
 import os
 import re
-import shutil
 import subprocess
 
 import archives
@@ -14,6 +15,37 @@ import archives
 def blocks(page, language):
     with open(archives.data(page), encoding="utf-8") as file:
         return re.findall(rf"```{language}\n(.*?)```", file.read(), re.S)
+
+
+def make_archives():
+    """As the page says, in a directory that is empty."""
+    (program,) = blocks("docs/guide/python.md", "c")
+    (script,) = blocks("docs/guide/python.md", "sh")
+    with open("late.c", "w", encoding="utf-8") as file:
+        file.write(program)
+    os.mkdir("bin")
+    for name, command in (("refrain", archives.REFRAIN), ("mpicc", "mpicc.mpich"), ("mpirun", "mpirun.mpich")):
+        with open(f"bin/{name}", "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {command} "$@"\n')
+        os.chmod(f"bin/{name}", 0o755)
+    archives.run(["bash", "-e", "-c", f"PATH={os.getcwd()}/bin:$PATH\n{script}"])
+
+
+def run_docstrings():
+    import refrain
+
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed = examples = 0
+    for module in (refrain, refrain._experiments):
+        for test in doctest.DocTestFinder().find(module, globs={"refrain": refrain}):
+            result = doctest.DocTestRunner(optionflags=flags).run(test)
+            failed, examples = failed + result.failed, examples + result.attempted
+    assert failed == 0 and examples > 40, (failed, examples)
+    # Whatever is written in Python has an example; values and what the methods of patterns get have none.
+    for name in refrain.__all__:
+        thing = getattr(refrain, name)
+        if thing.__module__ != "refrain._refrain" and not (inspect.isclass(thing) and issubclass(thing, tuple)):
+            assert ">>>" in thing.__doc__, f"{name}: no example"
 
 
 def run_python():
@@ -82,10 +114,10 @@ def wrong_modules():
 
 
 os.chdir(archives.FOLDER)
-shutil.move(archives.recorded("waits_mpi_gcc-p2p_send_recv_sender-320_n2o_t2_LIMIT=0", "late"), "run")
-shutil.move(archives.recorded("hybrid_gcc-60-200_n2o_t2_LIMIT=5", "hybrid"), "loops")
+make_archives()
 run_patterns()
 wrong_modules()
+run_docstrings()
 run_python()
 os.chdir("/")
 archives.remove()

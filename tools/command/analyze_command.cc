@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/new_file.h"
+#include "base/shell_word.h"
 #include "cube/cubex_file.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -29,7 +30,7 @@ namespace {
 class AnalyzeCommand final : public Subcommand {
  public:
   const char* name() const override { return "analyze"; }
-  const char* help() const override { return "find what made the program wait"; }
+  const char* help() const override { return "find root causes and wait states"; }
   void add_options(CLI::App& app) override;
   int run() override;
 
@@ -59,31 +60,32 @@ class AnalyzeCommand final : public Subcommand {
 }  // namespace
 
 void AnalyzeCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+  app.add_option("archive", archive_, "the archive: its directory or its traces.otf2")
       ->required();
   app.add_flag("--all", all_, "all findings and all metrics");
-  app.add_flag("--metrics", metrics_, "the table of metrics, too");
+  app.add_flag("--metrics", metrics_, "also the table of metrics");
   app.add_flag("--json", json_, "metrics and findings, as JSON");
   auto* cube =
-      app.add_option("--cube", cube_file_,
-                     "where the severities go, for Cube's tools (.cubex); "
-                     "default: analysis.cubex beside the trace, replaced if it exists")
+      app.add_option(
+             "--cube", cube_file_,
+             "write severities to FILE, for Cube (.cubex; default: analysis.cubex in the "
+             "archive, replaced if it exists)")
           ->type_name("FILE");
-  app.add_flag("--no-cube", no_cube_, "write no such file")->excludes(cube);
-  app.add_flag("--overwrite", overwrite_, "replace an existing file of --cube")
+  app.add_flag("--no-cube", no_cube_, "do not write analysis.cubex")->excludes(cube);
+  app.add_flag("--overwrite", overwrite_, "replace the existing file of --cube")
       ->needs(cube);
   app.add_option("-n,--limit", limit_,
-                 "how good estimates are: those of the same archive without the iterations "
-                 "after the first N, beside its own waits")
+                 "check estimates: drop iterations after the first N and compare with the "
+                 "measured waits")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
       ->excludes(cube);
   app.add_option(
          "--threads", threads_,
-         "how many read and analyse; the result is the same; default: one for each core, at most 4")
+         "number of threads (does not change the result; default: one per core, at most 4)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
   app.add_option(
          "--patterns", modules_,
-         "more patterns, of a shared object (docs/reference/patterns.md); can be repeated")
+         "additional patterns, from a shared object (docs/reference/patterns.md); can be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_flag("--quiet", quiet_, "print no progress");
@@ -126,7 +128,7 @@ base::Result<> AnalyzeCommand::check() const {
       !std::filesystem::exists(folder / "traces.otf2", error))
     return base::Failure{"'" + archive_ +
                          "' is a recording without an archive: 'refrain recover " +
-                         archive_ + "' makes the archive"};
+                         base::shell_word(archive_) + "' makes the archive"};
   return base::may_place(cube_file_,
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
@@ -186,8 +188,7 @@ int AnalyzeCommand::print_causes() const {
   }
   print_lines(conclusions_screen(
       *conclusions, {.width = terminal_size().columns, .all = all_, .metrics = metrics_}));
-  print_lines(
-      {"", "Waits are not known: it was recorded without events (--summary-only)."});
+  print_lines({"", "Waits are unknown: recorded without events (--summary-only)."});
   return kDone;
 }
 

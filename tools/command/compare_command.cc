@@ -155,25 +155,26 @@ void print_text(const Comparison& comparison, const std::string& first,
 }  // namespace
 
 void CompareCommand::add_options(CLI::App& app) {
-  app.add_option("full", first_, "an archive, its folder or its traces.otf2")->required();
+  app.add_option("full", first_, "an archive: its directory or its traces.otf2")
+      ->required();
   auto* reduced = app.add_option(
       "reduced", second_,
-      "the other archive; of what a reduced one lacks, totals are its summary's and the "
+      "the other archive; for skipped iterations totals come from the summary and the "
       "rest is estimated");
   auto* limit = app.add_option(
       "-n,--limit", limit_,
-      "instead of another archive: the same one without the iterations after the first N, "
-      "as `refrain run -n N` would leave them out with the archive's setting of `nested`");
+      "compare the archive with itself, with iterations after the first N dropped "
+      "as by `refrain run -n N`");
   limit->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))->excludes(reduced);
   app.add_option("--tolerance", tolerance_,
                  "exit status 1 if a figure differs by more (5% or 0.05)")
       ->type_name("SHARE");
-  app.add_option("--least", least_,
+  app.add_option("--min-share", least_,
                  "leave out regions and loops with a smaller share of the time")
       ->type_name("SHARE")
       ->capture_default_str();
   app.add_flag("--no-summary", no_summary_,
-               "leave the archives' summaries alone: estimate all that was skipped");
+               "ignore the summaries: estimate everything that was skipped");
   app.add_flag("--json", json_, "as JSON");
   app.add_flag("--quiet", quiet_, "print no progress");
 }
@@ -190,7 +191,7 @@ int CompareCommand::run() {
   if (tolerance < 0)
     return fail("--tolerance '" + tolerance_ + "': expected a share such as 5% or 0.05");
   const double least = share_of(least_);
-  if (least < 0) return fail("--least '" + least_ + "': expected a share such as 1%");
+  if (least < 0) return fail("--min-share '" + least_ + "': expected a share such as 1%");
   if (second_.empty() && limit_ == 0) return fail("give two archives, or one and --limit");
   const auto read = [this](const std::string& path, std::uint64_t suspend_after) {
     ProgressBar bar("reading " + path, "events");

@@ -82,9 +82,9 @@ void print_text(const Settings& now, const Settings& defaults, bool all) {
 }  // namespace
 
 void ConfigCommand::add_options(CLI::App& app) {
-  app.add_flag("--expert", expert_, "also those for who knows how Refrain works");
-  app.add_flag("--json", json_, "as JSON, all");
-  app.add_flag("--markdown", markdown_, "as a table for documents, all");
+  app.add_flag("--expert", expert_, "also expert settings");
+  app.add_flag("--json", json_, "all settings, as JSON");
+  app.add_flag("--markdown", markdown_, "all settings, as a Markdown table");
 }
 
 int ConfigCommand::run() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/shell_word.h"
 #include "convert/convert.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -34,20 +35,19 @@ class ConvertCommand final : public Subcommand {
 }  // namespace
 
 void ConvertCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+  app.add_option("archive", archive_, "the archive: its directory or its traces.otf2")
       ->required();
   app.add_option("--to", format_,
                  "paraver: .prv, .pcf and .row; chrome: JSON for Perfetto and speedscope; "
-                 "csv: one row an event")
+                 "csv: one row per event")
       ->required()
       ->check(CLI::IsMember({"paraver", "chrome", "csv"}));
   app.add_option("-o,--output", output_,
                  "file to write, - for stdout; default: traces.prv, traces.json or "
-                 "traces.csv beside traces.otf2")
+                 "traces.csv in the archive")
       ->type_name("FILE");
   app.add_flag("--overwrite", overwrite_, "replace existing files");
-  app.add_flag("--quiet", quiet_,
-               "print no progress, and nothing unless something is wrong");
+  app.add_flag("--quiet", quiet_, "print only errors");
 }
 
 int ConvertCommand::run() {
@@ -55,7 +55,7 @@ int ConvertCommand::run() {
   if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                archive_ + "' makes the archive");
+                base::shell_word(archive_) + "' makes the archive");
   const auto format = convert::parse_format(format_);
   if (!format) return fail(format.error());
   convert::ConvertOptions options;

@@ -120,11 +120,14 @@ void DetectCommand::add_options(CLI::App& app) {
   app.add_option("--detector", detector_, "how loops are detected: matrix, exact or nested")
       ->check(CLI::IsMember({"matrix", "exact", "nested"}))
       ->capture_default_str();
-  app.add_option("-n,--limit", limit_, "iterations to write of each loop, 0: all (10)");
+  app.add_option("-n,--limit", limit_,
+                 "iterations to write of each loop, 0: all "
+                 "(default: 10)");
   app.add_option("--window", window_,
-                 "events that must have repeated; for matrix and exact (512)");
+                 "events that must have repeated; for matrix and exact (default: 512)");
   app.add_option("--max-period", max_period_,
-                 "longest body that is detected, in events; for matrix and exact (512)");
+                 "longest body that is detected, in events; for matrix and exact "
+                 "(default: 512)");
   app.add_option(
          "--nested", nested_,
          "what the limit counts. first: iterations of each body in the run, and the "
@@ -132,10 +135,9 @@ void DetectCommand::add_options(CLI::App& app) {
          "each body in the run")
       ->check(CLI::IsMember({"first", "each", "once"}))
       ->capture_default_str();
-  app.add_flag("--json", json_, "as JSON, one line a file");
-  app.add_option(
-         "files", files_,
-         "streams: one integer a line, plain or packed by gzip; - for standard input")
+  app.add_flag("--json", json_, "as JSON, one line per file");
+  app.add_option("files", files_,
+                 "streams: one integer per line, plain or gzip; - for standard input")
       ->required();
 }
 

@@ -24,7 +24,7 @@ class DoctorCommand final : public Subcommand {
  public:
   const char* name() const override { return "doctor"; }
   const char* help() const override {
-    return "check this machine, or how a program would be traced";
+    return "check that this machine can trace, or how a program would be traced";
   }
   void add_options(CLI::App& app) override;
   int run() override;
@@ -54,8 +54,8 @@ std::string version_text() {
 }
 
 void DoctorCommand::add_options(CLI::App& app) {
-  app.add_option("program", program_, "how this program would be traced");
-  app.add_flag("--no-trial", no_trial_, "start no traced programs to see whether it works");
+  app.add_option("program", program_, "program to check instead of the machine");
+  app.add_flag("--no-trial", no_trial_, "do not run test programs");
   app.add_flag("--json", json_, "as JSON");
   app.add_option("--be-traced", role_)->group("");  // for trials; not in the help
 }

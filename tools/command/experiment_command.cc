@@ -25,7 +25,7 @@ namespace {
 class ExperimentCommand final : public Subcommand {
  public:
   const char* name() const override { return "experiment"; }
-  const char* help() const override { return "compare and combine files of Cube (.cubex)"; }
+  const char* help() const override { return "compare and combine Cube files (.cubex)"; }
   void add_options(CLI::App& app) override;
   int run() override;
 
@@ -128,17 +128,15 @@ void print_json(const std::vector<std::string>& names, const std::string& operat
 void ExperimentCommand::add_options(CLI::App& app) {
   std::vector<std::string> names;
   for (const auto& [name, operation] : operations()) names.push_back(name);
-  app.add_option("operation", operation_,
-                 "diff (the first - the second), mean, merge, min or max")
+  app.add_option("operation", operation_, "diff (first - second), mean, merge, min or max")
       ->required()
       ->check(CLI::IsMember(names));
-  app.add_option("files", files_, "files of Cube, or archives: their profile.cubex")
+  app.add_option("files", files_, "Cube files, or archives (their profile.cubex)")
       ->required();
-  app.add_option("-o,--output", output_, "write the result as a file of Cube (.cubex)")
+  app.add_option("-o,--output", output_, "write the result as a Cube file (.cubex)")
       ->type_name("FILE");
-  app.add_flag("--overwrite", overwrite_,
-               "replace an existing file, but none of those read");
-  app.add_flag("--all", all_, "also metrics without values");
+  app.add_flag("--overwrite", overwrite_, "replace an existing file (never an input)");
+  app.add_flag("--all", all_, "also metrics that are 0");
   app.add_flag("--json", json_, "totals by metric, as JSON");
 }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/flow/control_flow.h"
 #include "base/new_file.h"
+#include "base/shell_word.h"
 #include "summary/merged_flow.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -24,7 +25,7 @@ class GraphCommand final : public Subcommand {
  public:
   const char* name() const override { return "graph"; }
   const char* help() const override {
-    return "draw what came after what in a run, and how often";
+    return "draw the control-flow graph, or the order of MPI calls";
   }
   void add_options(CLI::App& app) override;
   int run() override;
@@ -53,40 +54,37 @@ constexpr std::uint64_t kMostDrawn = 100;
 }  // namespace
 
 void GraphCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+  app.add_option("archive", archive_, "the archive: its directory or its traces.otf2")
       ->required();
   app.add_option("--to", format_,
                  "svg: a picture, by Graphviz; dot: for Graphviz; graphml: for yEd, Gephi, "
                  "NetworkX; json: docs/reference/graph.md")
       ->required()
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
-  auto* kind =
-      app.add_option("--kind", kind_,
-                     "control: regions, each in the one that it lies in (default); "
-                     "events: calls of MPI with partner and size")
-          ->check(CLI::IsMember({"control", "events"}));
+  auto* kind = app.add_option("--kind", kind_,
+                              "control: regions, nested (default); "
+                              "events: MPI calls with partner and size")
+                   ->check(CLI::IsMember({"control", "events"}));
   kind->type_name("KIND");
   auto* level = app.add_option(
       "--level", level_,
-      "one level of the call tree: 0 the outermost regions, 1 what lies in these, ...");
+      "one level of the call tree: 0 outermost regions, 1 their children, ...");
   app.add_option("--node", region_,
-                 "what lies in this region, and what comes before and after it; a name, a "
-                 "part of it, or a call path, as 'refrain profile' prints them; of "
-                 "events: what is called from a caller, file:line")
+                 "one region with its children and neighbours; a name, a "
+                 "part of it, or a call path, as 'refrain profile' prints them; with "
+                 "--kind events a caller, file:line")
       ->type_name("REGION")
       ->excludes(level);
-  app.add_option("--ranks", ranks_, "of these processes only, e.g. 0-3,7")
-      ->type_name("LIST");
+  app.add_option("--ranks", ranks_, "only these processes, e.g. 0-3,7")->type_name("LIST");
   app.add_option(
-      "--most", most_,
+      "--max-nodes", most_,
       "draw only the N regions with the most time, 0: all (default: 100 for dot and svg, "
       "else all)");
   app.add_option("-o,--output", output_, "file to write (default: -, stdout)")
       ->type_name("FILE");
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
-  app.add_flag("--events", from_events_,
-               "from the events in the archive, although it has a summary");
-  app.add_flag("--quiet", quiet_, "print no progress, and nothing about what is left out");
+  app.add_flag("--events", from_events_, "use events even if a summary exists");
+  app.add_flag("--quiet", quiet_, "print no progress and no notes");
 }
 
 int GraphCommand::run() {
@@ -95,7 +93,7 @@ int GraphCommand::run() {
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                archive_ + "' makes the archive");
+                base::shell_word(archive_) + "' makes the archive");
   const base::Existing existing =
       overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
   if (const auto may = base::may_place(output_, existing); output_ != "-" && !may)
@@ -132,9 +130,8 @@ base::Result<Drawing> GraphCommand::draw(const ProfiledRun& run) const {
   if (!view) return view.failure();
   Drawing drawing = control_flow_drawing(run.profile, flow, *view, *locations);
   if (run.from_events && run.gaps != 0)
-    drawing.notes.push_back(
-        "what was not written is missing: " + std::to_string(run.gaps) +
-        " gaps, across which regions come after each other that did not");
+    drawing.notes.push_back("skipped events are missing: " + std::to_string(run.gaps) +
+                            " gaps; across a gap, regions may look adjacent that were not");
   drawing.values.emplace_back("source",
                               std::string(run.from_events ? "events" : "summary"));
   return drawing;
@@ -154,8 +151,8 @@ base::Result<Drawing> GraphCommand::draw_events() const {
     if (!flow || flow->nodes.empty())
       return base::Failure{
           "'" + archive_ +
-          "' has no event flow graph: it is made of MPI programs, unless with "
-          "--graph none or --no-summary"};
+          "' has no event flow graph: only MPI programs have one, and not with --graph "
+          "none or --no-summary"};
     auto clusters = clusters_of(*flow, ranks_);
     if (!clusters) return clusters.failure();
     EventFlowOptions options{.clusters = *std::move(clusters), .caller = region_};

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/archive_info.h"
+#include "base/shell_word.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/analyze_output.h"
@@ -37,10 +38,10 @@ using analysis::ArchiveInfo;
 }  // namespace
 
 void InfoCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+  app.add_option("archive", archive_, "the archive: its directory or its traces.otf2")
       ->required();
-  app.add_flag("--all", all_, "all loops, not only those of at least 1 % of the time");
-  app.add_flag("--bodies", bodies_, "the events in an iteration of each loop");
+  app.add_flag("--all", all_, "all loops (default: those with at least 1 % of the time)");
+  app.add_flag("--bodies", bodies_, "also loop bodies: the events of an iteration");
   app.add_flag("--json", json_, "as JSON");
 }
 
@@ -49,7 +50,7 @@ int InfoCommand::run() {
   if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                archive_ + "' makes the archive");
+                base::shell_word(archive_) + "' makes the archive");
   if (std::filesystem::exists(std::filesystem::path(archive_) / "traces.prv", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ +

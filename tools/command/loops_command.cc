@@ -29,7 +29,7 @@ class LoopsCommand final : public Subcommand {
  public:
   const char* name() const override { return "loops"; }
   const char* help() const override {
-    return "the loops of a program: how often and how long";
+    return "print the loops of the source: how often and how long";
   }
   void add_options(CLI::App& app) override;
   int run() override;
@@ -89,7 +89,8 @@ bool is_archive(const std::string& path) {
 base::Result<> choose(std::vector<code_profile::PlacedSamples>& processes,
                       const std::string& ranks) {
   const auto wanted = parse_number_list(ranks);
-  if (!wanted) return base::Failure{"'" + ranks + "' is no list of ranks, as 0-3,7"};
+  if (!wanted)
+    return base::Failure{"'" + ranks + "' is not a list of ranks, such as 0-3,7"};
   for (const NumberRange& range : *wanted)
     if (std::ranges::none_of(processes, [&](const code_profile::PlacedSamples& process) {
           return process.process >= range.first && process.process <= range.last;
@@ -107,25 +108,24 @@ base::Result<> choose(std::vector<code_profile::PlacedSamples>& processes,
 
 void LoopsCommand::add_options(CLI::App& app) {
   app.add_option(
-         "words", words_,
-         "an archive of a run with 'refrain run --loops'; with --exact the program and its "
-         "arguments, after --; or files that --raw kept")
+         "archive", words_,
+         "an archive recorded with 'refrain run --loops'; with --exact the program and its "
+         "arguments, after --; or files written by --raw")
       ->required();
   app.add_flag("--exact", exact_,
                "run the program in valgrind and count each loop's entries and iterations");
   app.add_flag("--json", json_, "print JSON (docs/reference/loops.md)");
   app.add_option("--to", format_, "the loop call graph; svg: a picture, by Graphviz")
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
-  app.add_option(
-         "--share", share_,
-         "print and draw what has this part of all instructions or samples at least, in percent")
+  app.add_option("--share", share_,
+                 "minimum share of instructions or samples to print, in percent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   app.add_option(
          "--raw", raw_,
-         "keep what each process counted, in PREFIX.PID.N, for 'refrain loops PREFIX.*'")
+         "keep the counts of each process in PREFIX.PID.N, for 'refrain loops PREFIX.*'")
       ->type_name("PREFIX");
-  app.add_option("--ranks", ranks_, "of an archive: these processes only, e.g. 0-3,7")
+  app.add_option("--ranks", ranks_, "from an archive: only these processes, e.g. 0-3,7")
       ->type_name("LIST");
   app.add_option("-o,--output", output_, "file to write (default: -, stdout)")
       ->type_name("FILE");
@@ -169,7 +169,7 @@ base::Result<> LoopsCommand::print_samples(const std::string& archive) {
     return base::Failure{base::holds_archive(folder)
                              ? "'" + archive +
                                    "' was not sampled; 'refrain run --loops' samples"
-                             : "'" + archive + "' is no archive"};
+                             : "'" + archive + "' is not an archive"};
   if (!ranks_.empty())
     if (const auto done = choose(*processes, ranks_); !done) return done;
   // Samples can be read without the archive around them.

@@ -141,7 +141,7 @@ TEST_CASE("refrain loops: an archive that is damaged - samples, and what is not 
   const Answer text = loops_of({archive});
   CHECK(text.status == kDone);
   CHECK_THAT(text.text, Catch::Contains("80 samples"));
-  CHECK_THAT(text.problem, Catch::Contains("which loops were detected is not known: "));
+  CHECK_THAT(text.problem, Catch::Contains("detected loops are unknown: "));
 }
 
 TEST_CASE("refrain loops: an archive - all processes as text, JSON, graph") {
@@ -174,14 +174,14 @@ TEST_CASE("refrain loops: some processes - and lists that are none") {
   CHECK_THAT(loops_of({archive, "--ranks", "1"}).text, Catch::Contains("40 samples"));
   CHECK_THAT(loops_of({archive, "--ranks", "0-1"}).text, Catch::Contains("80 samples"));
   refused({archive, "--ranks", "2"}, "no samples of rank 2");
-  refused({archive, "--ranks", "x"}, "no list of ranks");
+  refused({archive, "--ranks", "x"}, "not a list of ranks");
   refused({"file", "--ranks", "1"}, "--ranks is for archives");
 }
 
 TEST_CASE("refrain loops: archives without samples, or with damaged ones - one line") {
   const test::TemporaryFolder folder;
   const std::string archive = folder.path().string();
-  refused({archive}, "is no archive");
+  refused({archive}, "is not an archive");
   std::ofstream(folder / "traces.otf2") << "";
   refused({archive}, "was not sampled; 'refrain run --loops' samples");
   archive_in(folder);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/new_file.h"
+#include "base/shell_word.h"
 #include "cube/write_cube.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -57,27 +58,26 @@ std::vector<summary::RunSummary> cube_summaries(ProfiledRun& run) {
 }  // namespace
 
 void ProfileCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, or its traces.otf2")
+  app.add_option("archive", archive_, "the archive: its directory or its traces.otf2")
       ->required();
   app.add_flag("--all", all_, "all call paths, parallel regions and MPI procedures");
   auto* json = app.add_flag("--json", json_, "everything, as JSON");
-  auto* csv = app.add_flag("--csv", csv_, "a row for each call path and thread, as CSV")
+  auto* csv = app.add_flag("--csv", csv_, "CSV: a row for each call path and thread")
                   ->excludes(json);
-  auto* cube =
-      app.add_option("--cube", cube_file_, "write a profile for Cube's tools (.cubex)")
-          ->type_name("FILE")
-          ->excludes(json)
-          ->excludes(csv);
+  auto* cube = app.add_option("--cube", cube_file_, "write a Cube profile (.cubex)")
+                   ->type_name("FILE")
+                   ->excludes(json)
+                   ->excludes(csv);
   app.add_flag("--overwrite", overwrite_, "replace an existing file");
-  auto* events = app.add_flag("--events", from_events_,
-                              "from the events in the archive, although it has a summary");
+  auto* events =
+      app.add_flag("--events", from_events_, "use events even if a summary exists");
   app.add_flag("--iterations", iterations_,
                "time by class for the iterations of each outermost loop; "
-               "with --json and --csv those of each thread")
+               "with --json and --csv for each thread")
       ->excludes(events)
       ->excludes(cube);
   app.add_flag("--messages", messages_,
-               "MPI by message size and partner; with --json and --csv by process, too")
+               "MPI by message size and partner; with --json and --csv also by process")
       ->excludes("--iterations")
       ->excludes(cube);
   app.add_flag("--quiet", quiet_, "print no progress");
@@ -115,7 +115,7 @@ int ProfileCommand::run() {
   if (std::filesystem::exists(folder / "spool", error) &&
       !std::filesystem::exists(folder / "traces.otf2", error))
     return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                archive_ + "' makes the archive");
+                base::shell_word(archive_) + "' makes the archive");
   if (iterations_) return run_iterations();
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/run_totals.h"
+#include "base/shell_word.h"
 #include "base/version.h"
 #include "convert/convert.h"
 #include "spool/spool_folder.h"
@@ -28,9 +29,7 @@ namespace {
 class RecoverCommand final : public Subcommand {
  public:
   const char* name() const override { return "recover"; }
-  const char* help() const override {
-    return "make the archive of a process that was killed";
-  }
+  const char* help() const override { return "make the archive of a run that was killed"; }
   void add_options(CLI::App& app) override;
   int run() override;
 
@@ -54,35 +53,31 @@ class RecoverCommand final : public Subcommand {
 namespace fs = std::filesystem;
 
 void RecoverCommand::add_options(CLI::App& app) {
-  app.add_option("archive", archive_, "the archive's folder, with a spool in it")
+  app.add_option("archive", archive_, "the archive's directory, with a spool in it")
       ->required();
-  app.add_option("--filter", filter_,
-                 "file of regions to leave out; default: the one that the run had")
+  app.add_option("--filter", filter_, "filter file (default: that of the run)")
       ->type_name("FILE");
   app.add_option(
          "--clock", clock_,
-         "offsets, as measured; logical: corrected so that no message arrives before "
+         "offsets: as measured (default); logical: corrected so that no message arrives before "
          "it was sent")
       ->check(CLI::IsMember({"offsets", "logical"}));
   app.add_option(
          "--format", format_,
          "otf2: the archive; paraver: .prv, .pcf and .row instead; otf2,paraver: both")
       ->check(CLI::IsMember({"otf2", "paraver", "otf2,paraver", "paraver,otf2"}));
-  app.add_option(
-         "--spool-dir", spool_dirs_,
-         "folder with spools of a run with --spool-dir that are not where they were: "
-         "folders refrain-spool-...")
-      ->type_name("FOLDER")
+  app.add_option("--spool-dir", spool_dirs_,
+                 "directory with spools (refrain-spool-...) that were moved or copied")
+      ->type_name("DIR")
       ->allow_extra_args(false);
-  app.add_flag(
-      "--collect", collect_,
-      "only move the spools that are on this host into the archive's folder (of a run "
-      "with --spool-dir, once on each node)");
+  app.add_flag("--collect", collect_,
+               "only move the spools on this host into the archive's directory (after "
+               "--spool-dir; once on each node)");
   app.add_flag("--incomplete", incomplete_,
-               "go without spools that are on other hosts; keeps the spool");
+               "do without spools on other hosts; keeps the spool");
   app.add_flag("--overwrite", overwrite_, "replace an existing archive");
-  app.add_flag("--keep-spool", keep_spool_, "keep the spool beside the archive");
-  app.add_flag("--quiet", quiet_, "print nothing unless something is wrong");
+  app.add_flag("--keep-spool", keep_spool_, "keep the raw trace data");
+  app.add_flag("--quiet", quiet_, "print only errors");
 }
 
 int RecoverCommand::collect() {
@@ -92,14 +87,16 @@ int RecoverCommand::collect() {
   const auto distant = spool::distant_spools(archive_);
   print("{} {} moved into '{}'; {}\n", *collected, *collected == 1 ? "spool" : "spools",
         archive_,
-        distant.empty() ? "'refrain recover " + archive_ + "' makes the archive"
-                        : "those of " + spool::places_text(distant));
+        distant.empty()
+            ? "'refrain recover " + base::shell_word(archive_) + "' makes the archive"
+            : "those of " + spool::places_text(distant));
   return kDone;
 }
 
 int RecoverCommand::run() {
   std::error_code error;
-  if (!fs::is_directory(archive_, error)) return fail("'" + archive_ + "' is no folder");
+  if (!fs::is_directory(archive_, error))
+    return fail("'" + archive_ + "' is not a directory");
   if (const std::string whole = spool::archive_of_place(archive_);
       !whole.empty() && fs::exists(fs::path(whole) / "spool", error))
     return fail(
@@ -114,16 +111,15 @@ int RecoverCommand::run() {
   if (const long pid = spool::recording_process(archive_); pid != 0)
     return fail(fmt::format("process {} still writes to '{}'", pid, archive_));
   for (const std::string& folder : spool_dirs_) {
-    if (!fs::is_directory(folder, error)) return fail("'" + folder + "' is no folder");
+    if (!fs::is_directory(folder, error))
+      return fail("'" + folder + "' is not a directory");
     spool::find_moved_spools(archive_, folder);
   }
   if (collect_) return collect();
   if (const auto distant = spool::distant_spools(archive_);
       !distant.empty() && !incomplete_)
     return fail(fmt::format(
-        "the spools of {}, not to be seen from here: 'refrain recover --collect {}' on each "
-        "of these hosts brings them; --spool-dir says where they are else; --incomplete goes "
-        "without them",
+        "the spools of {}, not visible from here: 'refrain recover --collect {}' on each of these hosts moves them; --spool-dir names another place; --incomplete does without them",
         spool::places_text(distant), archive_));
   writer::WriteOptions options;
   options.archive = archive_;

@@ -9,6 +9,7 @@
 #include "analysis/report/blocks.h"
 #include "base/new_file.h"
 #include "base/notes.h"
+#include "base/shell_word.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -22,7 +23,7 @@ class ReportCommand final : public Subcommand {
  public:
   const char* name() const override { return "report"; }
   const char* help() const override {
-    return "one page that tells what the run did and where time is lost";
+    return "write an HTML report: findings, timeline, iterations, waits";
   }
   void add_options(CLI::App& app) override;
   int run() override;
@@ -43,7 +44,7 @@ using Json = nlohmann::ordered_json;
 void ReportCommand::add_options(CLI::App& app) {
   app.add_option(
          "archive", archives_,
-         "the archive's folder, or its traces.otf2; a second one to compare it with")
+         "the archive: its directory or its traces.otf2; a second one for comparison")
       ->required()
       ->expected(1, 2);
   app.add_option("-o,--output", output_, "the file to write")
@@ -61,7 +62,7 @@ base::Result<> ReportCommand::check() const {
         !std::filesystem::exists(folder / "traces.otf2", error))
       return base::Failure{"'" + archive +
                            "' is a recording without an archive: 'refrain recover " +
-                           archive + "' makes the archive"};
+                           base::shell_word(archive) + "' makes the archive"};
   }
   return base::may_place(output_,
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);

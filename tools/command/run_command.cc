@@ -30,6 +30,8 @@
 
 #include "base/launcher.h"
 #include "base/processor.h"
+#include "base/quantity_text.h"
+#include "base/shell_word.h"
 #include "base/watch_socket.h"
 #include "filters/settings.h"
 #include "spool/spool_folder.h"
@@ -109,9 +111,9 @@ void report(const Watched& watched) {
   } else if (!found.any && !watched.silent) {
     std::fprintf(
         stderr,
-        "refrain: no archive: before its end nothing was recorded of the program. It was "
-        "killed, used no OpenMP, no MPI and no regions of refrain.h, or started programs that "
-        "are linked statically or without LD_PRELOAD\n");
+        "refrain: no archive: nothing was recorded. The program was killed early, used no "
+        "OpenMP, MPI or regions of refrain.h, or started programs that are linked "
+        "statically or without LD_PRELOAD\n");
   }
 }
 
@@ -178,8 +180,9 @@ void RunWatch::stop() const {
 class RunCommand final : public Subcommand {
  public:
   const char* name() const override { return "run"; }
-  const char* help() const override { return "trace a program, without recompiling it"; }
+  const char* help() const override { return "trace a program without recompiling it"; }
   void add_options(CLI::App& app) override;
+  void add_settings(CLI::App& app, const char* group);
   int run() override;
 
  private:
@@ -259,26 +262,58 @@ void prepend(const char* variable, const std::string& value) {
   setenv(variable, joined.c_str(), 1);
 }
 
-constexpr const char* kSettings = "Settings (see 'refrain config')";
-constexpr const char* kExpertSettings = "Expert settings (see 'refrain config --expert')";
+constexpr const char* kWhat = "What to write";
+constexpr const char* kWhere = "Where to";
+constexpr const char* kDetection = "Detection";
+constexpr const char* kResources = "Resources";
 
-// The manual has all options, --help only a line in the place of those for experts.
-class UsualOptions final : public CLI::Formatter {
- public:
-  std::string make_group(std::string group, bool positional,
-                         std::vector<const CLI::Option*> options) const override {
-    if (group == kExpertSettings) return "\n" + group + "\n";
-    return Formatter::make_group(std::move(group), positional, std::move(options));
+const char* group_of(const filters::SettingInfo& info) {
+  if (info.expert) return kExpertSettings;
+  const std::string_view name = info.name;
+  for (const char* one :
+       {"archive", "spool_dir", "overwrite", "quiet", "group_readable", "format", "report"})
+    if (name == one) return kWhere;
+  for (const char* one : {"symbols", "detector", "nested", "slow_factor", "min_gap"})
+    if (name == one) return kDetection;
+  for (const char* one : {"disk_limit", "clock", "libomp"})
+    if (name == one) return kResources;
+  return kWhat;
+}
+
+// "4G", as options of sizes take it.
+std::string size_text(std::uint64_t bytes) {
+  const char* unit = "";
+  for (const char* larger : {"K", "M", "G"}) {
+    if (bytes == 0 || bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = larger;
   }
-};
+  return std::to_string(bytes) + unit;
+}
+
+// " (default: 100 us)".
+std::string default_text(const filters::SettingInfo& info) {
+  std::string text = filters::value_text(filters::Settings(), info);
+  if (text.empty() || info.type == filters::SettingType::kBool) return {};
+  const std::string_view range = info.range;
+  if (text == "0" && range.starts_with("0 ("))  // "0 (never) or more"
+    text = range.substr(3, range.find(')') - 3);
+  else if (info.type == filters::SettingType::kSeconds && text != "0")
+    text = base::duration_text(std::stod(text) * 1e9, 3);
+  else if (info.type == filters::SettingType::kBytes)
+    text = size_text(std::stoull(text));
+  else if (*info.unit != 0)
+    text += std::string(" ") + info.unit;
+  return " (default: " + text + ")";
+}
 
 }  // namespace
 
-void RunCommand::add_options(CLI::App& app) {
+void RunCommand::add_settings(CLI::App& app, const char* group) {
   for (const filters::SettingInfo& info : filters::setting_table()) {
-    if (std::string_view(info.name) == "enabled") continue;
-    std::string help = info.one_line;
-    if (*info.unit != 0) help += std::string(" (") + info.unit + ")";
+    if (std::string_view(info.name) == "enabled" || group_of(info) != std::string(group))
+      continue;
+    const std::string help = info.one_line + default_text(info);
     CLI::Option* option = nullptr;
     if (info.type == filters::SettingType::kBool)
       option = app.add_flag(flag_of(info), switches_[info.name], help);
@@ -288,17 +323,22 @@ void RunCommand::add_options(CLI::App& app) {
     else
       option = app.add_option(flag_of(info), values_[info.name], help);
     if (info.type != filters::SettingType::kBool) option->type_name(value_name(info));
-    option->group(info.expert ? kExpertSettings : kSettings);
+    option->group(group);
   }
-  app.formatter(std::make_shared<UsualOptions>());
-  app.add_flag("--no-summary", no_summary_, "record no summary: --summary-memory 0")
+}
+
+void RunCommand::add_options(CLI::App& app) {
+  for (const char* group : {kWhat, kWhere, kDetection, kResources, kExpertSettings})
+    add_settings(app, group);
+  app.add_flag("--no-summary", no_summary_, "record no totals (--summary-memory 0)")
       ->excludes("--summary-memory")
       ->excludes("--summary-only")
-      ->group(kSettings);
+      ->group(kWhat);
   app.add_option("--mpi", mpi_,
-                 "MPI library of the program: mpich, openmpi, none, or auto: that of the "
-                 "first program in the command that uses one")
-      ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}));
+                 "MPI library of the program; auto (default): that of the first program in "
+                 "the command that uses one")
+      ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
+      ->group(kResources);
   app.add_option("program", command_, "the program and its arguments, after --")
       ->required();
   app.positionals_at_end();
@@ -350,7 +390,7 @@ base::Result<> RunCommand::export_settings() {
     if (const auto done = check_archive(settings.archive, overwrite_); !done) return done;
     archive_ = fs::absolute(settings.archive);
   } else if (access(".", W_OK) != 0) {
-    return base::Failure{std::string("cannot write to the current folder: ") +
+    return base::Failure{std::string("cannot write to the current directory: ") +
                          std::strerror(errno)};
   }
   if (!settings.spool_dir.empty()) {
@@ -373,14 +413,15 @@ base::Result<> RunCommand::check_archive(const std::string& archive, bool overwr
   std::error_code error;
   const fs::path path = fs::absolute(archive);
   const auto why_not = [&]() -> std::string {
-    if (!fs::is_directory(path, error)) return "'" + archive + "' exists and is no folder";
+    if (!fs::is_directory(path, error))
+      return "'" + archive + "' exists and is not a directory";
     if (access(path.c_str(), W_OK) != 0)
       return "cannot write to '" + archive + "': " + std::strerror(errno);
     if (fs::is_empty(path, error)) return {};
     if (!overwrite) return "'" + archive + "' exists; --overwrite replaces it";
     if (!fs::exists(path / "traces.otf2") && !fs::exists(path / "traces.prv") &&
         !fs::exists(path / "spool"))
-      return "'" + archive + "' exists and is no archive; it is not replaced";
+      return "'" + archive + "' exists and is not an archive; it is not replaced";
     return {};
   };
   if (fs::exists(path, error)) {
@@ -396,7 +437,7 @@ base::Result<> RunCommand::check_archive(const std::string& archive, bool overwr
     above = above.parent_path();
   std::string probe = above / ".refrain-XXXXXX";
   if (mkdtemp(probe.data()) == nullptr)
-    return base::Failure{"cannot make the folder '" + archive +
+    return base::Failure{"cannot make the directory '" + archive +
                          "': " + std::strerror(errno)};
   fs::remove(probe, error);
   return {};
@@ -410,8 +451,8 @@ base::Result<> RunCommand::choose_runtime(const Program& program) {
   if (choice->replaces && !quiet_ && base::is_first_of_job())
     std::fprintf(
         stderr,
-        "refrain: '%s' runs with LLVM's OpenMP runtime, %s, in the place of libgomp; "
-        "--libomp none keeps that, without regions of OpenMP\n",
+        "refrain: '%s' runs with LLVM's OpenMP runtime, %s, in place of libgomp; --libomp "
+        "none keeps libgomp, without OpenMP regions\n",
         program.path.c_str(), choice->preload.c_str());
   return {};
 }
@@ -427,13 +468,13 @@ void RunCommand::report(const std::string& line) {
 void RunCommand::report_untraceable(const Program& program) {
   if (program.alone)
     report("'" + program.path +
-           "' is linked statically: nothing that it does is traced, only programs that it "
-           "starts; linked with shared libraries it is");
+           "' is linked statically and not traced, only programs that it starts; link it "
+           "with shared libraries");
   else if (program.privileged)
-    report(
-        "'" + program.path +
-        "' runs with other rights than yours (setuid, capabilities), so that no library can be "
-        "loaded into it: nothing that it does is traced; a copy without these rights is");
+    report("'" + program.path +
+           "' runs with other privileges than yours (setuid, capabilities), so no library "
+           "can be loaded into it and it is not traced; a copy without these privileges "
+           "can be");
 }
 
 // Of a program that uses MPI the variant of the library that has the wrappers of its MPI; it
@@ -447,7 +488,7 @@ base::Result<> RunCommand::choose_library(const base::Result<MpiChoice>& choice,
   const std::string variant = find_variant(library, choice->mpi);
   if (variant.empty())
     return base::Failure{"'" + traced.path + "' uses MPI, and librefrain_" + choice->mpi +
-                         ".so was not found beside " + library};
+                         ".so was not found next to " + library};
   library = variant;
   // What loads MPI later (mpi4py, a plugin) finds it here already: our wrappers need its procedures
   // from the begin.
@@ -521,7 +562,7 @@ void RunCommand::report_left_recordings() const {
                others == 0
                    ? " is the recording"
                    : (" and " + std::to_string(others) + " more are recordings").c_str(),
-               found.left.front().c_str());
+               base::shell_word(found.left.front()).c_str());
 }
 
 // For what the library says in this process' place, when it ends (tracer/life/run_report.h).
@@ -549,8 +590,8 @@ int RunCommand::run() {
   if (const auto done = export_settings(); !done) return fail(done.error());
   std::string library = find_library();
   if (library.empty())
-    return fail("librefrain.so was not found beside this command (REFRAIN_LIBRARY)");
-  if (program.path.empty()) return fail("no program '" + command_[0] + "'");
+    return fail("librefrain.so was not found next to this command (REFRAIN_LIBRARY)");
+  if (program.path.empty()) return fail(why_no_program(command_[0]));
   for (const Program* one : {&program, &traced})
     if (!one->foreign.empty())
       return fail("'" + one->path + "' is for " + one->foreign + ", this refrain for " +

@@ -34,7 +34,7 @@ class ScalingCommand final : public Subcommand {
  public:
   const char* name() const override { return "scaling"; }
   const char* help() const override {
-    return "print why a program does not scale, of runs of different sizes";
+    return "find why a program does not scale, from runs of different sizes";
   }
   void add_options(CLI::App& app) override;
   int run() override;
@@ -63,46 +63,45 @@ class ScalingCommand final : public Subcommand {
 void ScalingCommand::add_options(CLI::App& app) {
   app.add_option(
          "run", runs_,
-         "archives, one a run, or folders of them; the one with fewest threads is the "
-         "base. With --record: numbers of ranks or threads")
+         "archives (one per run) or directories of archives; the one with the fewest threads is the base. With --record: numbers of ranks or threads")
       ->required()
       ->expected(1, 4096);
   auto* record =
       app.add_option("--record", command_,
-                     "record the runs first: this command for each number, which "
-                     "stands for {}, as in 'mpirun -n {} ./app' and "
-                     "'OMP_NUM_THREADS={} ./app'")
+                     "record the runs first, with each number in place of {}: 'mpirun -n "
+                     "{} ./app' or 'OMP_NUM_THREADS={} ./app'")
           ->type_name("COMMAND");
   app.add_option("-o,--output", folder_,
-                 "folder for what is recorded, an archive a run: NUMBER-REPEAT")
-      ->type_name("FOLDER")
+                 "directory of the recorded archives, NUMBER-REPEAT")
+      ->type_name("DIR")
       ->needs(record)
       ->capture_default_str();
   app.add_option(
          "--repeat", repeat_,
-         "run each as often; the one with the median time counts (3, or 1 if a run takes "
-         "a minute)")
+         "runs of each number; the median time counts (default: 3, or 1 if a run takes a minute)")
       ->type_name("K")
       ->needs(record)
       ->check(CLI::Range(1U, 1000U));
   app.add_flag("--summary-only", summary_only_,
-               "record no events: serialization and transfer are not known")
+               "record no events; serialization and transfer are then unknown")
       ->needs(record);
   auto* whole = app.add_flag("--whole", options_.whole,
-                             "factors of the whole runs, without start and end of MPI");
+                             "factors of the whole runs, without MPI start and end");
   app.add_option("--loop", options_.loop,
-                 "factors of this outermost loop, by a part of its place")
+                 "factors of this outermost loop; a part of its place is enough")
       ->type_name("NAME")
       ->excludes(whole);
-  auto* weak =
-      app.add_flag("--weak", weak_, "the problem grows with the number of threads");
-  app.add_flag("--strong", strong_, "the problem is the same in all runs")->excludes(weak);
-  app.add_option("--at", options_.at, "extrapolate models to so many threads")
+  auto* weak = app.add_flag("--weak", weak_,
+                            "weak scaling: the problem grows with the number of "
+                            "threads");
+  app.add_flag("--strong", strong_, "strong scaling: the problem is the same in all runs")
+      ->excludes(weak);
+  app.add_option("--at", options_.at, "extrapolate models to this number of threads")
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e9));
-  app.add_flag("--all", all_, "all places, not only those that lose 1 %");
+  app.add_flag("--all", all_, "all places (default: those that lose 1 % or more)");
   auto* json = app.add_flag("--json", json_, "everything, as JSON");
-  app.add_flag("--csv", csv_, "a line for each place or factor, run and metric, as CSV")
+  app.add_flag("--csv", csv_, "CSV: a row for each place or factor, run and metric")
       ->excludes(json);
   app.add_flag("--quiet", quiet_, "print no progress");
 }
@@ -183,7 +182,8 @@ base::Result<> ScalingCommand::record() {
     for (const std::string& scale : CLI::detail::split(words, ',')) {
       if (scale.empty() || scale.size() > 7 || scale[0] == '0' ||
           scale.find_first_not_of("0123456789") != std::string::npos)
-        return base::Failure{"--record: '" + scale + "' is no number of ranks or threads"};
+        return base::Failure{"--record: '" + scale +
+                             "' is not a number of ranks or threads"};
       scales.push_back(scale);
     }
   if (scales.size() < 2) return base::Failure{"--record: give at least two numbers"};
@@ -191,7 +191,7 @@ base::Result<> ScalingCommand::record() {
   if (fs::exists(folder_, error) && !fs::is_empty(folder_, error))
     return base::Failure{
         "'" + folder_ +
-        "' exists: name another folder with --output, or read what is in it "
+        "' exists: name another directory with --output, or read what is in it "
         "with: refrain scaling " +
         folder_};
   fs::create_directories(folder_, error);

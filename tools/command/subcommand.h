@@ -16,6 +16,10 @@ namespace refrain::tools {
 inline constexpr int kDone = 0;
 inline constexpr int kWrongUse = 2;
 
+// The group of options that only the manual has, and what help has in its place.
+inline constexpr const char* kExpertSettings =
+    "Expert settings (see 'refrain config --expert')";
+
 class Subcommand {
  public:
   virtual ~Subcommand() = default;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clean_text.h"
+#include "base/shell_word.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/standard_output.h"
@@ -28,9 +29,7 @@ namespace {
 class WatchCommand final : public Subcommand {
  public:
   const char* name() const override { return "watch"; }
-  const char* help() const override {
-    return "show what a traced program does, while it runs";
-  }
+  const char* help() const override { return "show a traced program while it runs"; }
   void add_options(CLI::App& app) override;
   int run() override;
 
@@ -108,13 +107,14 @@ bool over(const watch::RunState& state) {
 }  // namespace
 
 void WatchCommand::add_options(CLI::App& app) {
-  app.add_option("program", target_,
-                 "number of a traced process (or of its mpirun), or the archive's folder; "
-                 "without it, the only traced job that runs");
-  app.add_option("--interval", interval_s_, "seconds between two looks")
+  app.add_option(
+      "program", target_,
+      "number of a traced process (or of its mpirun), or the archive's directory; "
+      "without it, the only traced job that runs");
+  app.add_option("--interval", interval_s_, "seconds between two updates")
       ->check(CLI::Range(0.05, 3600.0));
-  app.add_flag("--once", once_, "print the present state and leave");
-  app.add_flag("--json", json_, "as JSON, one line for each look");
+  app.add_flag("--once", once_, "print the current state and exit");
+  app.add_flag("--json", json_, "as JSON, one line for each update");
 }
 
 base::Result<std::string> WatchCommand::find_archive() const {
@@ -197,7 +197,8 @@ int WatchCommand::run() {
   if (const auto done = run.open(archive); !done) return fail(done.error());
   if (run.is_over())
     return fail("no process of this machine records '" + archive +
-                "' any more: 'refrain recover " + archive + "' makes its archive");
+                "' any more: 'refrain recover " + base::shell_word(archive) +
+                "' makes its archive");
   struct sigaction action {};
   action.sa_handler = stop;
   sigaction(SIGINT, &action, nullptr);

@@ -59,7 +59,7 @@ void check_space(Checks& checks, const std::string& folder) {
   constexpr std::uint64_t kLittle = 1'000'000'000;
   const char* network = network_file_system(static_cast<unsigned long>(space.f_type));
   Check check{
-      State::kWorks, "folder",
+      State::kWorks, "directory",
       fmt::format("{}: can be written, {} free", folder, base::bytes_text(free_bytes)), ""};
   if (free_bytes < kLittle) {
     check.state = State::kNote;
@@ -113,27 +113,28 @@ void check_clock(Checks& checks) {
   const std::string source =
       first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (base::is_counter_source(source) || base::is_virtual_source(source))
-    checks.push_back({State::kWorks, "clock",
-                      fmt::format("the processor's {}{}", base::kCounterName,
-                                  base::is_virtual_source(source)
-                                      ? ", where the processors agree (virtual machine)"
-                                      : ""),
-                      ""});
+    checks.push_back(
+        {State::kWorks, "clock",
+         fmt::format("the processor's {}{}", base::kCounterName,
+                     base::is_virtual_source(source)
+                         ? ", synchronized between processors (virtual machine)"
+                         : ""),
+         ""});
   else
     checks.push_back({State::kNote, "clock",
-                      fmt::format("the kernel's clock, for it does not trust the "
-                                  "processor's counter (its clock source is {})",
-                                  source.empty() ? "not known" : source),
+                      fmt::format("the kernel's clock, because the kernel does not trust "
+                                  "the processor's counter (clock source: {})",
+                                  source.empty() ? "unknown" : source),
                       "each time stamp takes about 12 ns longer"});
 }
 
 void check_limits(Checks& checks) {
   rlimit size{};
   if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
-    checks.push_back(
-        {State::kNote, "limit",
-         fmt::format("files may have {} (ulimit -f)", base::bytes_text(size.rlim_cur)),
-         "recording ends there, the program goes on"});
+    checks.push_back({State::kNote, "limit",
+                      fmt::format("file size limited to {} (ulimit -f)",
+                                  base::bytes_text(size.rlim_cur)),
+                      "recording ends there, the program goes on"});
   rlimit files{};
   constexpr rlim_t kFew = 256;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kFew)
@@ -144,9 +145,9 @@ void check_limits(Checks& checks) {
 
 void check_folder(Checks& checks, const std::string& folder) {
   if (access(folder.c_str(), W_OK) != 0) {
-    checks.push_back({State::kProblem, "folder",
+    checks.push_back({State::kProblem, "directory",
                       fmt::format("{}: {}", folder, std::strerror(errno)),
-                      "give another one: refrain run -o FOLDER/NAME"});
+                      "use another one: refrain run -o DIR/NAME"});
     return;
   }
   check_space(checks, folder);
@@ -155,7 +156,7 @@ void check_folder(Checks& checks, const std::string& folder) {
     checks.push_back({State::kNote, "recordings",
                       fmt::format("{} of killed runs, the first is {}", found.left.size(),
                                   found.left.front()),
-                      "refrain recover FOLDER makes the archive"});
+                      "refrain recover DIR makes the archive"});
 }
 
 }  // namespace refrain::tools

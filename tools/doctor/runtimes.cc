@@ -26,16 +26,16 @@ std::string libomp() { return find_libomp(wanted_libomp()); }
 
 void check_openmp(Checks& checks, const std::string& folder) {
   if (wanted_libomp() == kNoLibomp) {
-    checks.push_back({State::kNote, "OpenMP",
-                      "none (REFRAIN_LIBOMP): of programs made by gcc no OpenMP is traced",
-                      ""});
+    checks.push_back(
+        {State::kNote, "OpenMP",
+         "none (REFRAIN_LIBOMP): OpenMP of programs built by gcc is not traced", ""});
     return;
   }
   const std::string runtime = libomp();
   if (runtime.empty()) {
     checks.push_back(
         {State::kProblem, "OpenMP", "LLVM's OpenMP runtime (libomp.so.5) was not found",
-         std::string("programs made by gcc cannot be traced without it; ") + kInstall});
+         std::string("programs built by gcc cannot be traced without it; ") + kInstall});
     return;
   }
   Check check{State::kWorks, "OpenMP", runtime, ""};
@@ -45,7 +45,7 @@ void check_openmp(Checks& checks, const std::string& folder) {
     if (!trial.works) {
       check.state = State::kProblem;
       check.advice =
-          "this runtime, or this folder, cannot be used; REFRAIN_LIBOMP names another runtime";
+          "this runtime or directory cannot be used; REFRAIN_LIBOMP names another runtime";
     }
   }
   checks.push_back(check);
@@ -61,19 +61,18 @@ void try_launcher(Check& check, const MpiAbi& abi, const std::string& folder) {
   const std::string launcher = find_launcher(abi);
   if (launcher.empty()) {
     check.text +=
-        std::string("; not tried, for there is no mpiexec of ") + abi.title + " in PATH";
+        std::string("; not tested: no mpiexec found for ") + abi.title + " in PATH";
     return;
   }
   if (refuses_root(abi)) {
-    check.text +=
-        "; not tried, for its mpiexec does not run as root (OMPI_ALLOW_RUN_AS_ROOT)";
+    check.text += "; not tested: its mpiexec does not run as root (OMPI_ALLOW_RUN_AS_ROOT)";
     return;
   }
   const Trial trial = try_mpi(folder, launcher, abi.name);
   check.text += fmt::format("; {} ({})", trial.text, launcher);
   if (trial.works) return;
   check.state = State::kProblem;
-  check.advice = fmt::format("try it by hand: {} -n 2 refrain run -- ./app", launcher);
+  check.advice = fmt::format("test it by hand: {} -n 2 refrain run -- ./app", launcher);
 }
 
 void check_mpi(Checks& checks, const MpiAbi& abi, const std::string& library,
@@ -82,15 +81,14 @@ void check_mpi(Checks& checks, const MpiAbi& abi, const std::string& library,
   if (path.empty()) {
     checks.push_back({State::kAbsent, abi.title,
                       fmt::format("no library of its ABI ({})", abi.libraries[0]),
-                      "programs with it can be neither run nor traced here"});
+                      "programs with it cannot run here"});
     return;
   }
   if (find_variant(library, abi.name).empty()) {
     checks.push_back(
         {State::kProblem, abi.title,
          fmt::format("{}, but librefrain_{}.so is not there", path, abi.name),
-         "its MPI calls cannot be traced; the file belongs beside librefrain.so: install "
-         "Refrain again, built where this MPI is"});
+         "its MPI calls cannot be traced; install Refrain again, built with this MPI"});
     return;
   }
   Check check{State::kWorks, abi.title, path, ""};
@@ -112,9 +110,8 @@ Check openmp_of(const Program& program) {
             "libgomp: " + choice->preload + " takes its place while it is traced", ""};
   if (loads(program, "libomp.so") || loads(program, "libiomp5.so"))
     return {State::kWorks, name, "LLVM's or Intel's runtime: traced as it is", ""};
-  return {
-      State::kNote, name, "it names no OpenMP runtime",
-      "if it loads none later, only MPI and regions of its own (refrain.h) are recorded"};
+  return {State::kNote, name, "no OpenMP runtime linked",
+          "unless it loads one later, only MPI and user regions (refrain.h) are recorded"};
 }
 
 Check mpi_of_program(const Program& program, const std::string& library) {
@@ -122,7 +119,7 @@ Check mpi_of_program(const Program& program, const std::string& library) {
   const std::string mpi = mpi_of(program);
   const std::string other = other_mpi_of(program);
   if (!other.empty())
-    return {State::kProblem, name, other + ", which is not known",
+    return {State::kProblem, name, other + ", which is not supported",
             "its MPI calls are not traced; link it with MPICH or Open MPI"};
   if (has_mpi_inside(program))
     return {State::kProblem, name, "linked into it statically",
@@ -132,7 +129,7 @@ Check mpi_of_program(const Program& program, const std::string& library) {
   if (find_variant(library, mpi).empty())
     return {State::kProblem, name,
             fmt::format("{}, but librefrain_{}.so was not found", abi.title, mpi),
-            "install Refrain again, built where this MPI is"};
+            "install Refrain again, built with this MPI"};
   return {State::kWorks, name,
           fmt::format("{}, or a library of its ABI: traced", abi.title), ""};
 }
@@ -143,7 +140,7 @@ void check_runtimes(Checks& checks, const std::string& folder) {
   const std::string library = find_library();
   if (library.empty()) {
     checks.push_back({State::kProblem, "library",
-                      "librefrain.so was not found beside this command",
+                      "librefrain.so was not found next to this command",
                       "install Refrain again, or name the library in REFRAIN_LIBRARY"});
     return;
   }
@@ -155,19 +152,19 @@ void check_runtimes(Checks& checks, const std::string& folder) {
 void check_program(Checks& checks, const std::string& command) {
   const Program program = inspect_program(command);
   if (program.path.empty()) {
-    checks.push_back({State::kProblem, "program", "there is no program " + command, ""});
+    checks.push_back({State::kProblem, "program", why_no_program(command), ""});
     return;
   }
   if (program.alone) {
     checks.push_back({State::kProblem, "program", program.path + " is linked statically",
-                      "nothing that it does is traced; link it with shared libraries"});
+                      "it cannot be traced; link it with shared libraries"});
     return;
   }
   if (program.privileged) {
     checks.push_back(
         {State::kProblem, "program",
-         program.path + " runs with other rights than yours (setuid, capabilities)",
-         "no library can be loaded into it; a copy without these rights is traced"});
+         program.path + " runs with other privileges than yours (setuid, capabilities)",
+         "no library can be loaded into it; a copy without these privileges can be traced"});
     return;
   }
   if (!program.dynamic) {

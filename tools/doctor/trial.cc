@@ -99,7 +99,7 @@ Ended run_quietly(const std::vector<std::string>& words, const std::string& outp
     if (std::chrono::steady_clock::now() > end) {
       kill(-child, SIGKILL);
       waitpid(child, &status, 0);
-      return {-1, "it did not end within a minute"};
+      return {-1, "no end within a minute"};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -115,7 +115,7 @@ Trial run_trial(const std::string& folder, const std::vector<std::string>& comma
                 std::uint64_t processes) {
   const ScratchFolder scratch(folder);
   if (scratch.path().empty())
-    return {false, fmt::format("no folder could be made: {}", std::strerror(errno))};
+    return {false, fmt::format("cannot make a directory: {}", std::strerror(errno))};
   const std::string archive = scratch.path() + "/trial";
   const std::string output = scratch.path() + "/output";
   std::vector<std::string> words = command;

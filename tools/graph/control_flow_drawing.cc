@@ -114,7 +114,7 @@ class ControlFlowDrawer {
         return;
       case Kind::kUnknown:
         to.shape = Drawing::Shape::kPlace;
-        to.lines = {"not known"};
+        to.lines = {"unknown"};
         return;
       case Kind::kRest:
         to.shape = Drawing::Shape::kRest;
@@ -192,13 +192,13 @@ class ControlFlowDrawer {
     alike();
     if (view_.left_out != 0)
       out_.notes.push_back(fmt::format(
-          "{} of {}, those with the least time, {} not drawn one by one (--most)",
+          "{} of {}, those with the least time, {} not drawn one by one (--max-nodes)",
           view_.left_out, counted(view_.regions, "region", "regions"),
           view_.left_out == 1 ? "is" : "are"));
     if (flow_.unknown != 0)
       out_.notes.push_back(fmt::format(
-          "of {} it is not known what came before: the summary's memory was full, or the "
-          "filter has removed it",
+          "the predecessors of {} are unknown: the summary's memory was full, or the "
+          "filter removed them",
           counted(flow_.unknown, "visit", "visits")));
   }
 

@@ -114,11 +114,12 @@ TEST_CASE("Control flow drawing: what is left out or not known is said") {
   const Drawing drawing =
       drawing_of(analysis::merge_summaries({process.summary()}), {.most = 2});
   CHECK(node_of(drawing, "rest").lines.front() == "3 more regions");
-  CHECK(node_of(drawing, "unknown").lines == Lines{"not known"});
+  CHECK(node_of(drawing, "unknown").lines == Lines{"unknown"});
   REQUIRE(drawing.notes.size() == 2);
-  CHECK(drawing.notes[0] ==
-        "3 of 5 regions, those with the least time, are not drawn one by one (--most)");
-  CHECK(drawing.notes[1].starts_with("of 2 visits it is not known what came before"));
+  CHECK(
+      drawing.notes[0] ==
+      "3 of 5 regions, those with the least time, are not drawn one by one (--max-nodes)");
+  CHECK(drawing.notes[1].starts_with("the predecessors of 2 visits are unknown"));
 }
 
 TEST_CASE("Control flow drawing: a region - dotted neighbours, and what is around") {

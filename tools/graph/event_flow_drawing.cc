@@ -402,7 +402,7 @@ class EventFlowDrawer {
     if (left_out_ != 0)
       out_.notes.push_back(
           fmt::format("{} of {} signatures, those with the least time, are not drawn one "
-                      "by one (--most)",
+                      "by one (--max-nodes)",
                       left_out_, events_));
   }
 
@@ -432,7 +432,8 @@ base::Result<std::vector<std::size_t>> clusters_of(const MergedFlow& flow,
     return clusters;
   }
   const auto wanted = parse_number_list(ranks);
-  if (!wanted) return base::Failure{"'" + ranks + "' is no list of ranks, as 0-3,7"};
+  if (!wanted)
+    return base::Failure{"'" + ranks + "' is not a list of ranks, such as 0-3,7"};
   std::vector<bool> found(wanted->size());
   for (std::size_t i = 0; i < flow.clusters.size(); ++i) {
     bool has = false;

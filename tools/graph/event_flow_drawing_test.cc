@@ -69,7 +69,7 @@ TEST_CASE("EventFlowDrawing: some ranks - the graphs that are theirs") {
               "start > MPI_Init: 1x (0,2)", "MPI_Init > MPI_Recv: 1x (0,2)",
               "MPI_Recv > MPI_Recv: 9x (0,2)"});
   CHECK(clusters_of(flow, "7").error() == "there is no graph of rank 7");
-  CHECK(clusters_of(flow, "x").error() == "'x' is no list of ranks, as 0-3,7");
+  CHECK(clusters_of(flow, "x").error() == "'x' is not a list of ranks, such as 0-3,7");
 }
 
 TEST_CASE("EventFlowDrawing: most - what is left out is one, with the same sums") {

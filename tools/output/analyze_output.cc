@@ -76,7 +76,7 @@ std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
   if (most.seconds < 1.2 * mean) return text;
   Finding one;
   one.ranks = {most};
-  return text + fmt::format(", most by {} ({})", waits::ranks_text(analysis, one),
+  return text + fmt::format(", mostly by {} ({})", waits::ranks_text(analysis, one),
                             part_text(analysis, finding, most.seconds));
 }
 
@@ -91,7 +91,7 @@ void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
                         waits::causer_text(analysis, each),
                         part_text(analysis, finding, each.seconds));
   }
-  if (!text.empty()) wrap(out, "Made to wait by " + text + ".", 3, 3, width);
+  if (!text.empty()) wrap(out, "Caused by " + text + ".", 3, 3, width);
 }
 
 void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
@@ -121,7 +121,7 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
     add_causers(out, analysis, finding, options.width);
     if (finding.idle_seconds != 0)
       wrap(out,
-           fmt::format("Meanwhile threads without work lose {}.",
+           fmt::format("Idle worker threads meanwhile: {}.",
                        time_text(finding.whole_idle_seconds)),
            3, 3, options.width);
     wrap(out, metric.cause, 3, 3, options.width);
@@ -131,7 +131,7 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
 // Of estimates twice the standard error. Where nothing is known of that, the bounds say what is.
 std::string error_text(const WaitAnalysis::Estimate& estimate) {
   if (estimate.exact) return "exact";
-  return estimate.error > 0 ? time_text(2 * estimate.error) : "not known";
+  return estimate.error > 0 ? time_text(2 * estimate.error) : "unknown";
 }
 
 // With estimates, what they say of the whole run.
@@ -198,17 +198,17 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
   const double skipped = analysis.total(waits::kSkipped);
   if (analysis.problems.gaps != 0)
     lines.push_back(fmt::format(
-        "The events of {:.1f} % of the time are not in the archive ({} gaps): times are those seen in what was "
-        "written{}",
+        "{:.1f} % of the time has no events in the archive ({} gaps): times are those of "
+        "the written events{}",
         100 * skipped / std::max(1.0, analysis.total(waits::kTime)), analysis.problems.gaps,
         analysis.estimates.empty()
             ? "; without a summary there is no estimate of the whole run"
-            : "; findings, and further columns, are estimates of the whole run"));
+            : "; findings are estimates of the whole run"));
   if (!analysis.paths_error.empty())
-    lines.push_back("Critical path and delay costs are not known: " + analysis.paths_error);
+    lines.push_back("Critical path and delay costs are unknown: " + analysis.paths_error);
   if (analysis.overcharged != 0)
     lines.push_back(fmt::format(
-        "Patterns charged {} more than the metrics that contain theirs have: that was cut off",
+        "Patterns charged {} more than their parent metrics have; the excess was dropped",
         time_text(analysis.seconds(static_cast<double>(analysis.overcharged)))));
   for (std::string& line : analysis.problems.lines(analysis.ticks_per_second))
     lines.push_back(std::move(line));
@@ -271,7 +271,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
       waits += fmt::format("{}{} ({})", waits.empty() ? "" : ", ", each.where,
                            time_text(each.ns / 1e9));
     if (!waits.empty())
-      wrap(out, "Others are meanwhile in " + waits + ".", 3, 3, options.width);
+      wrap(out, "Meanwhile, others are in " + waits + ".", 3, 3, options.width);
     if (!cause.gain.empty()) wrap(out, cause.gain, 3, 3, options.width);
     wrap(out, cause.hint, 3, 3, options.width);
   }
@@ -308,7 +308,7 @@ std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclus
        fmt::format("{}: {} (refrain analyze{})", first.what, first.text,
                    others == 0 ? "" : fmt::format(": {} more", others)),
        13, 13, width);
-  lines.front().replace(0, 10, "Costs most");
+  lines.front().replace(0, 12, "Largest loss");
   return lines;
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("Analysis as text: a pattern that charges more than there is") {
   const WaitAnalysis analysis = *trace.analyze(std::move(more));
   CHECK(analysis.total(analysis.tree.of("greedy")) == 360);
   CHECK(text_of(analysis, {.width = 200, .all = true})
-            .find("Patterns charged 640 us more than the metrics that contain theirs") !=
+            .find("Patterns charged 640 us more than their parent metrics") !=
         std::string::npos);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE(
     text += line + "\n";
   CHECK(text ==
         "1. Uneven work between ranks: Rank 1 computes more.\n"
-        "   Others are meanwhile in MPI_Recv @p.c:9 (400 ms).\n"
+        "   Meanwhile, others are in MPI_Recv @p.c:9 (400 ms).\n"
         "   The loop would be shorter.\n"
         "   Divide it.\n"
         "\n"

@@ -50,7 +50,7 @@ TEST_CASE("Compared causes: info's last line is the first cause") {
   of.causes = {cause("Uneven", 1, "in f", 300e6), cause("Uneven", 2, "in f", 100e6)};
   const std::vector<std::string> lines = first_cause_screen(of, 100);
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0] == "Costs most   Uneven: Lost in in f. (refrain analyze: 1 more)");
+  CHECK(lines[0] == "Largest loss Uneven: Lost in in f. (refrain analyze: 1 more)");
 }
 
 }  // namespace refrain::tools::cause_comparison_test

@@ -136,9 +136,7 @@ class Table {
     for (const std::uint32_t id : order_) put(rows_.at(id));
     if (order_.size() < rows_.size())
       out_.push_back(fmt::format("{} more with --all{}", rows_.size() - order_.size(),
-                                 options_.bodies ? ""
-                                                 : "; what iterations consist of with "
-                                                   "--bodies"));
+                                 options_.bodies ? "" : "; loop bodies with --bodies"));
     disagreements();
     return std::move(out_);
   }
@@ -195,7 +193,7 @@ class Table {
     const std::string indent(2 * std::size_t{phase.level} + 4, ' ');
     for (const analysis::CounterInfo& counter : phase.counters)
       out_.push_back(
-          fitted(fmt::format("{}{}: {:.6g} an iteration, {:.4g} a second", indent,
+          fitted(fmt::format("{}{}: {:.6g} per iteration, {:.4g} per second", indent,
                              counter.name, counter.per_iteration(), counter.per_second()),
                  options_.width));
     if (options_.all && !row.agrees()) ranks(row, indent);
@@ -332,7 +330,7 @@ class InfoScreen {
       put("OpenMP", note);
     put("Archive", archive_ + ", " + base::bytes_text(info_.archive_bytes) +
                        ", by Refrain " + info_.version +
-                       (info_.recovered ? ", recovered after the process was killed" : ""));
+                       (info_.recovered ? ", recovered after a kill" : ""));
   }
 
   // Of the whole run, counted.
@@ -357,7 +355,7 @@ class InfoScreen {
                                                     .written = info_.events_written,
                                                     .marks = marks()});
     if (info_.events_written < info_.events_seen)
-      text += "; all would be about " + base::bytes_text(whole);
+      text += "; full trace: ~" + base::bytes_text(whole);
     put("Written", text);
     if (const std::string ranks = property(info_, "RANKS::WHY"); !ranks.empty())
       put("Ranks", ranks);
@@ -382,7 +380,7 @@ class InfoScreen {
     const char* of = written.empty() || written == "all" ? "" : " of these ranks";
     if (info_.phases.empty())
       return std::string("no loop detected, so everything is written") + of +
-             (info_.mpi.polls_together == 0 ? "" : ", but for coalesced polls");
+             (info_.mpi.polls_together == 0 ? "" : ", except coalesced polls");
     const std::string limit = property(info_, "SETTING::LIMIT");
     if (limit == "0") return std::string("no limit (-n 0): everything is written") + of;
     const bool all = info_.events_written >= info_.events_seen;
@@ -398,7 +396,7 @@ class InfoScreen {
              (shortest.empty() ? "long enough" : "as long as " + shortest + " s") +
              " (--min-gap)";
     }
-    text += ", what breaks the pattern, slow iterations; suspended in " +
+    text += ", breaks of the pattern, slow iterations; suspended in " +
             counted(info_.gaps, "gap", "gaps");
     return text;
   }
@@ -421,46 +419,43 @@ class InfoScreen {
     if (info_.totals && info_.totals->complete() &&
         sent > static_cast<double>(mpi.messages))
       all = fmt::format(" of {:.0f}", sent);
-    std::string text = fmt::format("{}{} written, {}; {} left out", mpi.messages, all,
+    std::string text = fmt::format("{}{} written, {}; {} dropped", mpi.messages, all,
                                    base::bytes_text(mpi.bytes), dropped);
     if (dropped != 0)
-      text += fmt::format(", because only one end was written ({}, {})",
+      text += fmt::format(" because only one end was written ({}, {})",
                           counted(mpi.sends_dropped, "send", "sends"),
                           counted(mpi.receives_dropped, "receive", "receives"));
     put("Messages", text);
     if (mpi.collectives_dropped != 0 || options_.all)
       put("Collectives",
-          fmt::format("{} ends of collectives written, {} left out; {} one-sided "
-                      "operations",
+          fmt::format("{} ends of collectives written, {} dropped; {} one-sided operations",
                       mpi.collectives, mpi.collectives_dropped, mpi.one_sided));
     if (mpi.polls_together != 0)
       put("Polls",
           fmt::format("{} coalesced with the polls before them", mpi.polls_together));
     if (info_.processes > 1 && (mpi.iterations_given_up != 0 || mpi.iterations_alone != 0))
-      put("One cut",
-          fmt::format(
-              "{} left out that not all ranks wrote, {} written that only one rank wrote",
-              counted(mpi.iterations_given_up, "iteration", "iterations"),
-              mpi.iterations_alone));
+      put("Dropped",
+          fmt::format("{} not recorded on every rank; {} written by one rank only",
+                      counted(mpi.iterations_given_up, "iteration", "iterations"),
+                      mpi.iterations_alone));
     if (mpi.clock_violations != 0 || mpi.clock_repaired != 0 || options_.all)
       put("Clocks", fmt::format("{} of {} messages received before they were sent{}",
                                 mpi.clock_violations, mpi.clock_checked,
                                 mpi.clock_repaired == 0
                                     ? ""
-                                    : fmt::format("; {} more until clocks were corrected",
+                                    : fmt::format("; {} more before clocks were corrected",
                                                   mpi.clock_repaired)));
   }
 
   // Other ways in which this archive is unusual.
   void reservations() {
     if (const std::string taken = property(info_, "MPI_TAKEN"); !taken.empty())
-      put("Left out",
-          "messages and collectives, and calls that were not recorded: " + taken);
+      put("Not traced", "messages, collectives and calls that were not recorded: " + taken);
     if (const std::string names = property(info_, "SHORTENED"); !names.empty())
       put("Shortened", names + ": longer than an archive allows");
     if (const std::string limits = property(info_, "LOOP_LIMITS"); !limits.empty())
       put("No loops", "were looked for in " + limits);
-    list("Complaint", property(info_, "COMPLAINTS"));
+    list("Warning", property(info_, "COMPLAINTS"));
     std::string off;
     std::istringstream functions(property(info_, "FUNCTIONS_OFF"));
     for (std::string line; std::getline(functions, line);) {
@@ -473,7 +468,7 @@ class InfoScreen {
       off += fmt::format("{} after {} calls of {}\n", name, calls,
                          base::duration_text(mean_ns));
     }
-    list("Off", off);
+    list("Switched off", off);
   }
 
   void list(const char* label, const std::string& lines) {
@@ -541,13 +536,12 @@ std::string totals_text(const analysis::RunTotals& totals) {
   }
   if (totals.traffic.collectives.value_or(0) > 0)
     text += fmt::format(", {:.0f} calls of collectives", *totals.traffic.collectives);
-  text += ", counted whether written or not";
+  text += " (exact)";
   if (!totals.complete())
     text +=
         fmt::format(" (of {} of {} processes)", totals.summaries, totals.processes.size());
   if (totals.calls_without_region > 0)
-    text += fmt::format("; which regions {:.0f} of the calls were is not known",
-                        totals.calls_without_region);
+    text += fmt::format("; {:.0f} calls of unknown regions", totals.calls_without_region);
   return text;
 }
 

@@ -187,8 +187,7 @@ TEST_CASE("Info screen: the whole run - by the summary, also what was not writte
   info.totals->traffic.bytes_sent = 4e6;
   info.totals->traffic.collectives = 60;
   CHECK(totals_text(*info.totals) ==
-        "15000 calls of 1 region, 1200 messages of 4 MB, 60 calls of collectives, counted "
-        "whether written or not");
+        "15000 calls of 1 region, 1200 messages of 4 MB, 60 calls of collectives (exact)");
   info.mpi.used = true;
   info.mpi.messages = 1000;
   lines = info_screen(info, "a", {});
@@ -204,8 +203,7 @@ TEST_CASE("Info screen: the whole run - by the summary, also what was not writte
   lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Messages     1000 written") < lines.size());
   CHECK(totals_text(*info.totals)
-            .ends_with(
-                "(of 2 of 3 processes); which regions 7 of the calls were is not known"));
+            .ends_with("(of 2 of 3 processes); 7 calls of unknown regions"));
   CHECK(totals_text({}).empty());
 }
 

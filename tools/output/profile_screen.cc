@@ -110,7 +110,7 @@ class PathScreen {
             " of all threads");
     if (profile_.helpers() != 0)
       put("", counted(profile_.helpers(), "helper thread", "helper threads") +
-                  " of OpenMP's runtime; of them only the time in regions counts");
+                  " of the OpenMP runtime, of which only the time in regions counts");
     if (!run_.openmp_note.empty()) put("OpenMP", run_.openmp_note);
     put("Archive", run_.archive);
     put("Source", source());
@@ -120,7 +120,7 @@ class PathScreen {
                         profile_.processes.begin(), profile_.processes.end(), ended));
     if (killed != 0)
       put("Incomplete", counted(killed, "process", "processes") +
-                            " did not end in an orderly way: until then");
+                            " ended abnormally: counted until then");
     if (profile_.locations_without != 0)
       put("Not counted", counted(profile_.locations_without, "thread", "threads") +
                              " that had no memory for a summary");
@@ -135,14 +135,14 @@ class PathScreen {
       return run_.events_seen == 0
                  ? "summary of all events"
                  : fmt::format(
-                       "summary of all {}, of which {} are in the archive",
+                       "summary of all {}; {} are in the archive",
                        counted(run_.events_seen, "event", "events"),
                        run_.summary_only ? "none" : std::to_string(run_.events_written));
     std::string text =
         fmt::format("{} in the archive{}", counted(run_.events_written, "event", "events"),
                     run_.asked_for_events ? "" : ", which has no summary");
     if (run_.gaps != 0)
-      text += fmt::format("; {} not written, so that numbers and times are too small",
+      text += fmt::format("; {} not written: numbers and times are too small",
                           counted(run_.gaps, "interval was", "intervals were"));
     return text;
   }

@@ -75,7 +75,7 @@ TEST_CASE("Profile screen: numbers with units, in the order of time, no line too
   };
   CHECK(lines[0] == "Program      ./app");
   CHECK(lines[1] == "Run          1 rank, 1 thread in all, 1 s, 1 s of all threads");
-  has("Source       summary of all 5000 events, of which 50 are in the archive");
+  has("Source       summary of all 5000 events; 50 are in the archive");
   has("Efficiency   parallel 55.0 % = load balance 100.0 % x communication 55.0 %");
   has("             MPI 60.0 % = load balance 100.0 % x communication 60.0 %");
   // 300 ms outside, 150 ms of the function's own, 100 ms of the region's.
@@ -99,7 +99,7 @@ TEST_CASE("Profile screen: from events - says so, and what is missing") {
   const std::vector<std::string> lines = profile_screen(run, {.width = 200});
   CHECK(line_with(lines, "Source") ==
         "Source       50 events in the archive, which has no summary; 3 intervals were not "
-        "written, so that numbers and times are too small");
+        "written: numbers and times are too small");
   run.asked_for_events = true;
   run.gaps = 0;
   CHECK(line_with(profile_screen(run, {}), "Source") ==

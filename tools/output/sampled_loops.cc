@@ -92,8 +92,7 @@ base::Result<code_profile::LoopProfile> sampled_loops(
         code_profile::joined_loops(*profile, processes, detected_in(processes, *info));
     profile->communicating = communicating(*info);
   } else {
-    profile->complaints.push_back("which loops were detected is not known: " +
-                                  info.error());
+    profile->complaints.push_back("detected loops are unknown: " + info.error());
   }
   return profile;
 }

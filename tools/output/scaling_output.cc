@@ -134,7 +134,7 @@ class ScalingScreen {
   std::vector<std::string> lines() {
     put("Scaling",
         fmt::format("{}, {}", scaling_.weak ? "weak" : "strong", scaling_.weak_why));
-    put("Part", scaling_.part.empty() ? "the whole run, without start and end of MPI"
+    put("Part", scaling_.part.empty() ? "the whole run without MPI start and end"
                                       : "the loop " + scaling_.part);
     for (const std::string& note : scaling_.notes) put("Note", note + ".");
     table();
@@ -142,17 +142,18 @@ class ScalingScreen {
     std::size_t number = 0;
     for (const std::string& finding : scaling_.findings)
       wrap(fmt::format("{}. ", ++number), finding, 3);
-    places(PlaceTime::Kind::kCallPath, "Call path, whole run, own time");
+    places(PlaceTime::Kind::kCallPath, "Call path, whole run, exclusive");
     places(PlaceTime::Kind::kBetween, "Code between events, whole run");
-    places(PlaceTime::Kind::kLoop, "Outermost loop, all in it");
+    places(PlaceTime::Kind::kLoop, "Outermost loop, inclusive");
     out_.emplace_back();
     put("Lost",
         scaling_.weak
-            ? "time of all threads of the largest run less the base's, times its threads by the base's."
-            : "time of all threads of the largest run less the base's.");
+            ? "time of all threads: largest run - base run x (threads / threads of the base)."
+            : "time of all threads: largest run - base run.");
     if (scaling_.at == 0)
-      put("", fmt::format("Models: they need {} numbers of threads, there are {}.",
-                          GrowthModel::kLeastScales, scaling_.scales));
+      put("",
+          fmt::format("Models need at least {} different numbers of threads; there are {}.",
+                      GrowthModel::kLeastScales, scaling_.scales));
     return std::move(out_);
   }
 
@@ -198,8 +199,8 @@ class ScalingScreen {
       row("Time", [](const Factors& f) { return cpu_text(f.time_ns); });
       if (std::ranges::any_of(scaling_.factors,
                               [](const Factors& f) { return f.repeats > 1; })) {
-        row("Runs (this: median of time)", [](const Factors& f) { return f.repeats; });
-        row("Spread of their times", [](const Factors& f) {
+        row("Repeats (median shown)", [](const Factors& f) { return f.repeats; });
+        row("Spread of times", [](const Factors& f) {
           return f.repeats > 1 ? fmt::format("{:.1f} %", 100 * f.spread) : "-";
         });
       }

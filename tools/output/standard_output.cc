@@ -35,9 +35,8 @@ base::Result<> finish_output() {
   keep_error(std::fflush(stdout) == 0 && std::ferror(stdout) == 0);
   keep_error(std::cout.flush().good());  // CLI11's
   if (first_error == 0) return {};
-  return base::Failure{
-      std::string("standard output cannot be written, what is there is not all: ") +
-      std::strerror(first_error)};
+  return base::Failure{std::string("cannot write standard output completely: ") +
+                       std::strerror(first_error)};
 }
 
 }  // namespace refrain::tools

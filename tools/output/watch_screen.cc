@@ -72,7 +72,7 @@ class WatchScreen {
       suspended += rank.suspended;
     }
     put("Program", run_.command);
-    std::string text = fmt::format("{} since the begin, ", duration_text(run_.time_ns));
+    std::string text = fmt::format("{} since the start, ", duration_text(run_.time_ns));
     if (run_.job_size != 0) {
       text += fmt::format("{} ranks", run_.ranks.size());
       if (run_.ranks.size() != run_.job_size)

@@ -85,7 +85,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 TEST_CASE("WatchScreen: a job of two ranks - the first look") {
   CHECK(joined(watch_screen(run(), 100, 0)) == R"(Program      ./solver 30 60000
-Run          10.25 s since the begin, 2 ranks, 4 threads
+Run          10.25 s since the start, 2 ranks, 4 threads
 Archive      /scratch/run-7
 Events       1975309 seen, 8642 records written; 12 lost; 24 MB on disk
 Efficiency   parallel 40.0 % = load balance 80.0 % x communication 50.0 %
@@ -107,7 +107,7 @@ TEST_CASE("WatchScreen: since the last look, one rank ended, events skipped") {
   state.ranks[1].recording = false;
   state.ranks[0].suspended = true;
   CHECK(joined(watch_screen(state, 100, 0)) == R"(Program      ./solver 30 60000
-Run          10.25 s since the begin, 2 ranks, 4 threads; 1 of 2 ranks still recorded
+Run          10.25 s since the start, 2 ranks, 4 threads; 1 of 2 ranks still recorded
 Archive      /scratch/run-7
 Events       1975309 seen, 8642 records written, now skipped; 12 lost; 24 MB on disk
 Efficiency   parallel 40.0 % = load balance 80.0 % x communication 50.0 %
@@ -131,7 +131,7 @@ TEST_CASE("WatchScreen: one process without MPI, no loop yet, no events") {
   state.ranks[0].loops.clear();
   state.summary_only = true;
   CHECK(joined(watch_screen(state, 100, 0)) == R"(Program      ./solver 30 60000
-Run          10.25 s since the begin, 2 threads
+Run          10.25 s since the start, 2 threads
 Archive      /scratch/run-7
 Events       987654 seen, none written (--summary-only); 0 lost; 12 MB on disk
 Efficiency   parallel 40.0 % = load balance 80.0 % x communication 50.0 %

@@ -61,7 +61,8 @@ def setting_text(option, settings):
         setting = settings.get(name.lstrip("-"))
         if setting is not None and name.startswith("--"):
             default = setting["default"] or "empty"
-            return f'{setting["details"]} Variable {setting["variable"]}; {setting["range"]}; default {default}.'
+            default = "" if "(default: " in option["help"] else f"; default {default}"
+            return f'{setting["details"]} Variable {setting["variable"]}; {setting["range"]}{default}.'
     return ""
 
 

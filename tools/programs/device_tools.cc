@@ -27,9 +27,9 @@ std::string why_devices_are_not_traced(const Program& program) {
   if (!loads(program, "libomptarget.so") || !find_shared_library("libomp.so").empty())
     return {};
   const std::string folder = folder_of_libomp();
-  return "its target constructs are not recorded, for LLVM's libomptarget does not find "
-         "libomp.so, through which it reaches tools; with LD_LIBRARY_PATH=" +
-         (folder.empty() ? "(the folder that has it)" : folder) + " they are";
+  return "its target constructs are not recorded because LLVM's libomptarget does not "
+         "find libomp.so; set LD_LIBRARY_PATH=" +
+         (folder.empty() ? "(its directory)" : folder);
 }
 
 }  // namespace refrain::tools

@@ -212,6 +212,17 @@ std::string find_program(const std::string& command) {
   return {};
 }
 
+std::string why_no_program(const std::string& command) {
+  const std::string text = "no program '" + command + "'";
+  std::error_code error;
+  if (command.find('/') == std::string::npos)
+    return text + " in PATH" +
+           (executable_file("./" + command) ? ": did you mean './" + command + "'?" : "");
+  if (fs::is_directory(command, error)) return text + ": it is a directory";
+  if (fs::exists(command, error)) return text + ": the file is not executable (chmod +x)";
+  return text + ": there is no such file";
+}
+
 Program inspect_program(const std::string& command) {
   Program program;
   program.path = find_program(command);

@@ -25,6 +25,9 @@ struct Program {
 // The path of a program as execvp would find it; empty if there is none.
 std::string find_program(const std::string& command);
 
+// Why there is none, in words, with what helps.
+std::string why_no_program(const std::string& command);
+
 // Finds `command` as execvp would, and asks its own loader what it would load (so that
 // RPATH, LD_LIBRARY_PATH and libraries of libraries count), if it has to be asked.
 Program inspect_program(const std::string& command);

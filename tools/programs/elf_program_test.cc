@@ -69,6 +69,12 @@ TEST_CASE("Program: found - in PATH, if they can be run") {
   const std::string before = getenv("PATH");
   setenv("PATH", (before + ":" + folder.path().string()).c_str(), 1);
   CHECK(find_program("tool_of_no_package").empty());
+  CHECK(why_no_program("tool_of_no_package") == "no program 'tool_of_no_package' in PATH");
+  CHECK(why_no_program(path) ==
+        "no program '" + path + "': the file is not executable (chmod +x)");
+  CHECK(why_no_program(path + "s") == "no program '" + path + "s': there is no such file");
+  CHECK(why_no_program(folder.path()) ==
+        "no program '" + folder.path().string() + "': it is a directory");
   chmod(path.c_str(), 0755);
   CHECK(find_program("tool_of_no_package") == path);
   setenv("PATH", before.c_str(), 1);

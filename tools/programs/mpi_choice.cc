@@ -45,13 +45,13 @@ std::string not_traced(const Program& traced) {
   const std::string other = other_mpi_of(traced);
   std::string what;
   if (!other.empty())
-    what = "uses an MPI library that is not known (" + other + ")";
+    what = "uses an unsupported MPI library (" + other + ")";
   else if (has_mpi_inside(traced))
     what = "has its MPI library linked into it statically";
   else
     return {};
   return "'" + traced.path + "' " + what +
-         ": its MPI calls are not traced, and each process gets an archive of its own; "
+         ": its MPI calls are not traced, and each process gets its own archive; "
          "linked with the shared library of " +
          known_libraries() + " it is traced";
 }
@@ -136,19 +136,19 @@ std::string srun_report(const MpiAbi& abi, const Program& traced) {
     return {};
   return "'" + traced.path + "' uses Open MPI, which needs srun's PMIx and has " +
          (none ? "no interface (--mpi=none)" : "PMI") +
-         ": its processes end in MPI_Init, or each is a job of its own, traced or not; start "
+         ": its processes end in MPI_Init, or each is a separate job, traced or not; start "
          "it with srun --mpi=pmix, or with the mpirun of Open MPI";
 }
 
 // A Python whose mpi4py is of another MPI than its launcher: with the launcher's library in the process it would die, and
-// with its own a program that does not use mpi4py. Untraced, each process is a job of its own.
+// with its own a program that does not use mpi4py. Untraced, each process is a separate job.
 std::string launcher_report(const std::string& python, const MpiAbi& mpi4py,
                             const MpiAbi& launcher) {
   return "mpi4py of '" + python + "' uses " + mpi4py.title + ", and the launcher of " +
          launcher.title +
-         " starts it: each process is a job of its own, and MPI calls are not traced; "
+         " starts it: each process is a separate job, and MPI calls are not traced; "
          "start it with the mpirun of " +
-         mpi4py.title + ", or say --mpi " + launcher.name +
+         mpi4py.title + ", or use --mpi " + launcher.name +
          " if the program does not use mpi4py";
 }
 
@@ -224,7 +224,7 @@ base::Result<MpiChoice> choose_mpi(const std::string& wanted,
   if (!own.empty() && own != choice.mpi) {
     const MpiAbi& its = *find_mpi_abi(own);
     return base::Failure{std::string("--mpi ") + abi.name + ": '" + traced.path +
-                         "' uses " + its.title + "; say --mpi " + its.name +
+                         "' uses " + its.title + "; use --mpi " + its.name +
                          ", or nothing"};
   }
   if (own.empty()) {
@@ -239,7 +239,7 @@ base::Result<MpiChoice> choose_mpi(const std::string& wanted,
   if (!launcher.empty() && launcher != choice.mpi)
     choice.report = "'" + traced.path + "' uses " + abi.title + ", and the launcher of " +
                     find_mpi_abi(launcher)->title +
-                    " starts it: each process is a job of its own, traced or not; start "
+                    " starts it: each process is a separate job, traced or not; start "
                     "it with the mpirun of " +
                     abi.title;
   else

@@ -84,7 +84,7 @@ TEST_CASE(
 TEST_CASE(
     "MPI of a program: another one than is asked for - refused, with what would work") {
   const auto choice = choice_of({of_tests("ring_gcc")}, "openmpi");
-  CHECK_THAT(choice.error(), Catch::Contains("uses MPICH; say --mpi mpich, or nothing"));
+  CHECK_THAT(choice.error(), Catch::Contains("uses MPICH; use --mpi mpich, or nothing"));
 }
 
 TEST_CASE("MPI of a program: the launcher of the other one - reported") {
@@ -139,7 +139,7 @@ TEST_CASE(
     CHECK(other.mpi + other.preload == "");
     CHECK_THAT(other.report,
                Catch::Contains("mpi4py of '" + stand_in.python() + "' uses Open MPI") &&
-                   Catch::Contains("start it with the mpirun of Open MPI, or say --mpi "
+                   Catch::Contains("start it with the mpirun of Open MPI, or use --mpi "
                                    "mpich if the program does not use mpi4py"));
     const MpiChoice said = *choice_of(started_by("mpirun.mpich", program), "mpich");
     CHECK(said.mpi == "mpich");

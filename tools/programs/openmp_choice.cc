@@ -72,16 +72,16 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
     if (gcc)
       choice.report =
           "'" + program.path +
-          "' keeps libgomp, as was asked for: its parallel regions are not traced, only MPI, regions of "
-          "refrain.h and samples (--loops)";
+          "' keeps libgomp as requested: parallel regions are not traced, only MPI, "
+          "regions of refrain.h and samples (--loops)";
     return choice;
   }
   if (gcc) {
     if (const Use use = unserved_use(program); use.feature != nullptr) {
       choice.report =
           "'" + use.file + "' uses " + use.feature +
-          ", for which it needs gcc's OpenMP runtime, which has no interface for tools: "
-          "parallel regions of code made by gcc are not traced; built with clang they are";
+          ", which needs libgomp, and libgomp has no tools interface: parallel regions of "
+          "code built by gcc are not traced; build with clang";
       return choice;
     }
   }
@@ -91,11 +91,11 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
   if (llvm)
     choice.report =
         "'" + program.path +
-        "' uses two OpenMP runtimes: parallel regions of code made by gcc are not traced";
+        "' uses two OpenMP runtimes: parallel regions of code built by gcc are not traced";
   else
     return base::Failure{"'" + program.path +
-                         "' uses libgomp, and LLVM's libomp, which must stand in for it, "
-                         "was not found (REFRAIN_LIBOMP)"};
+                         "' uses libgomp, and LLVM's libomp to replace it was not found "
+                         "(REFRAIN_LIBOMP)"};
   return choice;
 }
 

@@ -62,7 +62,7 @@ base::Result<> ValgrindRun::prepare() {
                          ", is missing: it is built with refrain"};
   std::string pattern = (fs::temp_directory_path() / "refrain-loops-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
-    return base::Failure{"no temporary folder can be made: " +
+    return base::Failure{"cannot make a temporary directory: " +
                          std::string(std::strerror(errno))};
   folder_ = pattern;
   std::error_code error;
@@ -107,7 +107,7 @@ base::Result<> ValgrindRun::start(const std::vector<std::string>& command) {
 base::Result<> ValgrindRun::run(const std::vector<std::string>& command,
                                 const std::string& prefix) {
   if (inspect_program(command.front()).path.empty())
-    return base::Failure{"no program '" + command.front() + "'"};
+    return base::Failure{why_no_program(command.front())};
   if (const auto done = prepare(); !done) return done;
   prefix_ = prefix.empty() ? (fs::path(folder_) / "loops").string()
                            : fs::absolute(prefix).string();

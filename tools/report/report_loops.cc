@@ -64,8 +64,8 @@ void add_finding(const LoopProfile& profile, std::vector<report::Finding>& findi
            report::count_text(static_cast<double>(large.size()), "loop", "loops"),
            one ? "takes" : "take", one ? "runs" : "run",
            large.size() > kNamed ? "; the largest" : "", list),
-       .hint = "A loop whose iterations do not depend on each other can run in parallel. "
-               "Whether they do is not known here; shares are of samples.",
+       .hint = "A loop whose iterations are independent can run in parallel. Refrain does "
+               "not know whether they are; shares count samples.",
        .evidence = {{"view", "loops"}, {"node", large.front().node}}});
 }
 

@@ -93,10 +93,9 @@ class RunReporter {
     profiled_ = *std::move(profiled);
     std::error_code none;
     if (!std::filesystem::exists(base::archive_folder(archive_) + "/traces.otf2", none))
-      return base::Failure{
-          "'" + archive_ +
-          "' has no traces.otf2: there is nothing to report but its summary "
-          "('refrain profile' prints it)"};
+      return base::Failure{"'" + archive_ +
+                           "' has no traces.otf2: nothing to report except its summary "
+                           "('refrain profile' prints it)"};
     return {};
   }
 

@@ -217,7 +217,7 @@ std::string make_report(const std::string& archive) {
   std::string command = find_command();
   const std::string again = "; 'refrain report " + archive + "' makes it";
   if (command.empty()) {
-    warn("no report was made: the command refrain was not found beside the library" +
+    warn("no report was made: the command refrain was not found next to the library" +
          again);
     return {};
   }

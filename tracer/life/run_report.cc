@@ -78,9 +78,7 @@ void report(bool recorded) {
     return warn(
         "no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
         "refrain.h, or those that did are statically linked");
-  warn(
-      "no archive: the program used no OpenMP and no MPI, and has no regions of its own "
-      "(refrain.h)");
+  warn("no archive: the program used no OpenMP, no MPI and no regions of refrain.h");
 }
 
 }  // namespace
@@ -91,15 +89,16 @@ bool report_untraced(bool mpi_is_traced) noexcept {
   bool said = false;
   if (const char* const runtime = untraced_runtime(); runtime != nullptr) {
     said = true;
-    warn(
-        {"parallel regions of ", runtime,
-         " were not traced, for it has no interface for tools: with LLVM's runtime in its place (refrain "
-         "run, or LD_PRELOAD=librefrain.so:libomp.so.5), or built by clang, they are"});
+    warn({"parallel regions of ", runtime,
+          " were not traced because it has no tools interface: use LLVM's runtime in its "
+          "place (refrain run, or LD_PRELOAD=librefrain.so:libomp.so.5), or build with "
+          "clang"});
   }
   if (!mpi_is_traced && uses_mpi()) {
     said = true;
     warn(
-        "MPI was not traced, for when the command began it was not known that it uses MPI: 'mpirun -n N "
+        "MPI was not traced because the command was not recognized as an MPI program: use "
+        "'mpirun -n N "
         "refrain run -- PROGRAM', or 'refrain run --mpi mpich' (openmpi), traces it; without "
         "refrain run, librefrain_mpich.so (librefrain_openmpi.so)");
   }

@@ -96,7 +96,7 @@ void report_no_job() noexcept {
   std::snprintf(count.data(), count.size(), "%d processes", processes);
   const bool by_srun = srun != base::SrunInterface::kNotSrun;
   constexpr std::string_view kWhat =
-      ", and MPI has made each a job of its own, with an archive of its own: start it with ";
+      ", and MPI has made each a separate job with its own archive: start it with ";
   runtime::warn({by_srun ? "srun" : "the launcher", " has started ", count.data(), kWhat,
                  by_srun ? kSrunCommand : "", by_srun ? ", or with " : "", "the mpirun of ",
                  kMpiTitle});
@@ -310,7 +310,7 @@ __attribute__((destructor)) void at_unload() {
     const std::string other = runtime::taken_by("MPI_Init");
     if (!other.empty() && PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0)
       runtime::warn(
-          {"MPI calls are not traced: ", other, " takes MPI_Init before Refrain"});
+          {"MPI calls are not traced: ", other, " intercepts MPI_Init before Refrain"});
   } catch (const std::exception&) {
     return;
   }

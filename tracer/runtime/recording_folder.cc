@@ -43,7 +43,7 @@ std::string with_host_and_process(const std::string& prefix, const std::string& 
 }
 
 std::string cannot_make(const fs::path& folder, int why) {
-  return "cannot make the folder '" + folder.string() + "': " + std::strerror(why);
+  return "cannot make the directory '" + folder.string() + "': " + std::strerror(why);
 }
 
 // Why nothing of ours may be put into a folder, or a link to one, that somebody has made; empty: it is the user's, and
@@ -118,7 +118,7 @@ std::string archive_path(const std::string& wanted, const std::string& program,
   std::error_code wrong;
   const fs::path path =
       fs::absolute(wanted.empty() ? default_name(program) : wanted, wrong);
-  if (wrong) error = "cannot read the current folder: " + wrong.message();
+  if (wrong) error = "cannot read the current directory: " + wrong.message();
   return path.string();
 }
 

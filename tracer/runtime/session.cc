@@ -369,8 +369,8 @@ void Session::give_up_gate(ThreadRecorder& recorder, std::uint64_t ticks) noexce
   if (!stream_.give_up()) return;
   journal_.file().drop_unfinished();
   warn(
-      "a signal handler has jumped out of the loop detector, which cannot go on: "
-      "every event is written from here on");
+      "a signal handler jumped out of the loop detector, which cannot continue: all "
+      "events are written from here on");
   gate_journal_.give_up(recorder.epoch(), ticks);
   recorder.follow(board_);
 }
@@ -434,7 +434,8 @@ void Session::space_ran_out(ThreadRecorder& recorder, std::uint64_t ticks) noexc
   journal_.put(spool::kLimitReached, ticks, 0, recorder.epoch());
   warn(settings_.limit_policy == "stop" || stream_.given_up()
            ? "no disk space left for the spool: recording stops"
-           : "no disk space left for the spool: iterations are only marked from here on");
+           : "no disk space left for the spool: only iteration marks are recorded from "
+             "here on");
   if (settings_.limit_policy == "stop" || !enter_gate(recorder, ticks)) {
     state_.stop(spool::kLossDiskLimit);
   } else {

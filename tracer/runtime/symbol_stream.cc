@@ -57,8 +57,8 @@ void SymbolStream::prepare(const filters::Settings& settings) {
   const bool activation = settings.detector == "activation";
   if (activation && !facts().reads_code())
     warn(
-        "loops are found as --detector nested does: without Capstone (libcapstone4) the "
-        "program's code cannot be read");
+        "loops are detected as with --detector nested: reading the program's code needs "
+        "Capstone (libcapstone4)");
   if (activation && facts().reads_code()) {
     auto made = std::make_unique<periodicity::FallbackDetector>(facts(), std::move(inner));
     by_paths_ = made.get();

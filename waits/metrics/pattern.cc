@@ -23,7 +23,7 @@ PatternSet::PatternSet(std::vector<std::unique_ptr<Pattern>> patterns)
       pattern->fail(pattern_of + "cannot be used: there is such a metric already");
     else if (parent == kNone && !metric.parent.empty())
       pattern->fail(pattern_of + "cannot be used: its parent '" + metric.parent +
-                    "' is no metric that comes before it");
+                    "' is not a metric before it");
     tree_.parents.push_back(parent == kNone && !metric.parent.empty() ? std::uint32_t{kTime}
                                                                       : parent);
     tree_.metrics.push_back(metric);

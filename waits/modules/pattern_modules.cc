@@ -120,7 +120,7 @@ bool ModulePattern::there_is(LocationId location, PathId path) {
   RunView::Region region;
   const bool found = run_ != nullptr && run_->location(location, at) &&
                      run_->region(at.process, path, region);
-  if (!found) host_.fail(this, "it charges to a location or call path that there is not");
+  if (!found) host_.fail(this, "it charges to a location or call path that does not exist");
   return found;
 }
 

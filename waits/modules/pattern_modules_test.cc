@@ -142,9 +142,9 @@ TEST_CASE("PatternModules: errors - of metrics and of patterns that fail") {
   };
   CHECK(error_of({"failing_module"}).find("'throws'") != std::string::npos);
   CHECK(error_of({"failing_module"}).find("has failed: two lines") != std::string::npos);
-  CHECK(error_of({"nonsense_module"}).find("call path that there is not") !=
+  CHECK(error_of({"nonsense_module"}).find("call path that does not exist") !=
         std::string::npos);
-  CHECK(error_of({"orphan_module"}).find("its parent 'no_such' is no metric") !=
+  CHECK(error_of({"orphan_module"}).find("its parent 'no_such' is not a metric") !=
         std::string::npos);
   // The same twice.
   CHECK(error_of({"good_module", "good_module"}).find("there is such a metric already") !=

@@ -104,7 +104,8 @@ class Joint {
                              processes != definitions.processes.size() ||
                              regions != definitions.regions.size()))
         fail(
-            "not all processes read the same archive: its folder must be the same file system for all");
+            "not all processes read the same archive: its directory must be on one file "
+            "system for all");
     }
     return base;
   }
@@ -159,7 +160,7 @@ class Joint {
   bool ready(std::size_t reader) {
     Reader& from = readers_[reader];
     while (!from.ended && !from.batch.has_step()) {
-      if (from.batch.damaged()) fail("what a process says of its events is damaged");
+      if (from.batch.damaged()) fail("the results of a process are damaged");
       if (!error_.empty() || !next_batch(reader)) return false;
       show_progress();
     }

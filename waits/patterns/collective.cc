@@ -7,7 +7,9 @@ class InitCompletion final : public Pattern {
  public:
   MetricInfo metric() const override {
     return {"mpi_init_completion", "mpi_init_exit", "MPI init completion",
-            "Own leave of MPI_Init - max(earliest leave, latest enter)", ""};
+            "Time from when the first rank left MPI_Init and all had entered it until the "
+            "own leave",
+            ""};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -30,7 +32,7 @@ class FinalizeWait final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_finalize_wait", "mpi_init_exit", "MPI wait at finalize",
-        "Latest enter of MPI_Finalize - own enter",
+        "Time in MPI_Finalize until the last rank entered it",
         "Processes finish at different times: work is distributed unevenly, or one has more to do at the end (output)."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
@@ -50,10 +52,9 @@ namespace {
 class BarrierWait final : public Pattern {
  public:
   MetricInfo metric() const override {
-    return {
-        "mpi_barrier_wait", "mpi_sync_collective", "MPI wait at barrier",
-        "Latest enter of all ranks - own enter",
-        "Work before the barrier is distributed unevenly, or the barrier is not needed."};
+    return {"mpi_barrier_wait", "mpi_sync_collective", "MPI wait at barrier",
+            "Time in a barrier until the last rank entered it",
+            "Uneven work before the barrier, or the barrier is not needed."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -73,7 +74,7 @@ class BarrierCompletion final : public Pattern {
  public:
   MetricInfo metric() const override {
     return {"mpi_barrier_completion", "mpi_sync_collective", "MPI barrier completion",
-            "Own leave - max(earliest leave, latest enter)", ""};
+            "Time in a barrier after the first rank left it and all had entered it", ""};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -95,7 +96,7 @@ class EarlyReduce final : public Pattern {
  public:
   MetricInfo metric() const override {
     return {"mpi_earlyreduce", "mpi_collective", "MPI early reduce",
-            "On the root: enter of the latest sender - own enter",
+            "Time in which the root waits for the last sender to enter the operation",
             "The root has less to do than the others, or one of them is late."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
@@ -116,7 +117,7 @@ class EarlyScan final : public Pattern {
  public:
   MetricInfo metric() const override {
     return {"mpi_earlyscan", "mpi_collective", "MPI early scan",
-            "Latest enter of the ranks below - own enter",
+            "Time until the last lower rank entered the scan",
             "Lower ranks, whose data a scan needs first, have more to do before it."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
@@ -138,7 +139,7 @@ class LateBroadcast final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_latebroadcast", "mpi_collective", "MPI late broadcast",
-        "The root's enter - own enter, on all but the root",
+        "Time in which other ranks wait for the root to enter the operation",
         "The root has more to do before it sends (input, serial work) than the others."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
@@ -158,10 +159,9 @@ namespace {
 class WaitNxN final : public Pattern {
  public:
   MetricInfo metric() const override {
-    return {
-        "mpi_wait_nxn", "mpi_collective", "MPI wait at N x N",
-        "Latest enter of all ranks - own enter, in operations from all to all",
-        "Work before the operation is distributed unevenly: the rank that waits least has most of it."};
+    return {"mpi_wait_nxn", "mpi_collective", "MPI wait at N x N",
+            "Time in an N x N operation until the last rank entered it",
+            "Uneven work before the operation: the rank that waits least has most work."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -180,9 +180,10 @@ namespace {
 class NxNCompletion final : public Pattern {
  public:
   MetricInfo metric() const override {
-    return {"mpi_nxn_completion", "mpi_collective", "MPI N x N completion",
-            "Own leave - max(earliest leave, latest enter), in operations from all to all",
-            ""};
+    return {
+        "mpi_nxn_completion", "mpi_collective", "MPI N x N completion",
+        "Time in an N x N operation after the first rank left it and all had entered it",
+        ""};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -203,7 +204,8 @@ class NeighborWait final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_neighbor_wait", "mpi_collective", "MPI wait for neighbours",
-        "Latest enter of the neighbours in the Cartesian communicator - own enter, in neighbourhood collectives",
+        "Time in a neighbourhood collective until the last neighbour of the Cartesian "
+        "communicator entered it",
         "Neighbours come late: work is distributed unevenly, or they wait for their own neighbours."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
@@ -226,8 +228,11 @@ class NonBlockingCollective final : public Pattern {
     return {
         "mpi_nonblocking_collective_wait", "mpi_point2point",
         "MPI wait for non-blocking collective",
-        "When the last one whose part was needed began it (of all: all; from the root: the root; at the root: all; prefixes: lower ranks) - enter of the call in which the operation completes, at most until its leave",
-        "Some begin the operation late: work before it is distributed unevenly. More work between its begin and MPI_Wait hides the wait."};
+        "Time in the completing call until the last rank whose part is needed started the "
+        "operation (N x N: all ranks; 1 x N: the root; N x 1, at the root: all ranks; "
+        "scan: lower ranks)",
+        "Some ranks start the operation late: uneven work before it. More work between "
+        "its start and MPI_Wait hides the wait."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollectiveCompletion}; }
 

@@ -6,10 +6,9 @@ namespace {
 class RmaWaitAtCreate final : public Pattern {
  public:
   MetricInfo metric() const override {
-    return {
-        "mpi_rma_wait_at_create", "mpi_mgmt_win", "MPI wait at window creation",
-        "Latest enter of MPI_Win_create or MPI_Win_allocate - own enter",
-        "Work before the call is distributed unevenly: the rank that waits least has most of it."};
+    return {"mpi_rma_wait_at_create", "mpi_mgmt_win", "MPI wait at window creation",
+            "Time in MPI_Win_create or MPI_Win_allocate until the last rank entered it",
+            "Uneven work before the call: the rank that waits least has most work."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -30,10 +29,9 @@ namespace {
 class RmaWaitAtFree final : public Pattern {
  public:
   MetricInfo metric() const override {
-    return {
-        "mpi_rma_wait_at_free", "mpi_mgmt_win", "MPI wait at window free",
-        "Latest enter of MPI_Win_free - own enter",
-        "Work before the call is distributed unevenly: the rank that waits least has most of it."};
+    return {"mpi_rma_wait_at_free", "mpi_mgmt_win", "MPI wait at window free",
+            "Time in MPI_Win_free until the last rank entered it",
+            "Uneven work before the call: the rank that waits least has most work."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -56,8 +54,11 @@ class RmaWaitAtFence final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_rma_wait_at_fence", "mpi_rma_sync_active", "MPI wait at fence",
-        "Latest enter of MPI_Win_fence - own enter, if all had entered before the first one left",
-        "Work before the call is distributed unevenly: the rank that waits least has most of it. Where few pairs of processes communicate, MPI_Win_start and MPI_Win_post wait for these only."};
+        "Time in MPI_Win_fence until the last rank entered it, if all had entered before "
+        "the first left",
+        "Uneven work before the call: the rank that waits least has most work. Where few "
+        "pairs of processes communicate, MPI_Win_start and MPI_Win_post wait for "
+        "these only."};
   }
   std::vector<Compound> wants() const override { return {Compound::kCollective}; }
 
@@ -85,7 +86,8 @@ class RmaEarlyFence final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_rma_early_fence", "mpi_rma_wait_at_fence", "MPI early fence",
-        "That part of the wait at a fence in which other processes' accesses to this one were still to end",
+        "Part of the wait at a fence before the last access of another process to this "
+        "one ended",
         "Processes have finished their own work, but others still write to them or read from them."};
   }
   std::vector<Compound> wants() const override { return {Compound::kFenceWait}; }
@@ -109,7 +111,7 @@ class RmaSyncLatePost final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_rma_sync_late_post", "mpi_rma_sync_active", "MPI late post (synchronization)",
-        "Latest enter of MPI_Win_post of the targets - enter of that call, MPI_Win_start or MPI_Win_complete, in which it is",
+        "Time in MPI_Win_start or MPI_Win_complete until the last target entered MPI_Win_post",
         "The target has more work before it lets others access its window: post earlier."};
   }
   std::vector<Compound> wants() const override { return {Compound::kAccessEpoch}; }
@@ -136,7 +138,7 @@ class RmaCommLatePost final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_rma_comm_late_post", "mpi_rma_communication", "MPI late post (communication)",
-        "Enter of the target's MPI_Win_post - enter of the access in which it is",
+        "Time in an access until its target entered MPI_Win_post",
         "The target has more work before it lets others access its window: post earlier."};
   }
   std::vector<Compound> wants() const override { return {Compound::kAccessEpoch}; }
@@ -161,7 +163,7 @@ class RmaEarlyWait final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_rma_early_wait", "mpi_rma_sync_active", "MPI early wait",
-        "Latest enter of MPI_Win_complete of the origins - enter of MPI_Win_wait",
+        "Time in MPI_Win_wait until the last origin entered MPI_Win_complete",
         "The target has less work than those that access its window: it could do some between MPI_Win_post and MPI_Win_wait."};
   }
   std::vector<Compound> wants() const override { return {Compound::kExposureEpoch}; }
@@ -186,7 +188,7 @@ class RmaLateComplete final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_rma_late_complete", "mpi_rma_early_wait", "MPI late complete",
-        "That part of an early wait that is after the last access",
+        "Part of an early wait after the last access",
         "An origin does other work between its last access and MPI_Win_complete: complete earlier."};
   }
   std::vector<Compound> wants() const override { return {Compound::kEarlyWait}; }
@@ -212,7 +214,8 @@ class RmaSyncLockCompetition final : public Pattern {
     return {
         "mpi_rma_sync_lock_competition", "mpi_rma_sync_passive",
         "MPI lock contention (synchronization)",
-        "Enter of another process' MPI_Win_unlock - enter of the call in which it is: MPI_Win_lock, MPI_Win_unlock or MPI_Win_flush",
+        "Time in MPI_Win_lock, MPI_Win_unlock or MPI_Win_flush until the process with the "
+        "lock entered MPI_Win_unlock",
         "A process keeps the lock for long, or many want it: lock for less work, MPI_LOCK_SHARED where nobody writes, or accesses that need no lock (MPI_Accumulate)."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLockEpoch}; }
@@ -241,7 +244,8 @@ class RmaSyncWaitForProgress final : public Pattern {
     return {
         "mpi_rma_sync_wait_for_progress", "mpi_rma_sync_passive",
         "MPI wait for progress (synchronization)",
-        "Enter of the target's next MPI call - enter of the call in which it is: MPI_Win_lock, MPI_Win_unlock or MPI_Win_flush, if the target was outside of MPI",
+        "Time in MPI_Win_lock, MPI_Win_unlock or MPI_Win_flush until the target, which "
+        "was outside MPI, entered its next MPI call",
         "The target computes without calling MPI, which its library needs to go on: an MPI call (MPI_Iprobe) now and then, or the library's progress thread."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLockEpoch}; }
@@ -272,7 +276,7 @@ class RmaCommLockCompetition final : public Pattern {
     return {
         "mpi_rma_comm_lock_competition", "mpi_rma_communication",
         "MPI lock contention (communication)",
-        "Enter of another process' MPI_Win_unlock - enter of the call in which it is: an access",
+        "Time in an access until the process with the lock entered MPI_Win_unlock",
         "A process keeps the lock for long, or many want it: lock for less work, MPI_LOCK_SHARED where nobody writes, or accesses that need no lock (MPI_Accumulate)."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLockEpoch}; }
@@ -301,7 +305,7 @@ class RmaCommWaitForProgress final : public Pattern {
     return {
         "mpi_rma_comm_wait_for_progress", "mpi_rma_communication",
         "MPI wait for progress (communication)",
-        "Enter of the target's next MPI call - enter of the call in which it is: an access, if the target was outside of MPI",
+        "Time in an access until the target, which was outside MPI, entered its next MPI call",
         "The target computes without calling MPI, which its library needs to go on: an MPI call (MPI_Iprobe) now and then, or the library's progress thread."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLockEpoch}; }

@@ -13,8 +13,10 @@ class LateSenderPattern final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_latesender", "mpi_point2point", "MPI late sender",
-        "Enter of the call that sends - enter of the call in which the receive completes, at most until its leave; of several messages of a call the latest",
-        "The sender has more work before it sends, or itself waits for somebody; receives could complete later (MPI_Irecv, work, MPI_Wait)."};
+        "Time a receive waited before the matching send started; with several messages in "
+        "a call, the latest send",
+        "The sender has more work before it sends, or waits itself; receives could "
+        "complete later (MPI_Irecv, work, MPI_Wait)."};
   }
   std::vector<Compound> wants() const override { return {Compound::kReceive}; }
 
@@ -44,7 +46,8 @@ class LateReceiver final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_latereceiver", "mpi_point2point", "MPI late receiver",
-        "Enter of the call that posts the receive - enter of the call in which the send completes, if that leaves after it; of several messages of a call the latest",
+        "Time a send waited before the matching receive was posted; with several messages "
+        "in a call, the latest receive",
         "The receiver posts its receive late: it has more work before, or receives in another order. Post receives early (MPI_Irecv), or use MPI_Isend."};
   }
   std::vector<Compound> wants() const override { return {Compound::kSend}; }
@@ -73,7 +76,8 @@ class WrongOrderPattern final : public Pattern {
   MetricInfo metric() const override {
     return {
         "mpi_latesender_wo", "mpi_latesender", "MPI late sender, wrong order",
-        "Late senders while a message sent earlier to the same receiver was still to be received",
+        "Late senders while an earlier message to the same receiver was still waiting to "
+        "be received",
         "Messages are received in another order than they are sent: receive with MPI_ANY_SOURCE or MPI_ANY_TAG, "
         "or MPI_Waitany, or change the order."};
   }
@@ -202,11 +206,11 @@ namespace {
 class WavefrontRefill final : public Pattern {
  public:
   MetricInfo metric() const override {
-    return {
-        "wavefront_refill", "", "Late senders at a change of a wavefront's direction",
-        "Time of mpi_latesender, on Cartesian communicators of 2 or 3 dimensions that are not periodic, in the first messages "
-        "from other neighbours than before: the pipeline is filled again, and the corner that it reaches last waits longest",
-        ""};
+    return {"wavefront_refill", "", "Late senders when a wavefront changes direction",
+            "Time of mpi_latesender in the first messages from new neighbours, on "
+            "non-periodic Cartesian communicators of 2 or 3 dimensions: the pipeline is "
+            "refilled, and the corner that it reaches last waits longest",
+            ""};
   }
   std::vector<Compound> wants() const override {
     return {Compound::kReceive, Compound::kLateSender};

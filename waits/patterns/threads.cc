@@ -8,7 +8,7 @@ class ForkPattern final : public Pattern {
   MetricInfo metric() const override {
     return {
         "omp_fork", "omp_management", "OpenMP fork",
-        "From the fork to a thread's begin in the parallel region",
+        "From the fork to the start of a thread in the parallel region",
         "Parallel regions are short for what a fork costs, or cores are busy with other work: make fewer, larger regions."};
   }
   std::vector<Compound> wants() const override { return {Compound::kFork}; }
@@ -29,7 +29,7 @@ class LimitedParallelism final : public Pattern {
   MetricInfo metric() const override {
     return {
         "omp_limited_parallelism", "omp_idle_threads", "OpenMP limited parallelism",
-        "Time of threads that take no part in a parallel region",
+        "Time of threads outside a parallel region that has fewer threads",
         "A region has fewer threads than there are: num_threads, if clauses, or too few iterations."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLeftOut}; }
@@ -51,8 +51,9 @@ class ExplicitBarrierWait final : public Pattern {
  public:
   MetricInfo metric() const override {
     return {"omp_ebarrier_wait", "omp_ebarrier", "OpenMP wait at explicit barrier",
-            "Latest enter in the team - own enter, less tasks run inside",
-            "Work before the barrier is distributed unevenly over the threads."};
+            "Time in the barrier until the last thread arrived, without tasks executed "
+            "meanwhile",
+            "Uneven work of the threads before the barrier."};
   }
   std::vector<Compound> wants() const override { return {Compound::kBarrier}; }
 
@@ -76,8 +77,10 @@ class ImplicitBarrierWait final : public Pattern {
   MetricInfo metric() const override {
     return {
         "omp_ibarrier_wait", "omp_ibarrier", "OpenMP wait at implicit barrier",
-        "Latest enter in the team - own enter, less tasks run inside",
-        "Load imbalance: iterations or sections are distributed unevenly over the threads. Try schedule(dynamic) or smaller chunks; nowait, if the barrier is not needed."};
+        "Time in the barrier until the last thread arrived, without tasks executed meanwhile",
+        "Load imbalance: iterations or sections are distributed unevenly over the "
+        "threads. Try schedule(dynamic) or smaller chunks, or nowait if the barrier "
+        "is not needed."};
   }
   std::vector<Compound> wants() const override { return {Compound::kBarrier}; }
 
@@ -101,7 +104,7 @@ class CriticalContention final : public Pattern {
   MetricInfo metric() const override {
     return {
         "omp_lock_contention_critical", "omp_critical", "OpenMP critical contention",
-        "Waiting to enter critical until another thread has left it",
+        "Time waiting to enter a critical section until another thread left it",
         "Threads queue for one critical section: make it shorter, give independent ones names, or use a reduction or atomic."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLockWait}; }
@@ -123,7 +126,7 @@ class LockContention final : public Pattern {
  public:
   MetricInfo metric() const override {
     return {"omp_lock_contention_api", "omp_lock_api", "OpenMP lock contention",
-            "Waiting for a lock until another thread has released it",
+            "Time waiting for a lock until another thread released it",
             "Threads queue for one lock: keep it for less work, or use several locks."};
   }
   std::vector<Compound> wants() const override { return {Compound::kLockWait}; }
@@ -146,7 +149,8 @@ class TaskwaitWait final : public Pattern {
   MetricInfo metric() const override {
     return {
         "omp_taskwait_wait", "omp_taskwait", "OpenMP wait at taskwait",
-        "Own time in taskwait, less tasks that the thread runs in it, until the last child of the task has completed on another thread",
+        "Time in taskwait until the last child task completed on another thread, without "
+        "tasks executed meanwhile",
         "Too few tasks, or one that is much longer than the others: nothing is left to run for the thread that waits."};
   }
   std::vector<Compound> wants() const override { return {Compound::kTaskWait}; }

@@ -33,25 +33,25 @@ std::vector<std::string> Problems::lines(double ticks_per_second) const {
     if (count != 0) out.push_back(fmt::format("{} {}", count, what));
   };
   say(sends_without_receive,
-      "sends have no receive in the archive: their late receivers are not known");
+      "sends have no receive in the archive: their late receivers are unknown");
   say(receives_without_send,
-      "receives have no send in the archive: their late senders are not known");
+      "receives have no send in the archive: their late senders are unknown");
   say(unknown_ends, "ends of messages name a partner or communicator that is not defined");
   say(incomplete_collectives,
-      "collective operations lack a member in the archive: their waits are not known");
+      "collective operations lack a member in the archive: their waits are unknown");
   say(mixed_collectives,
       "collective operations are named differently by their members: they were left out");
   say(unknown_collectives,
       "ends of collective operations are on communicators without known members: they were left out");
   say(lone_epochs,
-      "epochs of one-sided communication lack the other side's: their waits are not known");
+      "epochs of one-sided communication lack the other side's: their waits are unknown");
   say(leaves_without_enter, "leaves have no enter: they were ignored");
   say(enters_without_leave,
       "enters have no leave: their regions end with the region around them or the run");
   if (clock_violations != 0)
     out.push_back(fmt::format(
-        "{} times an effect comes before its cause, by {:.3g} us at most: clocks differ, waits shorter than that are "
-        "uncertain",
+        "{} effects precede their causes, by at most {:.3g} us: clocks differ, and "
+        "shorter waits are uncertain",
         clock_violations, static_cast<double>(worst_violation) / ticks_per_second * 1e6));
   return out;
 }

@@ -88,7 +88,7 @@ struct RankVisit {
   VisitPath path;
   NumberRanges skipped;     // iterations, wholly or in part
   NumberRanges partly;      // of these, those that are there in part
-  NumberRanges changed;     // written since the pattern broke
+  NumberRanges changed;     // written since pattern broken
   NumberRanges anchors;     // of those skipped
   std::uint64_t begin = 0;  // what its iterations begin with; kAtAnchor; 0: not known
 };
@@ -167,7 +167,7 @@ class RankIndex {
   void close_visit(const SkippedIntervals* all);
   // Whether a gap crosses an edge of this iteration, or covers it.
   bool is_skipped(std::uint64_t begin, std::uint64_t end);
-  // Whether what is written there was resumed because the pattern broke.
+  // Whether what is written there was resumed because pattern broken.
   bool is_changed(std::uint64_t begin, std::uint64_t end) const;
   void take_other_gaps();
   std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;

@@ -141,33 +141,33 @@ constexpr MarkerDef kDefs[kMarkers] = {
 const char* suspend_reason(std::uint8_t reason) {
   switch (reason) {
     case spool::kGapIterations:
-      return "the limit of iterations is reached";
+      return "limit of iterations reached";
     case spool::kGapWindow:
       return "outside the time window";
     case spool::kGapPause:
       return "the program paused the recording";
     case spool::kGapRanks:
-      return "other ranks did not write it";
+      return "left out: not recorded on all ranks";
     case spool::kGapRepresentatives:
-      return "the events of another rank with an equal event flow graph are written";
+      return "represented by another rank with an equal event flow graph";
     case spool::kGapLimit:
-      return "the memory or disk limit is reached";
+      return "memory or disk limit reached";
     default:
       return "unknown reason";
   }
 }
 
 const char* resume_reason(const Gap& gap) {
-  if (gap.killed) return "the process died; these are its latest iterations";
+  if (gap.killed) return "the process died; these are its last iterations";
   switch (gap.resume_reason) {
     case spool::kGapIterations:
-      return "further iterations of the loop are written";
+      return "more iterations of the loop are written";
     case spool::kGapWindow:
       return "inside the time window";
     case spool::kGapPause:
       return "the program resumed the recording";
     case spool::kGapBreak:
-      return "the pattern broke";
+      return "pattern broken";
     case spool::kGapLimit:
       return "below the limit again";
     case spool::kGapRanks:
@@ -175,7 +175,7 @@ const char* resume_reason(const Gap& gap) {
     case spool::kGapEnd:
       return "the program ended; this is its last iteration";
     case spool::kGapSlow:
-      return "an iteration took unusually long or short";
+      return "iteration with unusual duration";
     default:
       return "unknown reason";
   }
@@ -202,7 +202,7 @@ class MarkerList {
     for (const spool::SlowIteration& slow : process_.journal().slow) this->slow(slow);
     if (recovered)
       put(kRecovered, process_.end_ticks(), 0,
-          "made from what was recorded before the process died; open regions end here");
+          "recovered: the process died here; open regions end here");
     return std::move(markers_);
   }
 

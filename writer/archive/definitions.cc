@@ -112,7 +112,7 @@ class DefinitionWriter {
           each.text ? OTF2_PARAMETER_TYPE_STRING : OTF2_PARAMETER_TYPE_INT64));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kWrittenAttribute, text("written"),
-        text("events of the iteration in the archive: 1 all, 2 some; without it none"),
+        text("events of the iteration in the archive: 1 all, 2 some; absent: none"),
         OTF2_TYPE_UINT8));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kCompleteAttribute, text("complete"),
@@ -120,8 +120,7 @@ class DefinitionWriter {
         OTF2_TYPE_UINT8));
     check_(OTF2_GlobalDefWriter_WriteAttribute(
         writer_, kEdgeAttribute, text("edge"),
-        text(
-            "1: inside of a gap, where a region that lies partly in the gap begins or ends"),
+        text("1: inside a gap, where a region that lies partly in the gap starts or ends"),
         OTF2_TYPE_UINT8));
   }
 

@@ -23,8 +23,8 @@ double gap_ns(const LimitFacts::Loop& loop, std::uint64_t limit) {
 std::string few_iterations(const LimitFacts::Loop& main, std::uint64_t limit) {
   const std::uint64_t less = std::max<std::uint64_t>(1, main.iterations / 10);
   return fmt::format(
-      "most is written because the main loop has {} iterations, of which the first {} are "
-      "written: -n {} would write about {:.0f} %",
+      "little was skipped: the main loop has {} iterations, and the first {} are written; "
+      "-n {} would write about {:.0f} %",
       main.iterations, std::min(limit, main.iterations), less,
       100 * share(static_cast<double>(less), static_cast<double>(main.iterations)));
 }
@@ -37,8 +37,8 @@ std::string budget_line(const std::string& budget, std::uint64_t budget_bytes,
   if (archive_bytes > budget_bytes + budget_bytes / 5)
     return fmt::format(
         "the archive is larger than the budget of {}, which is too small for {} of each "
-        "loop, breaks, slow iterations and the marks of all others: "
-        "--marks summary leaves these marks out",
+        "loop, breaks, slow iterations and the marks of all others; --marks summary "
+        "omits these marks",
         budget, limit == 1 ? "one iteration" : "the first iterations");
   return fmt::format("the budget of {} allows {} iteration{} of each loop (-n {})", budget,
                      limit, limit == 1 ? "" : "s", limit);
@@ -54,24 +54,24 @@ std::string limit_reason(const LimitFacts& facts) {
       facts.loops.begin(), facts.loops.end(),
       [](const auto& a, const auto& b) { return a.total_ns < b.total_ns; });
   if (main == facts.loops.end() || main->iterations == 0)
-    return "everything is written because no loop was detected: REFRAIN_PHASE_BEGIN in the "
-           "program names one, --filter leaves regions out";
+    return "everything is written because no loop was detected; name one with "
+           "REFRAIN_PHASE_BEGIN in the program, or exclude regions with --filter";
   if (main->iterations <= 2 * facts.limit && main->iterations > 1)
     return few_iterations(*main, facts.limit);
   if (share(in_loops, facts.duration_ns) < kMuch)
     return fmt::format(
-        "most is written because {:.0f} % of the time lies outside of the detected loops: "
-        "--from and --until choose a part of the run, --filter leaves regions out",
+        "little was skipped: {:.0f} % of the time is outside the detected loops; --from "
+        "and --until select a part of the run, --filter excludes regions",
         100 * (1 - share(in_loops, facts.duration_ns)));
   const double gap = gap_ns(*main, facts.limit);
   if (gap < facts.min_gap_ns)
     return fmt::format(
-        "most is written because a visit of the main loop could skip no more than "
-        "{:.2g} ms, and gaps last at least {:.2g} ms: --min-gap {:.0f}us would skip it",
+        "little was skipped: a visit of the main loop could skip at most {:.2g} ms, and "
+        "gaps last at least {:.2g} ms; --min-gap {:.0f}us would skip it",
         gap / 1e6, facts.min_gap_ns / 1e6, std::max(1.0, gap / 2e3));
   return fmt::format(
-      "most is written because {} of the main loop's {} iterations are written: those in "
-      "which its pattern broke, and slow ones (--slow-factor 0 skips slow ones)",
+      "little was skipped: {} of {} iterations of the main loop are written because they "
+      "are slow or break the pattern (--slow-factor 0 skips slow ones)",
       main->written, main->iterations);
 }
 

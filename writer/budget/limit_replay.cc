@@ -17,7 +17,7 @@ filters::SlowSettings slow_settings(const filters::Settings& settings) {
   return {.factor = settings.slow_factor, .share = settings.slow_share};
 }
 
-// Where the policy resumes because the pattern broke.
+// Where the policy resumes because pattern broken.
 class ResumedIntervals final : public filters::IntervalSink {
  public:
   void suspend(std::uint64_t position) noexcept override { intervals.suspend(position); }

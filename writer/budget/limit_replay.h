@@ -67,7 +67,7 @@ struct ReplayedLimit {
   struct Interval {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    bool broke = false;  // the pattern broke after it
+    bool broke = false;  // pattern broken after it
   };
   std::vector<Interval> skipped;  // in order, disjoint
   std::uint64_t marks = 0;        // of iterations that are in the archive then

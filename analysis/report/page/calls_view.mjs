@@ -62,7 +62,7 @@ async function create(root, page) {
     if (!showEvents && inRange?.transitions) level = levelOfRange(level, inRange, inRange.transitions, whole);
     picture.by = measure === 'own' ? 'own_ns' : measure === 'bytes' ? 'bytes' : measure === 'visits' ? 'visits' : 'time_ns';
     picture.show(level, page.selection.get('path'));
-    crumbs.replaceChildren(showEvents ? 'which call of MPI or parallel region came after which' : 'inside of ', ...(showEvents ? [] : [name(level.path == null ? 'the program' : level.name || pathTitle(paths[level.path] ?? {}), 60)]));
+    crumbs.replaceChildren(showEvents ? 'order of MPI calls and parallel regions' : 'inside ', ...(showEvents ? [] : [name(level.path == null ? 'the program' : level.name || pathTitle(paths[level.path] ?? {}), 60)]));
     const top = Math.max(...level.nodes.map((node) => node[picture.by] ?? 0), 0);
     scale.replaceChildren(scaleLegend(0, top, kMeasures[measure][2], 'cividis'));
   }
@@ -91,7 +91,7 @@ async function create(root, page) {
     inRange = figures;
     whole = figures ? writtenTime(rows, begin, end) || 1 : profile.time_ns || 1;
     note.hidden = !figures;
-    note.textContent = figures ? `${rangeHint(rows, begin, end)}: the call tree${figures.transitions ? ' and the flow graph of regions' : ''}. ${figures.transitions ? 'That of events' : 'The flow graph'} and the figures of a chosen node are of the whole run, bytes are not known of a range.` : '';
+    note.textContent = figures ? `${rangeHint(rows, begin, end)}: the call tree${figures.transitions ? ' and the flow graph of regions' : ''}. ${figures.transitions ? 'That of events' : 'The flow graph'} and the figures of a chosen node are for the whole run; bytes: whole run only.` : '';
     largest();
     tree.change();
     showLevel(at);
@@ -105,9 +105,9 @@ async function create(root, page) {
     const path = paths[node], rows = [];
     for (let i = 0; i < values.values.length; i += 7) if (values.values[i] === node) rows.push(values.values.subarray(i, i + 7));
     const top = Math.max(1, ...rows.map((r) => r[4]));
-    details.replaceChildren(section('The chosen node', null,
+    details.replaceChildren(section('Selected node', null,
       el('p', {}, forest.chain(node).flatMap((each, i) => [i ? ' › ' : '', name(pathTitle(paths[each]), 60)])),
-      el('dl', { class: 'facts' }, [['class of its own time', className(path.class)], ['time, with what is inside', number(path.time_ns, time(path.time_ns), `profile.paths.${node}.time_ns`)], ['own time', number(path.own_ns, time(path.own_ns), `profile.paths.${node}.own_ns`)],
+      el('dl', { class: 'facts' }, [['class of own time', className(path.class)], ['inclusive time', number(path.time_ns, time(path.time_ns), `profile.paths.${node}.time_ns`)], ['own time', number(path.own_ns, time(path.own_ns), `profile.paths.${node}.own_ns`)],
         ['visits', number(path.visits, count(path.visits), `profile.paths.${node}.visits`)], ['of one visit', `mean ${time(path.time_ns / Math.max(1, path.visits))}, from ${time(path.minimum_ns)} to ${time(path.maximum_ns)}`],
         path.bytes_sent + path.bytes_received > 0 && ['data', `${bytes(path.bytes_sent)} sent, ${bytes(path.bytes_received)} received`], path.file && ['place', name(`${path.file}:${path.line}`, 120)], path.site && ['called at', name(path.site, 120)]].filter(Boolean).map(([a, b]) => [el('dt', {}, a), el('dd', {}, b)])),
       rows.length > 0 && el('div', { style: { 'margin-top': '12px' } }, table('the node by thread', [
@@ -125,10 +125,10 @@ async function create(root, page) {
       const level = levels[at];
       if (!level || level.path == null) return;
       showLevel(levelFor(paths[level.path]?.parent >= 0 ? paths[level.path].parent : null));
-    }, { title: 'to the level around it' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'events']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
-    : empty(graph?.error ? `No flow graph: ${graph.error}` : 'There is no flow graph in this report.');
+    }, { title: 'to the enclosing level' }), events?.levels?.length ? choice('graph of', [['flow', 'regions'], ['events', 'events']], 'flow', (v) => { showEvents = v === 'events'; showLevel(Math.max(0, at)); }) : null, scale), picture.box)
+    : empty(graph?.error ? `No flow graph: ${graph.error}` : 'This report has no flow graph.');
   root.append(el('div', { class: 'bar-row' }, by),
-    el('div', { class: 'columns' }, section('Call tree', 'regions in the context of those around them, all threads together', note, tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'what comes after what; thicker lines: more often; pressed twice: what is inside; Home: all of it', graphBox)), details, range);
+    el('div', { class: 'columns' }, section('Call tree', 'all threads', note, tree.box, el('div', { class: 'more' }, csvButton(paths))), section('Flow graph', 'control flow; thicker lines: more often; double-click to open; Home: all of it', graphBox)), details, range);
 
   return {
     tree, picture,
@@ -158,5 +158,5 @@ function csvButton(paths) {
 
 export const graph = {
   id: 'graph', title: kViewTitles.graph, print: true, create,
-  missing: (page) => !page.has('profile') && 'There is no profile in this report, so there is no call tree.',
+  missing: (page) => !page.has('profile') && 'This report has no profile, so there is no call tree.',
 };

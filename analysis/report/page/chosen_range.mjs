@@ -1,4 +1,4 @@
-// A range of the run that is chosen, in figures: of the spans and waits of the time line.
+// A range of the run that is chosen, in figures: of the spans and waits of the timeline.
 
 import { el, name, replace, section } from './elements.mjs';
 import { clockOf, writtenTime } from './gaps.mjs';
@@ -59,7 +59,7 @@ const skippedIn = (rows, begin, end) => (rows.about.gaps ?? []).reduce((sum, gap
 
 // What a tree of a range is made of, in words.
 export const rangeHint = (rows, begin, end) => `Of the events in the archive from ${time(begin, 6)} to ${time(end, 6)}` +
-  (rows.about.detail?.all === false ? ', as far as the time line has them' : '') + (rows.count < rows.about.locations.length ? ', one thread of each row for all of it' : '') + (skippedIn(rows, begin, end) > 0 ? `; ${time(skippedIn(rows, begin, end))} of it was skipped, and is not in it` : '');
+  (rows.about.detail?.all === false ? ', as far as the timeline has them' : '') + (rows.count < rows.about.locations.length ? ', one thread of each row for all of it' : '') + (skippedIn(rows, begin, end) > 0 ? `; ${time(skippedIn(rows, begin, end))} of it was skipped, and is not in it` : '');
 
 // A place on a view that has figures of the range while one is chosen. make(rows, begin, end) -> element.
 export function rangeBox(page, title, hint, make) {

@@ -38,16 +38,16 @@ async function create(root, page) {
   root.append(section('The two runs', null,
     el('dl', { class: 'facts', style: { 'margin-bottom': '12px' } }, report.runs.map((run) => [el('dt', {}, run.key.toUpperCase()), el('dd', {}, name(shortCommand(run.command) || run.name, 120), ' ', el('span', { class: 'hint' }, name(run.name, 60)))])),
     sideBySide(page, report.runs, profiles), el('div', { style: { 'margin-top': '8px' } }, classLegend(keys))));
-  root.append(section('What differs', 'what differs most in time comes first', list.length ? table('differences', [
+  root.append(section('What differs', 'largest difference in time first', list.length ? table('differences', [
     { title: 'Figure', left: true, value: figure, text: (d) => name(plainName(figure(d)), 140) },
     { title: 'A', csv: 'a', value: (d) => d.a ?? NaN, text: (d) => quantity(d.a, unit(d.unit)) },
     { title: 'B', csv: 'b', value: (d) => d.b ?? NaN, text: (d) => quantity(d.b, unit(d.unit)) },
     { title: 'Change', csv: 'change', value: (d) => d.change ?? Infinity, text: changed },
-  ], list, { most: 24 }) : empty('The two runs do not differ in anything that is compared.')));
+  ], list, { most: 24 }) : empty('No compared figure differs between the two runs.')));
   const rows = compare.rows ?? [];
   if (rows.length) {
     const sections = [...new Set(rows.map((row) => row.section))];
-    root.append(section('Everything', `${count(rows.length)} figures, as refrain compare prints them`, sections.map((title) => el('details', {}, el('summary', {}, `${title} (${count(rows.filter((row) => row.section === title).length)})`),
+    root.append(section('All figures', `${count(rows.length)} figures, as refrain compare prints them`, sections.map((title) => el('details', {}, el('summary', {}, `${title} (${count(rows.filter((row) => row.section === title).length)})`),
       table(title, [
         { title: 'Subject', left: true, value: (r) => r.subject, text: (r) => name(plainName(r.subject), 90) }, { title: 'Figure', left: true, value: (r) => r.figure },
         { title: 'A', csv: 'a', value: (r) => r.a ?? NaN, text: (r) => (r.a_estimated ? 'about ' : '') + quantity(r.a, unit(r.unit)) },

@@ -7,9 +7,9 @@
 // bytes] by groups of ranks. Returns {cells (as `written`), messages} or {why}: in words.
 export function exactMessages({ rows, sent, classOf, groups, ranks, written, elsewhere = 0 }) {
   if (!rows || !sent.length) return { why: 'the summary has no partners of calls' };
-  if (elsewhere > 0) return { why: 'the summary had no memory for all calls' };
+  if (elsewhere > 0) return { why: 'the memory of the summary was too small for all calls' };
   const sends = (row) => classOf(row.procedure) === 'mpi_point_to_point' && row.bytes_sent > 0;
-  if (rows.some((row) => sends(row) && row.to?.kind !== 'relative')) return { why: 'some calls send to several ranks, or their partner is not known' };
+  if (rows.some((row) => sends(row) && row.to?.kind !== 'relative')) return { why: 'some calls send to several ranks, or their partner is unknown' };
   const groupOf = new Int32Array(ranks).fill(-1), sums = new Map();
   groups.forEach(([first, last], g) => groupOf.fill(g, first, last + 1));
   let messages = 0;

@@ -10,7 +10,7 @@ import { table } from './tables.mjs';
 
 const kKinds = {
   cause: ['root cause', '#b2182b'], wait: ['waiting', '#d55e00'], imbalance: ['imbalance', '#e69f00'], efficiency: ['efficiency', '#7b5ea7'], overhead: ['overhead', '#cc79a7'],
-  detection: ['about the loops', '#0072b2'], loss: ['not recorded', '#8a9199'],
+  detection: ['Loops', '#0072b2'], loss: ['not recorded', '#8a9199'],
 };
 const kFew = 8;
 
@@ -62,15 +62,15 @@ function efficiencies(tree) {
     for (const child of node.children ?? []) add(child, level + 1);
   };
   for (const node of Array.isArray(tree) ? tree : [tree]) if (node && node.name) add(node, 0);
-  return rows.length ? el('ul', { class: 'efficiency' }, rows) : empty('No efficiencies are known of this run.');
+  return rows.length ? el('ul', { class: 'efficiency' }, rows) : empty('No efficiencies are known for this run.');
 }
 
 function seen(profile, info) {
   const lines = [];
-  if (profile) lines.push(['figures', profile.source === 'summary' && !profile.events_seen ? 'nothing of OpenMP or MPI ran, and no region of the program’s own: all time is that of the program itself' : profile.source === 'summary'
-    ? `exact, of all ${count(profile.events_seen)} events of the run, written or not`
-    : `of the ${count(profile.events_written)} events that are in the archive`]);
-  if (profile?.source === 'summary' && profile.events_seen) lines.push(['events', `${count(profile.events_written)} of ${count(profile.events_seen)} are in the archive (${percent(profile.events_written / profile.events_seen)}): waits and the time line are of those`]);
+  if (profile) lines.push(['figures', profile.source === 'summary' && !profile.events_seen ? 'no OpenMP, no MPI and no user regions ran: all time is that of the program itself' : profile.source === 'summary'
+    ? `exact: all ${count(profile.events_seen)} events of the run`
+    : `from the ${count(profile.events_written)} events in the archive`]);
+  if (profile?.source === 'summary' && profile.events_seen) lines.push(['events', `${count(profile.events_written)} of ${count(profile.events_seen)} are in the archive (${percent(profile.events_written / profile.events_seen)}): waits and the timeline are of those`]);
   if (info?.events_lost) lines.push(['lost', `${count(info.events_lost)} events`]);
   if (profile?.locations_without) lines.push(['not counted', plural(profile.locations_without, 'thread') + ' had no memory for a summary']);
   return lines;
@@ -94,29 +94,29 @@ async function create(root, page) {
   const classes = profile?.classes ?? {};
   const useful = (classes.useful_ns ?? classes.useful ?? 0) / (profile?.time_ns || 1);
   const facts = page.facts;
-  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'Findings and efficiencies are of the whole run: the chosen range does not apply to them.');
+  const note = el('p', { class: 'hint', role: 'status', hidden: true }, 'Findings and efficiencies are for the whole run; the selected range does not apply.');
   root.append(note,
     el('section', { class: 'card' },
       el('div', { class: 'big' },
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.run_ns, time(profile.run_ns), 'profile.run_ns')), el('span', { class: 'what' }, 'the run took')),
         profile && el('div', {}, el('span', { class: 'value' }, number(profile.time_ns, time(profile.time_ns), 'profile.time_ns')), el('span', { class: 'what' }, (facts.locations ?? 0) === 1 ? 'time of its thread' : `time of all ${plural(facts.locations ?? profile.locations?.length ?? 0, 'thread')}`)),
-        profile && el('div', {}, el('span', { class: 'value' }, percent(useful)), el('span', { class: 'what' }, 'of it is useful computation')),
-        list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, causes.length ? 'is lost by the first root cause' : 'is the largest single loss'))),
+        profile && el('div', {}, el('span', { class: 'value' }, percent(useful)), el('span', { class: 'what' }, 'useful computation')),
+        list.length > 0 && list[0].seconds > 0 && el('div', {}, el('span', { class: 'value' }, percent(list[0].share)), el('span', { class: 'what' }, causes.length ? 'largest root cause' : 'largest single loss'))),
       profile && classBar(classes, profile.time_ns),
       profile && el('div', { style: { 'margin-top': '8px' } }, classLegend(classList(classes).map(({ key }) => key)))),
-    section('Root causes', 'most time first; share of the time of all threads, without start and end of MPI. No second has two causes.',
-      causes.length ? listOf(causes) : empty('No root cause of a notable loss was found.'),
+    section('Root causes', 'most time first; share of the time of all threads, without start and end of MPI. Causes do not overlap.',
+      causes.length ? listOf(causes) : empty('No root cause with a notable loss was found.'),
       evidence.length > 0 && el('details', { class: 'evidence', open: !causes.length },
-        el('summary', {}, el('b', {}, causes.length ? 'Evidence' : 'What takes the time'), el('span', { class: 'hint' }, ` ${plural(evidence.length, 'sentence')}: waits and iterations ${causes.length ? 'that show these causes' : 'in the run'}. They may cover the same time, and do not add up.`)),
+        el('summary', {}, el('b', {}, causes.length ? 'Evidence' : 'What takes the time'), el('span', { class: 'hint' }, ` ${plural(evidence.length, 'sentence')}: waits and iterations ${causes.length ? 'that show these causes' : 'in the run'}. They may overlap and do not add up.`)),
         listOf(evidence))),
     notes.length > 0 && section('Notes', 'what is in the archive, where the pattern changed, what was lost', listOf(notes)),
     el('div', { class: 'columns' },
-      section('Efficiency', 'each is the product of those below it; 100 % would be no loss', efficiencies(tree)),
+      section('Efficiency', 'each is the product of those below it; 100 %: no loss', efficiencies(tree)),
       profile && (() => {
         const { columns, rows } = classTable(classes, 'profile.classes');
-        return section('Time by class', 'each moment of each thread is in one class', table('time by class', columns, rows));
+        return section('Time by class', 'every moment of every thread belongs to one class', table('time by class', columns, rows));
       })()),
-    section('What these figures are made of', null,
+    section('Source of these figures', null,
       el('dl', { class: 'facts' }, seen(profile, info).map(([what, text]) => [el('dt', {}, what), el('dd', {}, text)]),
         (page.report.limits ?? []).map((text) => [el('dt', {}, 'left out'), el('dd', {}, name(text, 300))]),
         el('dt', {}, 'made by'), el('dd', {}, name(page.report.made_by ?? 'refrain', 80)))));

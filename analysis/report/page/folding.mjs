@@ -1,4 +1,4 @@
-// Where a time is on the time line when the gaps, of which nothing is in the archive, are folded to
+// Where a time is on the timeline when the gaps, of which nothing is in the archive, are folded to
 // a short width. Pure.
 
 import { lowerBound } from './spans.mjs';

@@ -40,7 +40,7 @@ function ownGaps(gaps, spans, skipped) {
   return joined([...runs, ...apart].map(([begin_ns, end_ns]) => ({ begin_ns, end_ns })));
 }
 
-// rows: of the time line. The clock of row r; threads without iterations have that of the row before.
+// rows: of the timeline. The clock of row r; threads without iterations have that of the row before.
 export function clockOf(rows, r) {
   const clocks = (rows.clocks ??= []);
   if (clocks.length === 0) {

@@ -30,7 +30,7 @@ class HeatMap {
     this.levels = new Map();
     this.buffer = document.createElement('canvas');
     this.surface = new Surface({ height: () => rowsHeight(this.m, 150) + kTop + kBottom, label: 'heat map of locations and iterations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
-      describe: 'Plus and minus zoom, arrows move, Shift with up and down zooms rows, Home shows everything, Enter chooses what is seen, Shift with left and right a part of it' });
+      describe: 'Plus and minus zoom, arrows move, Shift with up and down zooms rows, Home shows everything, Enter selects the visible range, Shift with left and right a part of it' });
     this.zoom = new Zoom(this.surface, { limits: [0, this.n], least: Math.min(this.n, 4), unit: 1, rows: this.m, fewest: 2, plot: () => ({ x0: kLeft, x1: this.surface.width - kSide, y0: kTop, y1: this.surface.height - kBottom }), choose: (a, b) => this.choose(a, b) });
   }
 
@@ -177,7 +177,7 @@ async function create(root, page) {
   const what = el('select', { 'aria-label': 'what is shown', id: 'heat-what', on: { change: () => { wantedClass = what.value; pick(); } } });
   const as = choice('as', [['time', 'time'], ['share', 'share of the iteration']], 'time', () => pick());
   bar.append(...(loops.length > 1 ? [loopSelect] : []), what, as, scale);
-  root.append(section('Location by iteration', 'wheel zooms, with Shift the rows; drag with Shift chooses iterations', bar, body));
+  root.append(section('Location by iteration', 'wheel zooms (with Shift: rows); Shift and drag selects iterations', bar, body));
 
   function pick() {
     const k = Number(what.selectedOptions[0]?.dataset.k ?? 0);
@@ -222,5 +222,5 @@ async function create(root, page) {
 
 export const heat = {
   id: 'heat', title: kViewTitles.heat, print: true, create,
-  missing: (page) => !page.data.names(`${page.run}/rows/`).length && 'No rows of iterations are in the archive’s summary: it is of another tool or version, or no loop was detected.',
+  missing: (page) => !page.data.names(`${page.run}/rows/`).length && 'The summary of this archive has no iteration rows: it is from another tool or version, or no loop was detected.',
 };

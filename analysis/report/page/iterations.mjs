@@ -1,4 +1,4 @@
-// Iterations of loops: how long each took, which are in the archive, and which one a span of the time line is. Pure.
+// Iterations of loops: how long each took, which are in the archive, and which one a span of the timeline is. Pure.
 
 import { lowerBound } from './spans.mjs';
 

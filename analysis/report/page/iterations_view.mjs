@@ -18,7 +18,7 @@ import { Zoom } from './zoom.mjs';
 
 const kLeft = 74, kRight = 14;
 const kStates = ['skipped', 'partly in the archive', 'in the archive'];
-const kWhy = [[1, 'among the first'], [2, 'slow'], [4, 'before a break'], [8, 'in a break'], [16, 'for another reason']];
+const kWhy = [[1, 'among the first'], [2, 'slow'], [4, 'before a break'], [8, 'in a break'], [16, 'other reason']];
 const stateColors = (theme) => [theme('hatch'), '#56b4e9', '#0072b2'];
 
 export const whyText = (bits) => kWhy.filter(([bit]) => bits & bit).map(([, text]) => text).join(', ');
@@ -35,7 +35,7 @@ class Charts {
     const limits = [list.n ? list.number[0] : 0, this.end];
     const plot = (surface, bottom) => () => ({ x0: kLeft, x1: surface().width - kRight, y0: 8, y1: surface().height - bottom });
     this.upper = new Surface({ height: 230, label: `duration of each iteration of loop ${loop.loop}`, draw: (...all) => this.drawDurations(...all), tip: (x) => this.tip(x),
-      describe: 'Dragging chooses iterations; plus and minus zoom, arrows move, Enter chooses what is seen, Shift with left and right a part of it' });
+      describe: 'Dragging selects iterations; plus and minus zoom, arrows move, Enter selects the visible range, Shift with left and right a part of it' });
     this.lower = new Surface({ height: 210, label: 'classes of time over the iterations', draw: (...all) => this.drawClasses(...all), tip: (x, y) => this.classTip(x, y) });
     const options = { limits, least: 4, unit: 1, chooses: true, choose: (a, b) => this.choose(a, b) };
     this.zoomUpper = new Zoom(this.upper, { ...options, plot: plot(() => this.upper, 34) });
@@ -153,7 +153,7 @@ class Charts {
     const { x0, x1, y0, y1 } = zoom.plot();
     if (!rows) {
       c.fillStyle = theme('muted');
-      c.fillText('Classes of time by iteration are not known of this loop.', x0, height / 2);
+      c.fillText('Time classes per iteration are unknown for this loop.', x0, height / 2);
       return;
     }
     const { k, n, first, sums, each } = rows;
@@ -290,7 +290,7 @@ function distribution(list, loop) {
         el('div', {}, i === bins.length - 1 ? `${time(a)} and longer` : `${time(a)} – ${time(b)}`)];
     },
   });
-  const facts = [['median', loop.median_ns ?? quantile(sorted, 0.5)], ['mean', loop.mean_ns], ['95 of 100 are below', quantile(sorted, 0.95)], ['shortest', loop.min_ns ?? low], ['longest', loop.max_ns ?? sorted.at(-1)]];
+  const facts = [['median', loop.median_ns ?? quantile(sorted, 0.5)], ['mean', loop.mean_ns], ['95th percentile', quantile(sorted, 0.95)], ['shortest', loop.min_ns ?? low], ['longest', loop.max_ns ?? sorted.at(-1)]];
   return { surface, facts: el('dl', { class: 'facts' }, facts.map(([what, ns]) => [el('dt', {}, what), el('dd', {}, number(ns, time(ns)))])) };
 }
 
@@ -345,16 +345,16 @@ async function create(root, page) {
     box = el('div');
     const { surface, facts } = distribution(list, loop);
     replace(body,
-      section('How long each iteration took', list.per > 1 ? `each point is of ${count(list.per)} iterations: least, mean and greatest; drag to choose some` : 'drag to choose some: all pictures follow; the wheel zooms',
+      section('Duration of iterations', list.per > 1 ? `each point covers ${count(list.per)} iterations: minimum, mean and maximum; drag to select` : 'drag to select (all pictures follow); wheel zooms',
         el('div', { class: 'bar-row' },
-          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only its duration is known'], ['#d55e00', '▼ unusually long or short'], ['var(--text)', '- - median'], ['var(--warn)', 'cut off: longer than the scale']]),
+          legend([['#0072b2', 'in the archive'], ['#56b4e9', 'partly in the archive'], ['var(--hatch)', 'skipped: only the duration is known'], ['#d55e00', '▼ unusually long or short'], ['var(--text)', '- - median'], ['var(--warn)', 'cut off: longer than the scale']]),
           choice('scale', [['linear', 'linear'], ['log', 'logarithmic']], charts.log ? 'log' : 'linear', (v) => { charts.log = v === 'log'; charts.upper.change(); })),
         charts.upper.box),
-      section('What an iteration consists of', `time of all threads by class, over the iterations${rows && rows.first[0] > list.number[0] ? `; known from iteration ${count(rows.first[0])} on, when the loop was detected` : ''}`,
+      section('Time in an iteration', `time of all threads by class, over the iterations${rows && rows.first[0] > list.number[0] ? `; known from iteration ${count(rows.first[0])} on, when the loop was detected` : ''}`,
         el('div', { class: 'bar-row' }, rows && classLegend(rows.keys), rows && choice('as', [['share', 'share'], ['time', 'time']], 'share', (v) => { charts.share = v === 'share'; charts.lower.change(); })),
         charts.lower.box),
       box,
-      el('div', { class: 'columns' }, section('Distribution', 'how many iterations took how long', surface.box, facts), section('The slowest', 'one chosen opens the time line there', slowest(page, loop, list))));
+      el('div', { class: 'columns' }, section('Distribution', 'number of iterations by duration', surface.box, facts), section('Slowest iterations', 'click to show in timeline', slowest(page, loop, list))));
   }
 
   return {
@@ -374,5 +374,5 @@ async function create(root, page) {
 
 export const iterations = {
   id: 'iterations', title: kViewTitles.iterations, print: true, create,
-  missing: (page) => !page.has('nest') && 'The archive does not say what repeats, so there are no iterations to show.',
+  missing: (page) => !page.has('nest') && 'The archive has no loop information, so there are no iterations to show.',
 };

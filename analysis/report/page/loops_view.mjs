@@ -17,13 +17,13 @@ const titleOf = (node) => (node.loop ? place(node.file, node.line) || node.addre
 
 // What was sampled, and what of it is missing.
 function about({ sampling, total, commands }) {
-  const lines = [['samples', [number(total.samples, count(total.samples), 'loops.total.samples'), `, one each ${time(sampling.period_ns)} of a thread’s CPU time: `, number(total.seconds, seconds(total), 'loops.total.seconds')]],
+  const lines = [['samples', [number(total.samples, count(total.samples), 'loops.total.samples'), `, one per ${time(sampling.period_ns)} of CPU time of a thread: `, number(total.seconds, seconds(total), 'loops.total.seconds')]],
     ['of', `${plural(commands.length, 'process', 'processes')}, ${plural(sampling.threads, 'thread')}`]];
   const say = (n, what) => { if (n > 0) lines.push(['note', `${count(n)} ${what}`]); };
-  say(sampling.missed, 'came later than they should, and count where the next one was');
+  say(sampling.missed, 'were missed and are credited to the next one');
   say(sampling.shortened, 'without their inner part');
   say(sampling.not_followed, 'without their outer part');
-  say(sampling.lost, 'are in no line here');
+  say(sampling.lost, 'are not shown here');
   say(sampling.threads_without, sampling.threads_without === 1 ? 'thread could not be sampled' : 'threads could not be sampled');
   for (const [what, n] of Object.entries(sampling.not_placed ?? {})) lines.push(['not placed', [`${count(n)} in `, name(what, 80)]]);
   return el('dl', { class: 'facts' }, lines.map(([what, text]) => [el('dt', {}, what), el('dd', {}, text)]));
@@ -54,7 +54,7 @@ class Loops {
   flat(kind) {
     const rows = this.data[kind].map((each) => this.nodes.get(each.node));
     return table(kind === 'loops' ? 'loops of the code' : 'functions', [
-      kind === 'loops' ? { title: 'Loop', left: true, csv: 'place', value: (r) => (r.file ? `${r.file}:${r.line}` : r.address), text: (r) => el('span', {}, name(titleOf(r), 50), r.irreducible ? el('span', { class: 'hint', title: 'it is entered at several places' }, ' irreducible') : null) } : null,
+      kind === 'loops' ? { title: 'Loop', left: true, csv: 'place', value: (r) => (r.file ? `${r.file}:${r.line}` : r.address), text: (r) => el('span', {}, name(titleOf(r), 50), r.irreducible ? el('span', { class: 'hint', title: 'entered at several places' }, ' irreducible') : null) } : null,
       { title: 'Function', left: true, csv: 'function', value: (r) => r.function, text: (r) => name(r.function || '(no name)', 60) },
       kind === 'functions' ? { title: 'Place', left: true, csv: 'place', value: (r) => (r.file ? `${r.file}:${r.line}` : ''), text: (r) => name(place(r.file, r.line) || place(r.module), 40) } : null,
       ...this.#columns('Total', 'total', (r) => r.total), ...this.#columns('Self', 'self', (r) => r.self),
@@ -64,15 +64,15 @@ class Loops {
 
   candidates() {
     const rows = this.data.candidates.map((each, i) => ({ ...each, rank: i + 1, of: this.nodes.get(each.node) })).filter((each) => each.of);
-    if (!rows.length) return empty('No loop of one percent or more runs without OpenMP.');
+    if (!rows.length) return empty('No loop with 1 % or more runs without OpenMP.');
     return table('candidates for parallelism', [
       { title: '', csv: 'rank', value: (r) => r.rank },
       { title: 'Loop', left: true, csv: 'place', value: (r) => `${r.file}:${r.line}`, text: (r) => el('span', {}, this.label(r.of)) },
       { title: 'CPU time', csv: 'total_s', value: (r) => r.of.total.seconds, text: (r) => seconds(r.of.total), bar: (r) => r.share },
       { title: 'Share', csv: 'share', value: (r) => r.share, text: (r) => percent(r.share), key: (r) => `loops.candidates.${r.rank - 1}.share` },
-      { title: 'Loops around', csv: 'level', hint: 'at least, also in functions that call it', value: (r) => r.level },
-      { title: 'For it', left: true, csv: 'for', value: (r) => r.for.join('; '), text: (r) => name(r.for.join('; ') || '–', 120) },
-      { title: 'Against it', left: true, csv: 'against', value: (r) => r.against.join('; '), text: (r) => name(r.against.join('; ') || '–', 160) },
+      { title: 'Loops around', csv: 'level', hint: 'minimum, also in calling functions', value: (r) => r.level },
+      { title: 'For', left: true, csv: 'for', value: (r) => r.for.join('; '), text: (r) => name(r.for.join('; ') || '–', 120) },
+      { title: 'Against', left: true, csv: 'against', value: (r) => r.against.join('; '), text: (r) => name(r.against.join('; ') || '–', 160) },
     ], rows, { most: 8, pick: (r) => this.pick(r.node), chosen: (r) => r.node === this.chosen });
   }
 
@@ -90,13 +90,13 @@ class Loops {
         this.page.has('nest') && button('its iterations', () => this.page.go('iterations', { loop: of.loop }), { class: 'quiet' })),
       table('an iteration of a detected loop', [
         { title: 'Loop or function', left: true, csv: 'name', value: (r) => titleOf(r.of), text: (r) => el('span', {}, r.of.loop ? el('b', {}, 'loop ') : null, this.label(r.of)) },
-        { title: 'CPU time of an iteration', csv: 'iteration_s', value: (r) => r.total.seconds / of.iterations, text: (r) => mean(r.total.seconds, of), bar: (r) => r.total.samples / Math.max(1, of.total.samples) },
-        { title: 'Share of it', csv: 'share', value: (r) => r.total.samples / Math.max(1, of.total.samples), text: (r) => percent(r.total.samples / Math.max(1, of.total.samples)) },
+        { title: 'CPU time per iteration', csv: 'iteration_s', value: (r) => r.total.seconds / of.iterations, text: (r) => mean(r.total.seconds, of), bar: (r) => r.total.samples / Math.max(1, of.total.samples) },
+        { title: 'Share', csv: 'share', value: (r) => r.total.samples / Math.max(1, of.total.samples), text: (r) => percent(r.total.samples / Math.max(1, of.total.samples)) },
         { title: 'Samples', csv: 'samples', value: (r) => r.total.samples, key: (r) => `loops.detected.${i}.parts.${r.j}.total.samples` },
       ], rows, { most: 10, pick: (r) => this.pick(r.node), chosen: (r) => r.node === this.chosen }));
     };
     show(0);
-    return section('In an iteration', 'what an iteration of a loop that repeated in the run is made of; of the threads that have it on their stack', box);
+    return section('Per iteration', 'time in an iteration of a detected loop, for the threads that have it on their stack', box);
   }
 
   tree() {
@@ -107,7 +107,7 @@ class Loops {
     this.index = index;
     const of = (i) => this.nodes.get(numbers[i]);
     return new Tree({
-      forest: this.forest, title: 'loops and functions in each other', height: 460, open: 12, order: (i) => of(i).total.samples, label: (i) => `${titleOf(of(i))}, ${seconds(of(i).total)}`,
+      forest: this.forest, title: 'nesting of loops and functions', height: 460, open: 12, order: (i) => of(i).total.samples, label: (i) => `${titleOf(of(i))}, ${seconds(of(i).total)}`,
       row: (i) => {
         const node = of(i), share = this.share(node.total);
         return [el('i', { class: node.loop ? 'swatch round' : 'swatch', style: { background: scaleColor(share, 'cividis') } }),
@@ -136,11 +136,11 @@ class Loops {
     const with_ = (edges) => edges.sort((a, b) => b.total.samples - a.total.samples);
     const error = Math.sqrt((this.share(node.total) * (1 - this.share(node.total))) / this.all);
     const threads = [...(node.threads ?? [])].sort((a, b) => b.samples - a.samples);
-    replace(this.details, section(node.loop ? 'The chosen loop' : 'The chosen function', null,
+    replace(this.details, section(node.loop ? 'Selected loop' : 'Selected function', null,
       el('dl', { class: 'facts' }, [[node.loop ? 'loop' : 'function', name(node.loop ? titleOf(node) : node.function, 200)], node.loop && ['in function', name(node.function, 200)],
-        ['source', node.file ? name(`${node.file}:${node.line}`, 160) : 'not known'], ['module', name(node.module, 160)], ['address', name(node.address)],
+        ['source', node.file ? name(`${node.file}:${node.line}`, 160) : 'unknown'], ['module', name(node.module, 160)], ['address', name(node.address)],
         ['total', `${seconds(node.total)}, ${percent(this.share(node.total))} ± ${percent(2 * error)} (two standard errors)`], ['self', `${seconds(node.self)}, ${percent(this.share(node.self))}`]].filter(Boolean).map(([a, b]) => [el('dt', {}, a), el('dd', {}, b)]))),
-    el('div', { class: 'columns' }, this.#neighbours('Where its samples come from', with_(this.edges.filter((edge) => edge.to === this.chosen)), 'from'), this.#neighbours('What is in it', with_(this.edges.filter((edge) => edge.from === this.chosen)), 'to'),
+    el('div', { class: 'columns' }, this.#neighbours('Callers', with_(this.edges.filter((edge) => edge.to === this.chosen)), 'from'), this.#neighbours('Contents', with_(this.edges.filter((edge) => edge.from === this.chosen)), 'to'),
       threads.length > 1 ? section('By thread', null, table('the loop by thread', [
         { title: 'Process', value: (t) => t.process }, { title: 'Thread', value: (t) => t.thread }, { title: 'Samples', value: (t) => t.samples, bar: (t) => t.samples / Math.max(1, threads[0].samples) },
         { title: 'Time', csv: 'seconds', value: (t) => (t.samples * this.data.sampling.period_ns) / 1e9, text: (t) => time(t.samples * this.data.sampling.period_ns) },
@@ -151,21 +151,21 @@ class Loops {
 async function create(root, page) {
   const data = await page.json('loops');
   if (!data.loops.length && !data.functions.length) {
-    root.append(el('div', { class: 'card' }, empty('No samples were taken: the program used too little CPU time.')));
+    root.append(el('div', { class: 'card' }, empty('No samples: the program used too little CPU time.')));
     return {};
   }
   const loops = new Loops(page, data);
   const range = el('p', { class: 'hint', role: 'status' });
   const candidates = loops.candidates(), flat = loops.flat('loops'), functions = loops.flat('functions'), tree = loops.tree();
-  root.append(range, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; whether their iterations depend on each other is not known', candidates), loops.detected() ?? '',
-    section('Loops', 'total: with what they call; self: without inner loops and what they call', flat),
-    section('In each other', 'loops and functions, each once: under the one from which most of its samples come', tree.box),
-    loops.details, section('Functions', 'self: in no loop of theirs', functions), section('How it was sampled', null, about(data), data.notes?.length ? el('ul', { class: 'hint' }, data.notes.map((text) => el('li', {}, name(text, 300)))) : null));
+  root.append(range, section('Loops that could run in parallel', 'without OpenMP in or around them, largest first; Refrain does not know whether their iterations depend on each other', candidates), loops.detected() ?? '',
+    section('Loops', 'total: inclusive; self: without inner loops and calls', flat),
+    section('Nesting', 'loops and functions, each once, below the one with most of its samples', tree.box),
+    loops.details, section('Functions', 'self: outside their loops', functions), section('Sampling', null, about(data), data.notes?.length ? el('ul', { class: 'hint' }, data.notes.map((text) => el('li', {}, name(text, 300)))) : null));
   return {
     loops, tree,
     update(selection) {
       const { node, begin_ns: begin, first } = selection.state;
-      range.textContent = begin != null || first != null ? 'Samples are counted over the whole run: the chosen range does not apply to this view.' : '';
+      range.textContent = begin != null || first != null ? 'Samples count for the whole run; the selected range does not apply to this view.' : '';
       range.hidden = range.textContent === '';
       if ((node ?? -1) === loops.chosen) return;
       loops.show(node);
@@ -179,5 +179,5 @@ async function create(root, page) {
 
 export const loops = {
   id: 'loops', title: kViewTitles.loops, print: true, create, only: 'loops',
-  missing: (page) => !page.has('loops') && 'Stacks were not sampled in this run: refrain run --loops does it.',
+  missing: (page) => !page.has('loops') && 'Stacks were not sampled in this run; use refrain run --loops.',
 };

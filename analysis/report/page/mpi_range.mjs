@@ -1,4 +1,4 @@
-// Calls and messages of MPI between two times, of the spans and messages of the time line. Pure.
+// Calls and messages of MPI between two times, of the spans and messages of the timeline. Pure.
 
 import { clockOf } from './gaps.mjs';
 import { lowerBound } from './spans.mjs';

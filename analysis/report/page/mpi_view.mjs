@@ -17,7 +17,7 @@ import { kViewTitles } from './view_titles.mjs';
 
 const groupText = ([first, last]) => (first === last ? `rank ${first}` : `ranks ${first}–${last}`);
 
-// all: {cells, text} of the whole run; messages: reads those of the time line, or null.
+// all: {cells, text} of the whole run; messages: reads those of the timeline, or null.
 function matrix(about, all, messages, page) {
   const n = about.groups.length;
   let measure = 'bytes', sums = null, most = 0;
@@ -98,7 +98,7 @@ function matrix(about, all, messages, page) {
       for (let i = 0; i < values.length; i += 5)
         if (values[i + 3] >= begin && values[i + 1] <= end) list.push(rowGroup[values[i]], rowGroup[values[i + 2]], 1, values[i + 4]);
       source = list;
-      note.textContent = `of the ${count(list.length / 4)} messages on the time line from ${time(begin)} to ${time(end)}`;
+      note.textContent = `of the ${count(list.length / 4)} messages on the timeline from ${time(begin)} to ${time(end)}`;
     }
     show();
   }
@@ -149,7 +149,7 @@ function messageTable(title, first, list) {
     { title: 'Sent by', left: true, value: (r) => r.procedure, text: (r) => (r.procedure ? name(r.procedure, 40) : '–') }, first,
     { title: 'Messages', value: (r) => r.messages },
     { title: 'Data', csv: 'bytes', value: (r) => r.bytes, text: (r) => bytes(r.bytes), bar: (r) => r.bytes / top },
-    { title: 'Mean to the receive', csv: 'mean_ns', value: (r) => r.mean_ns, text: (r) => time(r.mean_ns), hint: 'from the begin of the call that sends to the receive' },
+    { title: 'Mean to the receive', csv: 'mean_ns', value: (r) => r.mean_ns, text: (r) => time(r.mean_ns), hint: 'from the start of the send call to the receive' },
   ], list, { most: 10 });
 }
 
@@ -187,7 +187,7 @@ function byRank(calls, times) {
       if (greatest > most) {
         c.fillStyle = theme('warn');
         c.textAlign = 'right';
-        c.fillText(`cut off above ${time(most, 3)}; the most: ${time(greatest, 3)}`, x1, y0 + 16);
+        c.fillText(`cut off above ${time(most, 3)}; maximum: ${time(greatest, 3)}`, x1, y0 + 16);
         c.textAlign = 'left';
       }
       axisBelow(c, theme, (r) => x0 + (r + 0.5) * each, ticks(0, n - 1, Math.min(n, Math.floor((x1 - x0) / 44))).filter(Number.isInteger), y1 + 1, String);
@@ -210,12 +210,12 @@ function byRank(calls, times) {
 // Exact where that is known: all is written, or the summary says it.
 async function messagesOfRun(page, { about, cells, messages, profile }) {
   const inArchive = () => { let n = 0; for (let i = 2; i < cells.values.length; i += 4) n += cells.values[i]; return count(n); };
-  if (about.of === 'run' || (profile && profile.events_written === profile.events_seen && !profile.intervals_not_written)) return { cells: cells.values, exact: true, text: `Exact: all ${inArchive()} messages of the run, which are in the archive.` };
+  if (about.of === 'run' || (profile && profile.events_written === profile.events_seen && !profile.intervals_not_written)) return { cells: cells.values, exact: true, text: `Exact: all ${inArchive()} messages of the run are in the archive.` };
   const { values: sent } = await page.arrayOr('messages/sent', [0, 4]), classes = new Map((profile?.mpi ?? []).map((each) => [each.name, String(each.class).replace(/_ns$/, '')]));
   const exact = messages?.source === 'summary' ? exactMessages({ rows: messages.by_partner, sent, classOf: (each) => classes.get(each), groups: about.groups, ranks: about.ranks, written: cells.values, elsewhere: messages.calls_elsewhere })
     : { why: 'there is no summary of them' };
-  return exact.cells ? { cells: exact.cells, exact: true, text: `Exact: all ${count(exact.messages)} messages of the run, written or not, as the summary counts them.` }
-    : { cells: cells.values, text: `Only of the ${inArchive()} messages that are in the archive, not of the whole run: ${exact.why}.` };
+  return exact.cells ? { cells: exact.cells, exact: true, text: `Exact: all ${count(exact.messages)} messages of the run, from the summary.` }
+    : { cells: cells.values, text: `Only the ${inArchive()} messages in the archive, not the whole run: ${exact.why}.` };
 }
 
 async function create(root, page) {
@@ -227,9 +227,9 @@ async function create(root, page) {
   const rank = calls?.procedures?.length ? (parts.rank = byRank(calls, times)).element : null;
   const note = el('p', { class: 'hint', role: 'status', hidden: true }, '');
   const right = el('div', { class: 'view' }), inRange = el('div', { class: 'view' });
-  if (profile?.mpi?.length > 0) right.append(section('Procedures', 'of all calls of the run', procedures(profile.mpi, whole)));
+  if (profile?.mpi?.length > 0) right.append(section('Procedures', 'all calls of the run', procedures(profile.mpi, whole)));
   const bySize = messages?.by_size ?? profile?.mpi_by_size;
-  if (bySize?.length) right.append(section('By message size', 'how much a call sends or receives, and how long such calls take', sizes(bySize, whole)));
+  if (bySize?.length) right.append(section('By message size', 'bytes per call, and time of such calls', sizes(bySize, whole)));
   const partners = messages?.by_partner ?? profile?.mpi_by_partner;
   if (partners?.length) {
     const top = Math.max(...partners.map((p) => p.time_ns));
@@ -237,7 +237,7 @@ async function create(root, page) {
       { title: 'Procedure', left: true, value: (r) => r.procedure, text: (r) => name(r.procedure || '(no name)', 40) }, { title: 'Partner', left: true, value: (r) => r.partner || '–' },
       { title: 'Calls', value: (r) => r.calls }, { title: 'Time', csv: 'time_ns', value: (r) => r.time_ns, text: (r) => time(r.time_ns), bar: (r) => r.time_ns / top },
       { title: 'Data', csv: 'bytes', value: (r) => r.bytes_sent + r.bytes_received, text: (r) => (r.bytes_sent + r.bytes_received ? bytes(r.bytes_sent + r.bytes_received) : '–') },
-      { title: 'Least of a rank', csv: 'process_minimum_ns', value: (r) => r.process_minimum_ns ?? 0, text: (r) => time(r.process_minimum_ns) }, { title: 'Most of a rank', csv: 'process_maximum_ns', value: (r) => r.process_maximum_ns ?? 0, text: (r) => time(r.process_maximum_ns) },
+      { title: 'Min per rank', csv: 'process_minimum_ns', value: (r) => r.process_minimum_ns ?? 0, text: (r) => time(r.process_minimum_ns) }, { title: 'Max per rank', csv: 'process_maximum_ns', value: (r) => r.process_maximum_ns ?? 0, text: (r) => time(r.process_maximum_ns) },
     ], partners, { most: 10 })));
   }
   // Where a row stands for several threads, what others do is not known.
@@ -250,13 +250,13 @@ async function create(root, page) {
     parts.rank.use(figures?.times ?? null);
     right.hidden = !!figures;
     inRange.hidden = !figures;
-    if (rows) note.textContent = `${rangeHint(rows, begin, end)}${figures ? '' : ': the matrix. Procedures, sizes, partners and times by rank are of the whole run'}.`;
+    if (rows) note.textContent = `${rangeHint(rows, begin, end)}${figures ? '' : ': the matrix. Procedures, sizes, partners and times by rank are for the whole run'}.`;
     if (!figures) return replace(inRange);
     const all = writtenTime(rows, begin, end) || 1;
     replace(inRange,
-      section('Procedures', 'calls that begin in the range', figures.calls.length ? procedures(figures.calls, all, false) : empty('No call of MPI begins in the range.')),
-      figures.messages.bySize.length > 0 && section('By message size', 'messages on the time line that are sent in the range', messageTable('messages of the range by size', { title: 'Size', csv: 'size_least', value: (r) => r.size_least, text: sizeText }, figures.messages.bySize)),
-      figures.messages.byPartner.length > 0 && section('By partner', 'of these: rank of the receiver less that of the sender', messageTable('messages of the range by partner', { title: 'Partner', value: (r) => Number(r.partner), text: (r) => r.partner }, figures.messages.byPartner)));
+      section('Procedures', 'calls that start in the range', figures.calls.length ? procedures(figures.calls, all, false) : empty('No MPI call starts in the range.')),
+      figures.messages.bySize.length > 0 && section('By message size', 'messages on the timeline sent in the range', messageTable('messages of the range by size', { title: 'Size', csv: 'size_least', value: (r) => r.size_least, text: sizeText }, figures.messages.bySize)),
+      figures.messages.byPartner.length > 0 && section('By partner', 'rank of the receiver - rank of the sender', messageTable('messages of the range by partner', { title: 'Partner', value: (r) => Number(r.partner), text: (r) => r.partner }, figures.messages.byPartner)));
   });
   inRange.hidden = true;
   root.append(note, el('div', { class: 'columns uneven' }, el('div', { class: 'view' }, left, rank), right, inRange));

@@ -153,7 +153,7 @@ class Page {
 
   async print() {
     const list = this.views.filter((view) => view.print);
-    announce('all pictures are drawn for the paper');
+    announce('draws all pictures for printing');
     const was = this.current;
     // Each is shown until it has its size and what it reads: what is hidden has none.
     const frame = () => new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 500); });
@@ -189,10 +189,10 @@ class Page {
   keys() {
     const list = [['1 – 9, 0', 'findings, run, iterations, …: the views'], ['Tab', 'to the next picture, tree or table'],
       ['+  −', 'zoom in and out in a picture'], ['←  →', 'move in a picture; open and close in a tree'],
-      ['↑  ↓', 'rows of a picture; nodes of a tree'], ['Home', 'everything, as a double click'],
-      ['Enter', 'choose what is seen of a picture as the range'], ['Shift ←  →', 'choose a part of it, from its middle on; Enter takes it'],
-      ['wheel, pinch', 'zoom at the pointer'], ['drag', 'move; with Shift: choose a range'],
-      ['f', 'time line: fold or unfold gaps'], ['/', 'time line: search'], ['Esc', 'nothing chosen: the whole run'], ['?', 'these keys']];
+      ['↑  ↓', 'rows of a picture; nodes of a tree'], ['Home', 'show everything (also double-click)'],
+      ['Enter', 'select the visible part of a picture as the range'], ['Shift ←  →', 'select a part of it, from its middle on; Enter confirms'],
+      ['wheel, pinch', 'zoom at the pointer'], ['drag', 'move; with Shift: select a range'],
+      ['f', 'timeline: fold or unfold gaps'], ['/', 'timeline: search'], ['Esc', 'clear the selection: whole run'], ['?', 'show these keys']];
     const dialog = el('dialog', { 'aria-label': 'keys' }, el('h2', {}, 'Keys'),
       el('ul', { class: 'keys' }, list.map(([key, what]) => el('li', {}, el('kbd', {}, key), el('span', {}, what)))),
       el('form', { method: 'dialog' }, el('button', {}, 'close')));

@@ -1,10 +1,10 @@
-// Which call path each span of the time line is on, and so what a range of the run is by call path. Pure.
+// Which call path each span of the timeline is on, and so what a range of the run is by call path. Pure.
 
 import { clockOf } from './gaps.mjs';
 
 // Finds call paths by their regions: those of the profile, or of the analysis of waits, whose path 0 is the program.
 export class PathFinder {
-  // paths: [{parent, name, site}]; regions: those of the time line; root: of what the outermost regions are children (null or 0).
+  // paths: [{parent, name, site}]; regions: those of the timeline; root: of what the outermost regions are children (null or 0).
   constructor(paths, regions, root = null) {
     this.regions = regions;
     this.root = root ?? -1;
@@ -93,7 +93,7 @@ export function waitsOfRange(rows, finder, locationOf, from, to) {
 // How often one call path came right after another in the same region, between two times: by the path of the region around
 // them (finder.root: the program) a Map of "from to" to how often. Paths are numbers; 'start' and 'end' are those of a visit of the
 // region around, 'unknown' is what was skipped. A transition to a path is at its begin, one to the end at the end of the region.
-// Null where spans of the range are missing (too short for the time line): what came after what is not known there.
+// Null where spans of the range are missing (too short for the timeline): what came after what is not known there.
 export function transitionsOfRange(rows, finder, from, to) {
   const { detail, regions, gaps = [] } = rows.about;
   if (detail?.all === false && to > detail.until_ns) return null;

@@ -118,7 +118,7 @@ function loops(page, nest, length) {
     { title: 'of the run', csv: 'share', value: (l) => l.total_ns / length, text: (l) => percent(l.total_ns / length) },
     { title: 'Iterations', value: (l) => l.iterations },
     { title: 'Visits', value: (l) => l.visits },
-    { title: 'whole in archive', csv: 'written', value: (l) => l.written },
+    { title: 'written', csv: 'written', value: (l) => l.written },
     { title: 'partly', csv: 'partial', value: (l) => l.partial },
     { title: 'skipped', value: (l) => l.skipped ?? l.iterations - l.written - l.partial },
     { title: 'Mean', csv: 'mean_ns', value: (l) => l.mean_ns, text: (l) => time(l.mean_ns) },
@@ -133,14 +133,14 @@ async function create(root, page) {
   const length = (page.facts.seconds ?? 0) * 1e9 || Math.max(1, ...nest.bars.map((bar) => bar[2]));
   const events = [...(nest.breaks ?? []).map((each) => ({ ...each, what: 'break' })), ...(nest.slow ?? []).map((each) => ({ ...each, what: each.ns < (nest.loops.find((l) => l.loop === each.loop)?.median_ns ?? 0) ? 'short iteration' : 'slow iteration' }))].sort((a, b) => a.time_ns - b.time_ns);
   let line = null;
-  root.append(nest.loops.length ? section('What repeats', `each bar is the time in a loop; below, what of it is in the archive${nest.rank != null ? `; rank ${nest.rank}` : ''}`,
+  root.append(nest.loops.length ? section('Loops over time', `each bar is the time in a loop; below: the part in the archive${nest.rank != null ? `; rank ${nest.rank}` : ''}`,
     (line = new RunLine(page, nest, length)).surface.box,
-    legend([['#009e73', 'in the archive'], ['var(--hatch)', 'skipped: only counts and times are known'], ['#e69f00', '▼ iteration of unusual length'], ['#d55e00', '◆ the loop changes (break)']]))
-    : section('What repeats', null, empty('No loop was detected in this run: nothing repeated often enough, or events are of another tool.')));
-  if (nest.loops.length) root.append(section('Loops', 'a row chosen shows its iterations', loops(page, nest, length)));
+    legend([['#009e73', 'in the archive'], ['var(--hatch)', 'skipped: only counts and times are known'], ['#e69f00', '▼ iteration of unusual duration'], ['#d55e00', '◆ the loop changes (break)']]))
+    : section('Loops over time', null, empty('No loop was detected in this run: nothing repeated often enough, or the events are from another tool.')));
+  if (nest.loops.length) root.append(section('Loops', 'click a row to show its iterations', loops(page, nest, length)));
   root.append(el('div', { class: 'columns' },
-    nest.text && section('The loop nest as text', 'what repeats how often', el('pre', { class: 'nest', tabindex: 0, dir: 'ltr' }, nestLines(nest.text))),
-    events.length > 0 && section('Where it changed', 'breaks of the pattern, and iterations that took unusually long or short',
+    nest.text && section('The loop nest as text', 'loops and their counts', el('pre', { class: 'nest', tabindex: 0, dir: 'ltr' }, nestLines(nest.text))),
+    events.length > 0 && section('Pattern changes', 'breaks of the pattern, and unusually long or short iterations',
       table('breaks and slow iterations', [
         { title: 'When', csv: 'time_ns', value: (e) => e.time_ns, text: (e) => time(e.time_ns) },
         { title: 'What', left: true, value: (e) => e.what },
@@ -160,5 +160,5 @@ async function create(root, page) {
 
 export const run = {
   id: 'run', title: kViewTitles.run, print: true, create,
-  missing: (page) => !page.has('nest') && 'The archive does not say what repeats: it is of another tool, or was written without loop detection.',
+  missing: (page) => !page.has('nest') && 'The archive has no loop information: it is from another tool, or was written without loop detection.',
 };

@@ -1,4 +1,4 @@
-// The spans of one row of the time line, ready to be drawn at any zoom: for each depth a tree over
+// The spans of one row of the timeline, ready to be drawn at any zoom: for each depth a tree over
 // groups of four neighbours, made once. Drawing takes time by pixels, not by spans. Pure.
 
 const kFan = 4;

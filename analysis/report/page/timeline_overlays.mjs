@@ -1,4 +1,4 @@
-// What lies over the regions of the time line: waits, collective operations, messages, gaps, what was picked; names and axis.
+// What lies over the regions of the timeline: waits, collective operations, messages, gaps, what was picked; names and axis.
 // picture: the TimeLine of timeline_picture.mjs.
 
 import { time } from './quantities.mjs';

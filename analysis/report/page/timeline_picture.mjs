@@ -1,4 +1,4 @@
-// The picture of the time line: its zoom, what lies under the pointer, and the order in which it is drawn.
+// The picture of the timeline: its zoom, what lies under the pointer, and the order in which it is drawn.
 
 import { el, name } from './elements.mjs';
 import { count, place, shortSite, time } from './quantities.mjs';
@@ -15,8 +15,8 @@ export class TimeLine {
     this.buffer = document.createElement('canvas');
     this.found = null;
     this.show = { messages: true, collectives: true, waits: true };
-    this.surface = new Surface({ height: () => rowsHeight(rows.count, 150) + kTop + 4, label: 'time line of all locations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
-      describe: 'Plus and minus zoom, arrows move, Shift with up and down makes rows taller, Home shows the whole run, Enter chooses what is seen, Shift with left and right a part of it, F folds gaps, slash searches' });
+    this.surface = new Surface({ height: () => rowsHeight(rows.count, 150) + kTop + 4, label: 'timeline of all locations', draw: (...all) => this.draw(...all), tip: (x, y) => this.tip(x, y),
+      describe: 'Plus and minus zoom, arrows move, Shift with up and down makes rows taller, Home shows the whole run, Enter selects the visible range, Shift with left and right a part of it, F folds gaps, slash searches' });
     this.zoom = this.makeZoom();
     this.surface.canvas.addEventListener('keydown', (event) => {
       if (event.key === 'f') { this.setFolded(!this.rows.folded); event.stopPropagation(); }

@@ -1,4 +1,4 @@
-// What the time line reads: its rows with their spans, as they are needed.
+// What the timeline reads: its rows with their spans, as they are needed.
 
 import { Folding } from './folding.mjs';
 import { Functions } from './functions.mjs';

@@ -1,4 +1,4 @@
-// The search on the time line: regions by name or place, one visit after the other.
+// The search on the timeline: regions by name or place, one visit after the other.
 
 import { button, el } from './elements.mjs';
 import { count, place, shortSite, time } from './quantities.mjs';

@@ -1,4 +1,4 @@
-// The regions of the time line as pixels: of each row its depths, one below the other; before they are read, the
+// The regions of the timeline as pixels: of each row its depths, one below the other; before they are read, the
 // overview. picture: the TimeLine of timeline_picture.mjs.
 
 import { classColor, inkOn, pixel, rgb } from './palette.mjs';

@@ -35,10 +35,10 @@ async function create(root, page) {
     return el('label', { class: 'hint' }, input, ' ', text);
   });
   const detail = about.detail?.all === false ? about.detail.why : null;
-  root.append(section('Time line', `${rows.count < about.locations.length ? `${count(rows.count)} rows for ${count(about.locations.length)} threads, each shows one of its group; ` : ''}the wheel zooms, with Shift the rows; dragging moves, with Shift chooses${main ? '; first the main loop is seen, Home or a double click shows everything' : ''}`,
+  root.append(section('Timeline', `${rows.count < about.locations.length ? `${count(rows.count)} rows for ${count(about.locations.length)} threads, each shows one of its group; ` : ''}wheel zooms (with Shift: rows); drag moves (with Shift: selects)${main ? '; opens at the main loop, Home or double-click shows everything' : ''}`,
     el('div', { class: 'bar-row' }, search.input, search.next, result, line.folds,
       choice('colour', [['class', 'class'], ['region', 'region']], 'class', (v) => { rows.byClass = v === 'class'; rows.arrange(); showLegend(); line.surface.change(); }),
-      toggles, button('whole run', () => line.zoom.reset(), { title: 'Home, or a double click' }), main && button('main loop', () => line.zoomTo(main.begin, main.end, 0.02), { title: loopTitle(main.loop) }), state),
+      toggles, button('whole run', () => line.zoom.reset(), { title: 'Home, or double-click' }), main && button('main loop', () => line.zoomTo(main.begin, main.end, 0.02), { title: loopTitle(main.loop) }), state),
     line.surface.box, el('div', { style: { 'margin-top': '8px' } }, box), detail && el('p', { class: 'hint' }, name(detail, 300)), details), below);
   document.addEventListener('keydown', (event) => {
     if (event.key === '/' && page.current === 'timeline' && !/^(INPUT|SELECT)$/.test(event.target.tagName)) { event.preventDefault(); search.input.focus(); }
@@ -49,7 +49,7 @@ async function create(root, page) {
     state.textContent = done < of ? `reading ${count(done)} of ${count(of)} rows` : '';
     line.surface.change();
   })).then(() => { root.dataset.loaded = 'yes'; line.pending?.(); search.again(); });
-  loading.catch((error) => { console.error(error); state.textContent = `the spans cannot be read: ${error.message}`; });
+  loading.catch((error) => { console.error(error); state.textContent = `the timeline cannot be read: ${error.message}`; });
 
   return {
     line, loading,
@@ -77,5 +77,5 @@ async function create(root, page) {
 
 export const timeline = {
   id: 'timeline', title: kViewTitles.timeline, print: true, create,
-  missing: (page) => !page.has('timeline') && 'There are no events in the archive (it has a summary only), so there is no time line.',
+  missing: (page) => !page.has('timeline') && 'There are no events in the archive (it has a summary only), so there is no timeline.',
 };

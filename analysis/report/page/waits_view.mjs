@@ -82,7 +82,7 @@ class Waits {
     this.#take(values ?? this.all);
     this.whole = this.inRange ? writtenTime(rows, begin, end) / 1e9 || 1 : this.metricAll[this.index.get('time') ?? 0] || 1;
     this.note.hidden = !this.inRange;
-    this.note.textContent = this.inRange ? `Waits only. ${rangeHint(rows, begin, end)}. ${rows.count < this.analyze.locations.length ? 'Of each group of threads one is counted. ' : ''}Other time (of execution, MPI, OpenMP) and what is estimated are of the whole run: choose that to see them.` : '';
+    this.note.textContent = this.inRange ? `Waits only. ${rangeHint(rows, begin, end)}. ${rows.count < this.analyze.locations.length ? 'One thread of each group is counted. ' : ''}Other times (execution, MPI, OpenMP) and estimates are for the whole run: clear the selection to see them.` : '';
     this.#hide();
     this.refresh(true);
   }
@@ -131,13 +131,13 @@ class Waits {
     this.about = el('div', { class: 'hint', 'aria-live': 'polite' });
     this.scale = el('span');
     this.topologyBox = el('div');
-    const switcher = choice('values', [['in', 'inclusive', 'with all below'], ['ex', 'exclusive', 'without what is below']], 'in', (v) => { this.inclusive = v === 'in'; this.refresh(true); });
+    const switcher = choice('values', [['in', 'inclusive', 'inclusive'], ['ex', 'exclusive', 'exclusive']], 'in', (v) => { this.inclusive = v === 'in'; this.refresh(true); });
     const of = this.reduced ? ', seen in the events of the archive' : '';
     root.append(el('section', { class: 'card' }, this.about), el('div', { class: 'bar-row' }, switcher, this.scale,
-      button('copy as CSV', () => this.copy(), { class: 'quiet' }), button('on the time line', () => this.page.go('timeline', { metric: this.tree[this.metric].name }), { class: 'quiet' })),
+      button('copy as CSV', () => this.copy(), { class: 'quiet' }), button('on the timeline', () => this.page.go('timeline', { metric: this.tree[this.metric].name }), { class: 'quiet' })),
     this.note, el('div', { class: 'three' },
-      section('Metric', `what kind of waiting${of}`, this.metricTree.box), section('Call path', `where in the program${of}`, this.pathTree.box), section('System', `on which rank and thread${of}`, this.systemTree.box)));
-    if (this.analyze.grids?.length) root.append(section('Topology', 'the chosen metric and call path over the Cartesian communicator', this.topologyBox));
+      section('Metric', `kind of wait${of}`, this.metricTree.box), section('Call path', `place in the program${of}`, this.pathTree.box), section('System', `rank and thread${of}`, this.systemTree.box)));
+    if (this.analyze.grids?.length) root.append(section('Topology', 'selected metric and call path over the Cartesian communicator', this.topologyBox));
     this.bounds(root);
   }
 
@@ -146,7 +146,7 @@ class Waits {
     const whole = this.analyze.whole_run;
     if (!whole || !Object.keys(whole).length) return;
     this.boundsBox = el('p', {});
-    root.append(section('Of the whole run', 'the trees have what was seen in the events of the archive; this is estimated from the summary, within certain bounds', this.boundsBox));
+    root.append(section('Whole run', 'the trees show waits in the events of the archive; this estimates the whole run from the summary, with bounds', this.boundsBox));
   }
 
   pathShown(i) { return (this.inclusive ? this.pathAll : this.pathOwn)?.[i] ?? 0; }
@@ -179,7 +179,7 @@ class Waits {
     const byRankMany = this.nodes.filter((node) => node.parent === 0).length > 1;
     const ranks = this.nodes.map((node, i) => ({ ...node, v: this.systemAll[i] })).filter((node) => node.parent === 0 && node.v > 0.5 * this.rankMost && node.v > 0).map((node) => node.rank).sort((a, b) => a - b);
     replace(this.about, el('p', {}, el('b', {}, metric.title || metric.name), ` (${metric.name}): ${metric.description ?? ''}`),
-      el('p', { data: { of: 'seen' } }, el('b', {}, this.inRange ? 'Seen in the range: ' : this.reduced ? 'Seen in the events of the archive: ' : 'All events are in the archive: '), `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name), 80)], ranks.length && byRankMany ? `, most by rank ${ranges(ranks).slice(0, 120)}` : ''), this.#estimate());
+      el('p', { data: { of: 'seen' } }, el('b', {}, this.inRange ? 'In the range: ' : this.reduced ? 'In the events of the archive: ' : 'All events are in the archive: '), `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name), 80)], ranks.length && byRankMany ? `, mostly by rank ${ranges(ranks).slice(0, 120)}` : ''), this.#estimate());
     const est = this.analyze.whole_run?.[metric.name];
     if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.least, time(est.least * 1e9), `analyze.whole_run.${metric.name}.least`), ', at most ', number(est.most, time(est.most * 1e9), `analyze.whole_run.${metric.name}.most`)] : 'No estimate of this metric.');
   }
@@ -198,10 +198,10 @@ class Waits {
     const of = (figure, share, ...more) => el('p', { data: { of: 'estimate' } }, el('b', {}, 'Whole run, estimated: '), 'about ', figure, share == null ? '' : `, ${percent(share)} of the time of all threads`, ...more);
     if (found) {
       const idle = (this.analyze.findings ?? []).some((each) => each.metric === metric && each.idle_seconds > 0 && each.whole_run_seconds < found.seconds * (1 - 1e-9));
-      return of(number(found.seconds, time(found.seconds * 1e9), `findings.${found.index}.seconds`), found.share, idle ? ', with threads that have no work meanwhile' : '', ' (its finding has the same number)');
+      return of(number(found.seconds, time(found.seconds * 1e9), `findings.${found.index}.seconds`), found.share, idle ? ', including idle worker threads' : '', ' (same as its finding)');
     }
     const whole = this.analyze.whole_run[metric];
-    if (this.path >= 0) return el('p', { class: 'hint' }, 'No estimate of the whole run is in this report for the metric at this call path: only those of findings are.');
+    if (this.path >= 0) return el('p', { class: 'hint' }, 'This report has estimates of the whole run for findings only, not for this metric and call path.');
     return whole ? of(number(whole.seconds, time(whole.seconds * 1e9), `analyze.whole_run.${metric}.seconds`), whole.seconds / (all || 1)) : null;
   }
 
@@ -251,5 +251,5 @@ async function create(root, page) {
 
 export const waits = {
   id: 'waits', title: kViewTitles.waits, print: true, create,
-  missing: (page) => !page.has('analyze') && 'There is no analysis of waits in this report: the archive has no events.',
+  missing: (page) => !page.has('analyze') && 'This report has no wait analysis: the archive has no events.',
 };

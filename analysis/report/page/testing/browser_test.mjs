@@ -46,8 +46,8 @@ const tests = {
     await browser.until(`return document.documentElement.dataset.ready === 'findings'`);
     // Root causes are first, what shows them is folded.
     const kinds = (where) => browser.run(`return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)`, where);
-    assert.deepEqual(await kinds('#view-findings section > .findings .kind'), ['root cause', 'root cause', 'about the loops'], 'and facts below');
-    assert.deepEqual(await kinds('details.evidence .kind'), ['imbalance', 'waiting', 'about the loops']);
+    assert.deepEqual(await kinds('#view-findings section > .findings .kind'), ['root cause', 'root cause', 'Loops'], 'and facts below');
+    assert.deepEqual(await kinds('details.evidence .kind'), ['imbalance', 'waiting', 'Loops']);
     assert.equal(await browser.run(`return document.querySelector('details.evidence').open`), false);
     assert.match((await kinds('#view-findings section > .findings .functions'))[0], /in function main \(solve.c:110\)/);
     await browser.click('details.evidence summary');
@@ -59,7 +59,7 @@ const tests = {
     assert.match(chosen[1], /^MPI_Waitall/);
     // What was seen is not what is estimated: each says which it is, and the estimate is the finding's number.
     const [seen, estimate] = [await kinds('#view-waits [data-of="seen"]'), await kinds('#view-waits [data-of="estimate"]')];
-    assert.match(seen[0], /^Seen in the events of the archive: /);
+    assert.match(seen[0], /^In the events of the archive: /);
     assert.match(estimate[0], /^Whole run, estimated: /);
     assert.ok(estimate[0].includes(`${said}, ${share} of the time`) && !seen[0].includes(said), `${said}, ${share}: ${estimate[0]}; ${seen[0]}`);
     assert.match(await browser.run('return location.hash'), /^#waits\?.*metric=mpi_latesender/);
@@ -106,12 +106,12 @@ const tests = {
     await check.openView(browser, 'timeline');
     await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
     const [a, b] = await browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work; return line.zoom.x.map((x) => line.rows.folding.time(x))`);
-    assert.ok(a <= begin && b >= end && b - a < 2 * (end - begin), 'the time line shows them');
+    assert.ok(a <= begin && b >= end && b - a < 2 * (end - begin), 'the timeline shows them');
     await check.openView(browser, 'heat');
     assert.ok(await browser.runAsync(`return (await (await refrain.page.made.get('a/heat')).work).map.chosen.join() === '${first},${last + 1}'`), 'so does the heat map');
     await check.openView(browser, 'mpi');
-    await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the time line from')`, 'the matrix is of these');
-    await browser.until(`return document.querySelector('#view-mpi').textContent.includes('calls that begin in the range')`, 'so are procedures');
+    await browser.until(`return document.querySelector('#view-mpi').textContent.includes('messages on the timeline from')`, 'the matrix is of these');
+    await browser.until(`return document.querySelector('#view-mpi').textContent.includes('calls that start in the range')`, 'so are procedures');
     const sent = blocks.numbers('a/timeline/messages').values.filter((v, i, all) => i % 5 === 1 && v >= begin && v < end).length;
     const rows = (title) => browser.run(`return [...document.querySelectorAll('#view-mpi table[aria-label="${title}"] tbody tr')].map((row) => [...row.cells].map((cell) => cell.querySelector('[data-value]')?.dataset.value))`);
     for (const title of ['messages of the range by size', 'messages of the range by partner'])
@@ -128,7 +128,7 @@ const tests = {
     const tree = () => browser.run(`return [...document.querySelectorAll('#view-graph .tree [data-value]')].map((e) => Number(e.dataset.value))`);
     const part = await tree();
     assert.ok(Math.max(...part) > 0 && Math.max(...part) <= (end - begin) * 8, 'at most the time of all threads');
-    // Waits of the range, added up here from the time line's.
+    // Waits of the range, added up here from the timeline's.
     const barrier = truth.analyze.metric_tree.findIndex((each) => each.name === 'omp_ibarrier_wait');
     const { values } = blocks.numbers('a/timeline/waits');
     let waited = 0;
@@ -145,7 +145,7 @@ const tests = {
     assert.ok(Math.max(...(await tree())) > Math.max(...part), 'the call tree is of the whole run again');
   },
 
-  async 'the time line zooms to a microsecond, folds, searches'(browser) {
+  async 'the timeline zooms to a microsecond, folds, searches'(browser) {
     await browser.open(report('gaps', { spans: 8000 }).file, '#timeline');
     await browser.until(`return document.querySelector('#view-timeline')?.dataset.loaded`, 'all spans are there');
     const canvas = '#view-timeline canvas';
@@ -179,7 +179,7 @@ const tests = {
     await browser.until(`return /function.*main/s.test(document.querySelector('#view-timeline dl.facts')?.textContent)`, 'the function is said');
   },
 
-  async 'MPI_Init does not take the time line; iterations have numbers, skipped ones are no others'(browser) {
+  async 'MPI_Init does not take the timeline; iterations have numbers, skipped ones are no others'(browser) {
     await browser.open(report('start', { iterations: 600, spans: 3000, start: 700e6 }).file, '#timeline');
     await browser.until(`return document.querySelector('#view-timeline')?.dataset.loaded`, 'all spans are there');
     const state = () => browser.runAsync(`const { line } = await (await refrain.page.made.get('a/timeline')).work, { rows, zoom } = line; return { begin: rows.folding.time(zoom.x[0]), end: rows.folding.time(zoom.x[1]), height: line.surface.height,
@@ -243,7 +243,7 @@ const tests = {
     assert.equal((await chosen()).first, first, 'Escape drops what is being drawn');
     await browser.keys('\uE00C');
     assert.equal((await chosen()).first, undefined, 'then what is chosen');
-    // What is seen, on the time line.
+    // What is seen, on the timeline.
     await check.openView(browser, 'timeline');
     await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`);
     await browser.run(`document.querySelector('#view-timeline canvas').focus()`);
@@ -260,10 +260,10 @@ const tests = {
     for (let i = 2; i < sent.length; i += 4) messages += sent[i];
     await browser.open(file, '#mpi');
     await browser.until(`return document.documentElement.dataset.ready === 'mpi'`);
-    assert.ok((await matrix()).replaceAll('\u2009', '').includes(`Exact: all ${messages} messages of the run, written or not`), await matrix());
+    assert.ok((await matrix()).replaceAll('\u2009', '').includes(`Exact: all ${messages} messages of the run, from the summary`), await matrix());
     await browser.open(report('alone', { alone: true, spans: 8000 }).file, '#mpi');
-    await browser.until(`return document.documentElement.dataset.ready === 'mpi' && document.querySelector('#view-mpi').textContent.includes('Only of the')`, 'else it says that it is of those in the archive');
-    assert.match(await matrix(), /messages that are in the archive, not of the whole run: ranks in communicators/);
+    await browser.until(`return document.documentElement.dataset.ready === 'mpi' && document.querySelector('#view-mpi').textContent.includes('Only the')`, 'else it says that it is of those in the archive');
+    assert.match(await matrix(), /messages in the archive, not the whole run: ranks in communicators/);
   },
 
   async 'runs that take no time, or have no events'(browser) {
@@ -315,7 +315,7 @@ const tests = {
     await browser.until(`return location.hash.includes('node=2')`, 'Enter chooses a loop');
     assert.match(await browser.run(`return document.querySelector('#view-loops .tree [aria-selected="true"]').getAttribute('aria-label')`), /^solve.c:41/);
     assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /400 iterations of 25.ms, CPU time in it 20.ms/);
-    assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /The chosen loop.*Where its samples come from.*What is in it/s);
+    assert.match(await browser.run(`return document.querySelector('#view-loops').textContent`), /Selected loop.*Callers.*Contents/s);
     await browser.run(`window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }; [...document.querySelectorAll('#view-loops button')].filter((b) => b.textContent === 'copy as CSV')[2].click()`);
     await browser.until('return window.copied', 'the flat profile is copied');
     assert.match(await browser.run('return window.copied'), /^place,function,total_s,total_share,self_s,self_share,samples\n\/src\/solve.c:41,solve,8,0.8,1,0.1,800\n/);
@@ -354,7 +354,7 @@ const tests = {
       await check.openView(browser, 'timeline');
       await browser.until(`return document.querySelector('#view-timeline').dataset.loaded`, 'all spans are there');
       await browser.runAsync(`await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))`);
-      assert.ok((await check.colorsOn(browser, '#view-timeline canvas')) > 4, `${name}: the time line has colours`);
+      assert.ok((await check.colorsOn(browser, '#view-timeline canvas')) > 4, `${name}: the timeline has colours`);
       await check.openView(browser, 'mpi');
       if (name === 'one') assert.match(await browser.run(`return document.querySelector('#view-mpi').textContent`), /does not use MPI/);
     }

@@ -65,7 +65,7 @@ export async function checkReadable(browser, view) {
     return { rows: line && { rows: line.rows, locations: line.locations.length, kept: line.kept }, tables: Math.max(0, ...[...root.querySelectorAll('tbody')].map((e) => e.rows.length)), trees: Math.max(0, ...[...root.querySelectorAll('[role=tree]')].map((e) => e.querySelectorAll('.tree-row').length)) };`);
   assert.ok(tables <= 40 && trees <= 80, `view ${view}: a table has ${tables} rows, a tree ${trees}, in the document`);
   if (!rows) return;
-  assert.ok(rows.rows.length <= 512, `the time line has ${rows.rows.length} rows`);
+  assert.ok(rows.rows.length <= 512, `the timeline has ${rows.rows.length} rows`);
   rows.rows.forEach(([first, last, shown], i) => assert.ok(first === (i ? rows.rows[i - 1][1] + 1 : 0) && first <= shown && shown <= last, `row ${i} follows the one before`));
   assert.equal(rows.rows.at(-1)[1], rows.locations - 1, 'rows have all threads');
   if ((view === 'timeline' && rows.kept > 0) || (view === 'heat' && (await browser.run(`return !!document.querySelector('#view-heat canvas')`)))) assert.ok((await colorsOn(browser, `#view-${view} canvas`)) > 3, `view ${view} has a picture`);

@@ -186,7 +186,7 @@ export function madeUp(options = {}) {
 
   const wait = (metric) => ({ seconds: metrics[metric] * 1.4, share: (metrics[metric] * 1.4) / (metrics.time || 1) });
   blocks.json(put('findings'), [
-    { text: `Thread 1 computes 0.2 ms longer than the others at solve.c:110, in every iteration. What waits for it: 12 % of the time of all threads. ${names[2]}`, seconds: metrics.omp_ibarrier_wait * 0.9, share: 0.12, kind: 'cause', what: 'Uneven work', hint: 'Divide the work more evenly.', evidence: { view: 'heat', class: 'imbalance' } },
+    { text: `Thread 1 computes 0.2 ms longer than the others at solve.c:110, in every iteration. Waiting for it costs 12 % of the time of all threads. ${names[2]}`, seconds: metrics.omp_ibarrier_wait * 0.9, share: 0.12, kind: 'cause', what: 'Uneven work', hint: 'Divide the work more evenly.', evidence: { view: 'heat', class: 'imbalance' } },
     { text: 'Communication: what no rank with more work explains', seconds: metrics.omp_ibarrier_wait * 0.2, share: 0.03, kind: 'cause', what: 'Communication', hint: '', evidence: null },
     { text: `22 % of the time is lost in ${names[2]} because thread 1 computes longer (${names[1]}, solve.c:41), in every iteration`, ...wait('omp_ibarrier_wait'), kind: 'imbalance', what: 'imbalance', hint: 'Give threads equal work: schedule(dynamic) or other chunks.', evidence: { view: 'waits', metric: 'omp_ibarrier_wait', wait_path: 4 } },
     ...(mpi ? [{ text: `${names[3]} waits for messages that are sent late`, ...wait('mpi_latesender'), kind: 'wait', what: 'late sender', hint: 'The sender has more work before it sends.', evidence: { view: 'waits', metric: 'mpi_latesender', wait_path: 5 } }] : []),
@@ -220,7 +220,7 @@ export function madeUp(options = {}) {
   blocks.array(put('rows/1/columns'), 'f64', [columns, 4], cols);
   blocks.array(put('rows/1/values'), 'f32', [used.length + 1, m, columns], heat);
 
-  // The time line.
+  // The timeline.
   const rowGroup = Math.ceil(locations / limitRows);
   const rowCount = Math.ceil(locations / rowGroup);
   const messages = [], collectives = [], waits = [];

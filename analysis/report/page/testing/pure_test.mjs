@@ -370,7 +370,7 @@ test('who sends to whom in the whole run: exact where the archive confirms the p
   assert.match(why({ written: Float64Array.of(0, 1, 101, 24, 1, 2, 3, 48, 2, 0, 3, 24) }), /communicators/, 'more than there can be');
   assert.match(why({ written: Float64Array.of(0, 1, 3, 24, 1, 2, 3, 48) }), /confirm/);
   assert.match(why({ rows: [...given.rows, row('MPI_Startall', { kind: 'several' })] }), /several/);
-  assert.match(why({ rows: [...given.rows, row('MPI_Start', null)] }), /not known/);
+  assert.match(why({ rows: [...given.rows, row('MPI_Start', null)] }), /unknown/);
   assert.match(why({ elsewhere: 1 }), /memory/);
   assert.match(why({ rows: null }), /no partners/);
   const grouped = exactMessages({ ...given, groups: [[0, 1], [2, 2]], written: Float64Array.of(0, 0, 3, 24, 0, 1, 3, 48, 1, 0, 3, 24) });
