@@ -54,7 +54,7 @@ class Resolver {
   // The symbol at an address; for a return address use at_call().
   const Place& at(std::uint64_t address);
   // The function with the call that returns to this address. Of a call that opens a parallel region the line is
-  // that of the region's function, where that is known (spool::kTextModule).
+  // that of the region's function, where that is known; an address may stand for a line of Python code (spool::kTextModule).
   const Place& at_call(std::uint64_t return_address);
 
   const std::vector<std::string>& complaints() const noexcept;
@@ -68,6 +68,11 @@ class Resolver {
   std::unordered_map<std::uint64_t, std::uint64_t>
       region_functions_;  // by where calls return to
   std::unordered_map<std::uint64_t, Place> region_calls_;
+  struct PythonPlace {
+    Place place;
+    std::uint64_t call = 0;  // whose line comes first, if it has one
+  };
+  std::unordered_map<std::uint64_t, PythonPlace> python_;
 };
 
 }  // namespace refrain::addresses

@@ -58,7 +58,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 18;
+inline constexpr std::uint32_t kVersion = 19;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -173,7 +173,9 @@ enum TextKey : std::uint8_t {
   kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
   // text an executable mapping; "-" for no build id. Path "[function]": a
   // call that returns to `start` opens a parallel region, whose function
-  // is at `offset`
+  // is at `offset`. "[python]function", kTextSeparator, file: `start` stands for the line
+  // `offset` of Python code; in place of the build id the call there that has the line of its own
+  // code, if that is known (0: none)
   kTextRuntime = 7,     // name that the OpenMP runtime gives
   kTextProcedures = 8,  // names of the MPI procedures, "number name" a line
   kTextMembers = 9,    // "comm group..." in decimal: a communicator's number, then ranks in

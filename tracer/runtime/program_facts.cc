@@ -4,6 +4,7 @@
 
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/python_places.h"
 #include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::runtime {
@@ -81,6 +82,19 @@ std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   return flow == nullptr ? 0 : flow->function(call);
+}
+
+std::uint64_t ProgramFacts::python_call(periodicity::Place place) noexcept {
+  if (const auto known = python_calls_.find(place); known != python_calls_.end())
+    return known->second;
+  const recorder::SlowPath slow_path;
+  const sampler::PythonFrames::Source source = paths_.python().source_of_call(place);
+  const std::uint64_t call =
+      source.file.empty() || is_python_library(source.file)
+          ? 0
+          : python_address_of(source.function, source.file, source.first_line);
+  recorder::attempted([&] { python_calls_.emplace(place, call); });
+  return call;
 }
 
 bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {
