@@ -116,21 +116,22 @@ struct Callers {
     if (path == 0) return;
     const auto frames = g_facts->paths().frames(path);
     const std::size_t most = std::min(std::size_t{g_frames}, places.size());
+    if (runtime::any_python() && add_python(frames, most)) [[unlikely]]
+      return;
+    for (std::size_t i = frames.size() - 1; i-- != 0 && count != most;)
+      if (runtime::ProgramFacts::is_address(frames[i].place)) add(frames[i].place);
+  }
+
+ private:
+  __attribute__((noinline, cold)) bool add_python(
+      std::span<const runtime::Paths::Frame> frames, std::size_t most) noexcept {
     bool python = false;
-    for (std::size_t i = runtime::any_python() ? frames.size() : 0;
-         i-- != 0 && count != most;) {
+    for (std::size_t i = frames.size(); i-- != 0 && count != most;) {
       if (!runtime::ProgramFacts::is_python(frames[i].place)) continue;
       const std::uint64_t call = g_facts->python_call(frames[i].place);
       if (call != 0 && std::exchange(python, true)) add(call);
     }
-    if (!python) add_native(frames, most);
-  }
-
- private:
-  void add_native(std::span<const runtime::Paths::Frame> frames,
-                  std::size_t most) noexcept {
-    for (std::size_t i = frames.size() - 1; i-- != 0 && count != most;)
-      if (runtime::ProgramFacts::is_address(frames[i].place)) add(frames[i].place);
+    return python;
   }
   void add(std::uint64_t place) noexcept {
     places[count++] = place;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -24,6 +25,20 @@
 namespace refrain::runtime {
 
 constinit std::atomic<bool> g_any_python{false};
+
+// What the thread is known to have: a state that is its own, and its stack.
+struct KnownState {
+  std::uint64_t state = 0;
+  bool own = false;
+  sampler::StackBounds stack{};
+  // Frames outside of the stack of frames that were read: of generators.
+  std::array<std::uint64_t, 4> frames{};
+  unsigned next = 0;
+};
+// Local ones lose their place (tracer/thread_locals_test.sh).
+extern constinit thread_local KnownState t_known_state
+    __attribute__((tls_model("initial-exec")));
+constinit thread_local KnownState t_known_state __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -103,14 +118,6 @@ std::uint64_t number_place(std::uint64_t native, const PlaceNames::Name& name) {
   return at->second = address;
 }
 
-// What the thread is known to have: a state that is its own, and its stack.
-struct KnownState {
-  std::uint64_t state = 0;
-  bool own = false;
-  sampler::StackBounds stack{};
-};
-constinit thread_local KnownState t_known_state __attribute__((tls_model("initial-exec")));
-
 // What the interpreter has for this thread may be what somebody else has there: before it is started, and after its end.
 __attribute__((noinline)) void learn_state(std::uint64_t state) noexcept {
   const recorder::SlowPath slow_path;
@@ -118,6 +125,7 @@ __attribute__((noinline)) void learn_state(std::uint64_t state) noexcept {
   KnownState& known = t_known_state;
   if (known.stack.end == 0) known.stack = sampler::bounds_of_this_thread();
   known.state = state;
+  known.frames = {};
   known.own = state % 8 == 0 &&
               copy_checked(state + python::kStateThread, &thread, sizeof thread) &&
               thread == static_cast<std::uint64_t>(pthread_self());
@@ -199,7 +207,7 @@ bool is_python_library(std::string_view file) noexcept {
 __attribute__((noinline)) std::uint64_t find_python_address() noexcept {
   const auto state = reinterpret_cast<std::uint64_t>(g_interpreter.state());
   if (state == 0) return 0;
-  const KnownState& known = t_known_state;
+  KnownState& known = t_known_state;
   if (known.state != state) [[unlikely]]
     learn_state(state);
   if (!known.own) return 0;
@@ -220,7 +228,11 @@ __attribute__((noinline)) std::uint64_t find_python_address() noexcept {
   for (unsigned depth = 0; frame != 0 && frame % 8 == 0 && depth != kMostHandedOn;
        ++depth) {
     python::FrameWords words;
-    if (frame >= part[0] && part[2] - frame >= python::kFrameBytes && frame < part[2]) {
+    const bool in_part =
+        frame >= part[0] && frame < part[2] && part[2] - frame >= python::kFrameBytes;
+    const bool seen =
+        std::find(known.frames.begin(), known.frames.end(), frame) != known.frames.end();
+    if (in_part || seen) {
       std::uint64_t loaded[sizeof words / 8];
       copy_loaded(frame + python::kFrameCode, loaded, sizeof words / 8);
       std::memcpy(&words, loaded, sizeof words);
@@ -229,6 +241,7 @@ __attribute__((noinline)) std::uint64_t find_python_address() noexcept {
     }
     const std::uint64_t place = place_of_frame(words);
     if (place == 0) break;
+    if (!in_part && !seen) known.frames[known.next++ % known.frames.size()] = frame;
     if ((place & kOfLibrary) == 0) return place;
     if (innermost == 0) innermost = place & ~kOfLibrary;
     frame = words.previous;
