@@ -76,6 +76,11 @@ const std::vector<std::string>& Resolver::complaints() const noexcept {
   return impl_->complaints;
 }
 
+const Place* Resolver::python(std::uint64_t address) const noexcept {
+  const auto found = python_.find(address);
+  return found == python_.end() ? nullptr : &found->second.place;
+}
+
 const Place& Resolver::at_call(std::uint64_t return_address) {
   if (return_address == 0) return at(0);
   if (const auto python = python_.find(return_address); python != python_.end()) {

@@ -57,6 +57,9 @@ class Resolver {
   // that of the region's function, where that is known; an address may stand for a line of Python code (spool::kTextModule).
   const Place& at_call(std::uint64_t return_address);
 
+  // Where an address is that stands for a line of Python code; null: it does not.
+  const Place* python(std::uint64_t address) const noexcept;
+
   const std::vector<std::string>& complaints() const noexcept;
 
   struct Impl;

@@ -207,7 +207,7 @@ enum TextKey : std::uint8_t {
            // frames' canonical addresses; all in hexadecimal
   kTextLoopCode =
       22,  // "loop header calls": where the code of a loop begins, and what calls in it events
-           // came through (return addresses); in hexadecimal
+  // came through (return addresses), and the line of Python code around it; in hexadecimal
   kTextLoopLimits =
       23,  // "functions events paths", decimal: what no loops are found in: functions that are too long to
   // be looked at, events that came by more call paths than are told apart, paths in more loops than are kept

@@ -275,10 +275,12 @@ TEST_CASE(
   CHECK(calls("MPI_Bcast", "norm") + calls("MPI_Allreduce", "norm") >= 2 * 40);
   // numpy.vectorize calls once more, to see what it gets.
   CHECK(calls("MPI_Barrier", "vectorize") == 2 * (6 + 1));
-  const Result info = run_refrain({"info", folder / "archive"});
+  const Result info = run_refrain({"info", folder / "archive", "--all"});
   INFO(info.output);
   CHECK(info.output.find(" main solver.py:23-24") != std::string::npos);
   CHECK(info.output.find(" step solver.py:17-18") != std::string::npos);
+  // That of numpy.vectorize.
+  CHECK(info.output.find(" main solver.py:25") != std::string::npos);
   const Result analysis = run_refrain({"analyze", folder / "archive"});
   INFO(analysis.output);
   CHECK(analysis.output.find(script.at("step")) != std::string::npos);
@@ -338,9 +340,11 @@ TEST_CASE("Python places: petsc4py - a matrix that PETSc calls in Python") {
   CHECK(found.at("MPI_Allreduce " + script.at("mult")) == 2 * mults);
   CHECK(found.at("MPI_Allreduce " + script.at("solve")) >= 2 * mults);
   CHECK(found.at("MPI_Allreduce " + script.at("assemble")) >= 2 * 20);
-  const Result info = run_refrain({"info", folder / "archive"});
+  const Result info = run_refrain({"info", folder / "archive", "--all"});
   INFO(info.output);
   CHECK(info.output.find(" main shell.py:22-26") != std::string::npos);
+  // PETSc's own.
+  CHECK(info.output.find(" solve shell.py:12") != std::string::npos);
 }
 
 }  // namespace refrain::test::python_places_test

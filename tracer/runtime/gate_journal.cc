@@ -123,11 +123,16 @@ void GateJournal::put_code(std::uint32_t loop) noexcept {
     });
     return;
   }
-  std::array<periodicity::Place, 31> calls;
+  std::array<periodicity::Place, 30> calls;
   const std::size_t count = stream_.activations()->calls(loop, calls.data(), calls.size());
   code_.note(make_symbol(spool::kMpiEnter, 0, header));
   number(header);
   for (std::size_t i = 0; i != count; ++i) number(calls[i]);
+  if (const std::uint64_t python = stream_.facts().python_around({calls.data(), count});
+      python != 0) {
+    code_.note(make_symbol(spool::kMpiEnter, 0, python));
+    number(python);
+  }
   journal_.text(spool::kTextLoopCode, {text, static_cast<std::size_t>(at - text - 1)});
 }
 

@@ -1,5 +1,6 @@
 #include "tracer/runtime/program_facts.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "tracer/recorder/attempt.h"
@@ -95,6 +96,20 @@ std::uint64_t ProgramFacts::python_call(periodicity::Place place) noexcept {
           : python_address_of(source.function, source.file, source.first_line);
   recorder::attempted([&] { python_calls_.emplace(place, call); });
   return call;
+}
+
+std::uint64_t ProgramFacts::python_around(
+    std::span<const periodicity::Place> calls) noexcept {
+  if (latest_ == 0) return 0;
+  const std::span<const Paths::Frame> frames = paths_.frames(latest_);
+  std::size_t at = frames.size();
+  while (at != 0 &&
+         std::find(calls.begin(), calls.end(), frames[at - 1].place) == calls.end())
+    --at;
+  std::uint64_t found = 0;
+  for (; found == 0 && at-- != 0;)
+    if (is_python(frames[at].place)) found = python_call(frames[at].place);
+  return found;
 }
 
 bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {

@@ -96,6 +96,8 @@ class ProgramFacts final : public periodicity::CodeFacts {
   }
   // Of such a frame of a path, what calls in it are named by; 0: it is of a library that hands on, or there is no room.
   std::uint64_t python_call(periodicity::Place place) noexcept;
+  // Of the path that was found last: the Python code that the call at one of these places was made under; 0: none.
+  std::uint64_t python_around(std::span<const periodicity::Place> calls) noexcept;
   sampler::PythonFrames::Source python_source(std::uint64_t header) const noexcept {
     return paths_.python().source(header);
   }
