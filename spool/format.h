@@ -301,6 +301,9 @@ struct Header {
   // Of the location's threads, at their end or that of the recording, as the kernel counts; both 0: not known.
   std::atomic<std::uint64_t> core_ns;       // on a core
   std::atomic<std::uint64_t> core_wait_ns;  // ready to run, and without one
+  // In the journal, of the process, as seen last at an outermost iteration or at the end; 0: not known.
+  std::atomic<std::uint64_t> peak_memory_bytes;
+  std::atomic<std::uint64_t> memory_bytes;  // resident then
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -146,7 +146,16 @@ void GateJournal::put_metrics(const filters::LoopMark& mark) noexcept {
                  static_cast<std::uint8_t>(i));
 }
 
+// If the process is killed, this is what is known of it.
+void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
+  constexpr double kSeconds = 0.1;
+  if (ticks - memory_ticks_ < recorder::Clock::ticks_of_seconds(kSeconds)) return;
+  memory_ticks_ = ticks;
+  journal_.file().note_memory();
+}
+
 void GateJournal::iteration(const filters::LoopMark& mark) noexcept {
+  if (mark.level == 0) look_at_memory(mark.ticks);
   if (mark.level < open_marks_.size()) {
     open_marks_[mark.level] = {loop_key(mark), mark.number};
     open_levels_ = mark.level + std::size_t{1};
