@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "addresses/resolver_impl.h"
@@ -11,6 +12,9 @@ namespace refrain::addresses {
 using resolving::hex;
 
 namespace {
+
+constexpr std::string_view kPython = "[python]";
+constexpr char kSeparator = '\x1f';  // spool::kTextSeparator
 
 void resolve_function(std::vector<Dwarf_Die> scopes, Place& symbol) {
   if (scopes.empty()) return;
@@ -48,6 +52,16 @@ Resolver::Resolver(const std::vector<std::string>& module_texts)
     Module module;
     if (parse_module(text, module) && module.path == "[function]") {
       region_functions_.try_emplace(module.start, module.offset);
+    } else if (module.path.starts_with(kPython)) {
+      const std::string_view rest = std::string_view(module.path).substr(kPython.size());
+      const std::size_t end = std::min(rest.find(kSeparator), rest.size());
+      PythonPlace& python = python_[module.start];
+      python.place.function = rest.substr(0, end);
+      python.place.file = rest.substr(std::min(end + 1, rest.size()));
+      python.place.line = static_cast<std::uint32_t>(module.offset);
+      python.place.module = base_name(python.place.file);
+      std::from_chars(module.build_id.data(),
+                      module.build_id.data() + module.build_id.size(), python.call, 16);
     } else if (!module.path.empty()) {
       impl_->modules.push_back({std::move(module)});
     } else {
@@ -62,8 +76,18 @@ const std::vector<std::string>& Resolver::complaints() const noexcept {
   return impl_->complaints;
 }
 
+const Place* Resolver::python(std::uint64_t address) const noexcept {
+  const auto found = python_.find(address);
+  return found == python_.end() ? nullptr : &found->second.place;
+}
+
 const Place& Resolver::at_call(std::uint64_t return_address) {
   if (return_address == 0) return at(0);
+  if (const auto python = python_.find(return_address); python != python_.end()) {
+    if (python->second.call != 0)
+      if (const Place& call = at_call(python->second.call); call.line != 0) return call;
+    return python->second.place;
+  }
   const auto known = region_functions_.find(return_address);
   if (known == region_functions_.end()) return at(return_address - 1);
   const auto [entry, is_new] = region_calls_.try_emplace(return_address);
@@ -76,6 +100,7 @@ const Place& Resolver::at_call(std::uint64_t return_address) {
 }
 
 const Place& Resolver::at(std::uint64_t address) {
+  if (python_.contains(address)) return at_call(address);
   const auto [entry, is_new] = cache_.try_emplace(address);
   Place& symbol = entry->second;
   if (!is_new || address == 0) return symbol;

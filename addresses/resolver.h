@@ -54,8 +54,11 @@ class Resolver {
   // The symbol at an address; for a return address use at_call().
   const Place& at(std::uint64_t address);
   // The function with the call that returns to this address. Of a call that opens a parallel region the line is
-  // that of the region's function, where that is known (spool::kTextModule).
+  // that of the region's function, where that is known; an address may stand for a line of Python code (spool::kTextModule).
   const Place& at_call(std::uint64_t return_address);
+
+  // Where an address is that stands for a line of Python code; null: it does not.
+  const Place* python(std::uint64_t address) const noexcept;
 
   const std::vector<std::string>& complaints() const noexcept;
 
@@ -68,6 +71,11 @@ class Resolver {
   std::unordered_map<std::uint64_t, std::uint64_t>
       region_functions_;  // by where calls return to
   std::unordered_map<std::uint64_t, Place> region_calls_;
+  struct PythonPlace {
+    Place place;
+    std::uint64_t call = 0;  // whose line comes first, if it has one
+  };
+  std::unordered_map<std::uint64_t, PythonPlace> python_;
 };
 
 }  // namespace refrain::addresses

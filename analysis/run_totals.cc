@@ -105,7 +105,15 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
   };
   const auto summaries = summary::read_summaries(folder);
   if (!summaries) return said(summaries.error());
-  return totals_of(process_totals(*summaries, definitions), definitions);
+  RunTotals totals = totals_of(process_totals(*summaries, definitions), definitions);
+  for (const summary::RunSummary& summary : *summaries) {
+    if (summary.process >= totals.processes.size()) continue;
+    RunTotals::Process& process = totals.processes[summary.process];
+    if (!process.counted) continue;
+    process.peak_memory_bytes = summary.peak_memory_bytes;
+    process.memory_bytes = summary.memory_bytes;
+  }
+  return totals;
 }
 
 base::Result<RunTotals> read_run_totals(const std::string& path) {

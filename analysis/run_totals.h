@@ -40,6 +40,8 @@ struct RunTotals {
     double calls = 0;
     double calls_without_region = 0;  // of these, by regions that found no place
     Traffic traffic;
+    std::uint64_t peak_memory_bytes = 0;  // 0: not known
+    std::uint64_t memory_bytes = 0;       // at the end
   };
   std::uint64_t summaries = 0;  // processes that have one
   std::vector<Process> processes;

@@ -146,12 +146,64 @@ class Numbers {
   std::size_t at_ = 0;
 };
 
+// Objects/locations.md of CPython: units in a row that are of one line.
+class LineTable {
+ public:
+  LineTable(std::span<const std::uint8_t> bytes, std::uint32_t first_line)
+      : in_(bytes), line_(first_line) {}
+
+  bool next() {
+    if (!in_.more()) return false;
+    const std::uint8_t first = in_.byte();
+    const unsigned form = first >> 3 & 15u;
+    begin_ = end_;
+    end_ += (first & 7u) + 1;
+    known_ = form != 15;
+    if (form == 14) {
+      line_ += in_.with_sign();
+      in_.little();
+      in_.little();
+      in_.little();
+    } else if (form == 13) {
+      line_ += in_.with_sign();
+    } else if (form >= 10 && known_) {
+      line_ += form - 10;
+      in_.byte();
+      in_.byte();
+    } else if (known_) {
+      in_.byte();
+    }
+    return true;
+  }
+  std::size_t begin() const { return begin_; }
+  std::size_t end() const { return end_; }
+  // 0: not known.
+  std::uint32_t line() const {
+    return known_ && line_ > 0 ? static_cast<std::uint32_t>(line_) : 0;
+  }
+
+ private:
+  Numbers in_;
+  std::int64_t line_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  bool known_ = true;
+};
+
 std::uint64_t hash_with(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15;
   return hash ^ hash >> 29;
 }
 
 }  // namespace
+
+std::uint32_t bytecode_line(std::span<const std::uint8_t> lines, std::uint32_t first_line,
+                            std::size_t unit) noexcept {
+  LineTable table(lines, first_line);
+  while (table.next())
+    if (unit < table.end()) return table.line();
+  return 0;
+}
 
 Bytecode::Bytecode(const Parts& parts) {
   const std::size_t units = parts.code.size() / 2;
@@ -212,38 +264,17 @@ Bytecode::Bytecode(const Parts& parts) {
   read_lines(parts, codes);
 }
 
-// Objects/locations.md of CPython.
 void Bytecode::read_lines(const Parts& parts, const std::vector<std::uint8_t>& codes) {
   lines_.resize(loops_.loops.size());
-  auto line = static_cast<std::int64_t>(parts.first_line);
-  std::size_t unit = 0;
   Node latest = kNoNode;
-  for (Numbers in(parts.lines); in.more();) {
-    const std::uint8_t first = in.byte();
-    const unsigned form = first >> 3 & 15u;
-    const std::size_t end = unit + (first & 7u) + 1;
-    bool known = true;
-    if (form == 15) {
-      known = false;
-    } else if (form == 14) {
-      line += in.with_sign();
-      in.little();
-      in.little();
-      in.little();
-    } else if (form == 13) {
-      line += in.with_sign();
-    } else if (form >= 10) {
-      line += form - 10;
-      in.byte();
-      in.byte();
-    } else {
-      in.byte();
-    }
+  for (LineTable table(parts.lines, parts.first_line); table.next();) {
+    std::size_t unit = table.begin();
+    const std::size_t end = table.end();
+    const std::uint32_t number = table.line();
     for (; unit != end && unit < nodes_.size(); ++unit) {
       const Node node = nodes_[unit];
-      if (!known || line <= 0 || node == latest) continue;
+      if (number == 0 || node == latest) continue;
       latest = node;
-      const auto number = static_cast<std::uint32_t>(line);
       for (std::uint32_t at = loops_.loop_of[node]; at != kNoNode;
            at = loops_.loops[at].parent) {
         Lines& lines = lines_[at];

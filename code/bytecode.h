@@ -18,6 +18,10 @@
 
 namespace refrain::code {
 
+// The line of a unit, from a table of lines (co_linetable) alone; 0: not known.
+std::uint32_t bytecode_line(std::span<const std::uint8_t> lines, std::uint32_t first_line,
+                            std::size_t unit) noexcept;
+
 class Bytecode {
  public:
   static constexpr std::size_t kMostUnits = 100'000;  // of longer ones nothing is known

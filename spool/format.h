@@ -58,7 +58,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 18;
+inline constexpr std::uint32_t kVersion = 19;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -173,7 +173,9 @@ enum TextKey : std::uint8_t {
   kTextModule = 6,    // "start end offset build-id path", numbers and build id in hex, one
   // text an executable mapping; "-" for no build id. Path "[function]": a
   // call that returns to `start` opens a parallel region, whose function
-  // is at `offset`
+  // is at `offset`. "[python]function", kTextSeparator, file: `start` stands for the line
+  // `offset` of Python code; in place of the build id the call there that has the line of its own
+  // code, if that is known (0: none)
   kTextRuntime = 7,     // name that the OpenMP runtime gives
   kTextProcedures = 8,  // names of the MPI procedures, "number name" a line
   kTextMembers = 9,    // "comm group..." in decimal: a communicator's number, then ranks in
@@ -206,7 +208,7 @@ enum TextKey : std::uint8_t {
            // frames' canonical addresses; all in hexadecimal
   kTextLoopCode =
       22,  // "loop header calls": where the code of a loop begins, and what calls in it events
-           // came through (return addresses); in hexadecimal
+  // came through (return addresses), and the line of Python code around it; in hexadecimal
   kTextLoopLimits =
       23,  // "functions events paths", decimal: what no loops are found in: functions that are too long to
   // be looked at, events that came by more call paths than are told apart, paths in more loops than are kept
@@ -300,6 +302,9 @@ struct Header {
   // Of the location's threads, at their end or that of the recording, as the kernel counts; both 0: not known.
   std::atomic<std::uint64_t> core_ns;       // on a core
   std::atomic<std::uint64_t> core_wait_ns;  // ready to run, and without one
+  // In the journal, of the process, as seen last at an outermost iteration or at the end; 0: not known.
+  std::atomic<std::uint64_t> peak_memory_bytes;
+  std::atomic<std::uint64_t> memory_bytes;  // resident then
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

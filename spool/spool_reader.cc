@@ -139,6 +139,8 @@ SpoolFacts SpoolFile::facts_now() const noexcept {
     facts.lost[cause] = header.lost[cause].load(std::memory_order_relaxed);
   facts.core_ns = header.core_ns.load(std::memory_order_relaxed);
   facts.core_wait_ns = header.core_wait_ns.load(std::memory_order_relaxed);
+  facts.peak_memory_bytes = header.peak_memory_bytes.load(std::memory_order_relaxed);
+  facts.memory_bytes = header.memory_bytes.load(std::memory_order_relaxed);
   facts.ended = header.ended.load(std::memory_order_relaxed) != 0;
   const std::uint64_t commit = header.log_commit.load(std::memory_order_relaxed);
   facts.suspended = (commit & 1) != 0;

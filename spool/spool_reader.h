@@ -41,6 +41,8 @@ struct SpoolFacts {
   std::array<std::uint64_t, kLossCauses> lost{};
   std::uint64_t core_ns = 0;
   std::uint64_t core_wait_ns = 0;
+  std::uint64_t peak_memory_bytes = 0;
+  std::uint64_t memory_bytes = 0;
   bool ended = false;             // closed regularly
   bool suspended = false;         // new records went into the ring
   std::uint64_t log_records = 0;  // committed

@@ -165,6 +165,10 @@ std::string to_text(const RunSummary& summary) {
       {"host", summary.host},         {"program", summary.program},
       {"complete", summary.complete}, {"ticks_per_second", summary.ticks_per_second},
       {"begin", summary.begin},       {"end", summary.end}};
+  if (summary.peak_memory_bytes != 0) {
+    out["peak_memory_bytes"] = summary.peak_memory_bytes;
+    out["memory_bytes"] = summary.memory_bytes;
+  }
   json regions = json::array();
   for (const RunSummary::Region& region : summary.regions) {
     regions.push_back({{"reference", index_or_null(region.reference)},
@@ -222,6 +226,10 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   summary.host = text(member(from, "host"), "host");
   summary.program = text(member(from, "program"), "program");
   summary.complete = boolean(member(from, "complete"), "complete");
+  if (from.contains("peak_memory_bytes")) {
+    summary.peak_memory_bytes = number(from["peak_memory_bytes"], "peak_memory_bytes");
+    summary.memory_bytes = number(member(from, "memory_bytes"), "memory_bytes");
+  }
   if (!member(from, "ticks_per_second").is_number())
     fail("'ticks_per_second' is not a number");
   summary.ticks_per_second = from["ticks_per_second"].get<double>();

@@ -88,7 +88,10 @@ struct RunSummary {
   std::uint32_t rank = kNone;  // in MPI_COMM_WORLD
   std::string host;
   std::string program;
-  bool complete = true;  // the process has ended in an orderly way
+  bool complete = true;                 // the process has ended in an orderly way
+  std::uint64_t peak_memory_bytes = 0;  // the largest resident set; 0: not known
+  std::uint64_t memory_bytes =
+      0;  // the resident set at the end, or where a killed one was last looked at
   double ticks_per_second = 1e9;
   std::uint64_t begin = 0;  // of recording
   std::uint64_t end = 0;

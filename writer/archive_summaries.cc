@@ -75,6 +75,8 @@ class Summarizer {
     result_.host = model_.journal().text(spool::kTextHost);
     result_.program = model_.journal().text(spool::kTextProgram);
     result_.complete = model_.spool().journal.facts().ended;
+    result_.peak_memory_bytes = model_.spool().journal.facts().peak_memory_bytes;
+    result_.memory_bytes = model_.spool().journal.facts().memory_bytes;
     result_.ticks_per_second = model_.ticks_per_second();
     result_.begin = model_.start_ticks();
     result_.end = model_.end_ticks();

@@ -150,7 +150,9 @@ class Merger {
          .program = summary.program,
          .complete = summary.complete,
          .ticks_per_second = summary.ticks_per_second,
-         .time = summary.end - std::min(summary.begin, summary.end)});
+         .time = summary.end - std::min(summary.begin, summary.end),
+         .peak_memory_bytes = summary.peak_memory_bytes,
+         .memory_bytes = summary.memory_bytes});
     profile_.locations_without += summary.locations_without.size();
     find_paths(summary);
     forks_.clear();

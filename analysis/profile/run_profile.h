@@ -58,7 +58,9 @@ struct RunProfile {
     std::string program{};
     bool complete = true;
     double ticks_per_second = 1e9;
-    std::uint64_t time = 0;  // from the begin of recording to its end
+    std::uint64_t time = 0;               // from the begin of recording to its end
+    std::uint64_t peak_memory_bytes = 0;  // 0: not known
+    std::uint64_t memory_bytes = 0;       // at the end
   };
   struct Location {
     std::uint32_t process = 0;    // index

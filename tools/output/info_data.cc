@@ -120,6 +120,9 @@ nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
     entry["calls"] = count(process.calls);
     entry["calls_without_region"] = count(process.calls_without_region);
     if (uses_mpi) add_traffic(process.traffic, entry);
+    if (process.peak_memory_bytes == 0) continue;
+    entry["peak_memory_bytes"] = process.peak_memory_bytes;
+    entry["memory_bytes"] = process.memory_bytes;
   }
   return out;
 }

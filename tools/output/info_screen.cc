@@ -338,6 +338,25 @@ class InfoScreen {
     if (!info_.totals) return;
     const std::string text = totals_text(*info_.totals);
     if (!text.empty()) put("Whole run", text);
+    memory(info_.totals->processes);
+  }
+
+  // Resident sets, at their largest.
+  void memory(const std::vector<analysis::RunTotals::Process>& processes) {
+    using Process = analysis::RunTotals::Process;
+    const auto [least, most] = std::minmax_element(
+        processes.begin(), processes.end(), [](const Process& a, const Process& b) {
+          return a.peak_memory_bytes < b.peak_memory_bytes;
+        });
+    if (most == processes.end() || most->peak_memory_bytes == 0) return;
+    std::string text = "peak " + base::bytes_text(most->peak_memory_bytes);
+    if (processes.size() > 1)
+      text += " (" + most->name + ")" +
+              (least->peak_memory_bytes == 0
+                   ? std::string()
+                   : ", least " + base::bytes_text(least->peak_memory_bytes) + " (" +
+                         least->name + ")");
+    put("Memory", text + ", with Refrain's own");
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }

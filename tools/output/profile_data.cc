@@ -33,11 +33,19 @@ Json json_of(const analysis::RunEfficiencies& e) {
   return out;
 }
 
+// 0: not known.
+Json bytes_or_null(std::uint64_t bytes) { return bytes == 0 ? Json(nullptr) : Json(bytes); }
+
 Json json_of(const RunProfile::Process& process) {
-  return {{"process", process.number},    {"rank", or_null(process.rank)},
-          {"host", process.host},         {"program", process.program},
-          {"complete", process.complete}, {"ticks_per_second", process.ticks_per_second},
-          {"time_ticks", process.time}};
+  return {{"process", process.number},
+          {"rank", or_null(process.rank)},
+          {"host", process.host},
+          {"program", process.program},
+          {"complete", process.complete},
+          {"ticks_per_second", process.ticks_per_second},
+          {"time_ticks", process.time},
+          {"peak_memory_bytes", bytes_or_null(process.peak_memory_bytes)},
+          {"memory_bytes", bytes_or_null(process.memory_bytes)}};
 }
 
 Json json_of(const RunProfile::Sums& sums) {

@@ -84,6 +84,7 @@
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/modules.h"
 #include "tracer/runtime/notices.h"
+#include "tracer/runtime/python_places.h"
 #include "tracer/runtime/recording_folder.h"
 #include "tracer/runtime/session.h"
 #include "tracer/runtime/this_thread.h"
@@ -192,7 +193,8 @@ void keep_runtime_name(std::string_view name) noexcept {
 // A child has its parent's.
 void begin_filter(const std::string& path) {
   [[maybe_unused]] static const bool once =
-      (lock_at_fork(live_filter_mutex()), lock_at_fork(modules_mutex()), true);
+      (lock_at_fork(live_filter_mutex()), lock_at_fork(python_places_mutex()),
+       lock_at_fork(modules_mutex()), true);
   begin_live_filter(path);
 }
 

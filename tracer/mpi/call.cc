@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 #include "tracer/mpi/environment.h"
 #include "tracer/mpi/mix.h"
 #include "tracer/mpi/mpi_header.h"
-#include "tracer/runtime/code_address.h"
+#include "tracer/runtime/python_places.h"
 
 namespace refrain::mpi {
 
@@ -90,8 +92,9 @@ bool is_symbol(Stream stream) noexcept {
   return stream != Stream::kPolling && !is_local(stream);
 }
 
+// Of a call under Python code the place is there.
 std::uint64_t payload_of(Procedure procedure, const Site& site) noexcept {
-  return runtime::code_address(site.returns_to) |
+  return runtime::call_address(site.returns_to) |
          std::uint64_t{static_cast<std::uint16_t>(procedure)} << spool::kMpiProcedureShift;
 }
 
@@ -101,7 +104,8 @@ periodicity::Symbol place_of(std::uint64_t payload) noexcept {
   return payload | std::uint64_t{spool::kMpiEnter} << runtime::kPlaceKindShift;
 }
 
-// The callers of a call of the primary thread: up to g_frames, from the inside.
+// The callers of a call of the primary thread: up to g_frames, from the inside. Under Python code they are functions of Python code,
+// of which the innermost one is the call's place.
 struct Callers {
   static constexpr unsigned kMost = 16;
   std::array<std::uint64_t, kMost> places{};
@@ -112,19 +116,44 @@ struct Callers {
     if (path == 0) return;
     const auto frames = g_facts->paths().frames(path);
     const std::size_t most = std::min(std::size_t{g_frames}, places.size());
-    for (std::size_t i = frames.size() - 1; i-- != 0 && count != most;) {
-      if (!runtime::ProgramFacts::is_address(frames[i].place)) continue;
-      places[count] = frames[i].place;
-      hash = mix(hash, places[count++]);
+    if (runtime::any_python() && add_python(frames, most)) [[unlikely]]
+      return;
+    for (std::size_t i = frames.size() - 1; i-- != 0 && count != most;)
+      if (runtime::ProgramFacts::is_address(frames[i].place)) add(frames[i].place);
+  }
+
+ private:
+  __attribute__((noinline, cold)) bool add_python(
+      std::span<const runtime::Paths::Frame> frames, std::size_t most) noexcept {
+    bool python = false;
+    for (std::size_t i = frames.size(); i-- != 0 && count != most;) {
+      if (!runtime::ProgramFacts::is_python(frames[i].place)) continue;
+      const std::uint64_t call = g_facts->python_call(frames[i].place);
+      if (call != 0 && std::exchange(python, true)) add(call);
     }
+    return python;
+  }
+  void add(std::uint64_t place) noexcept {
+    places[count++] = place;
+    hash = mix(hash, place);
   }
 };
 
 // The primary thread's.
-std::uint32_t path_at(const Site& site, std::uint64_t payload) noexcept {
+std::uint32_t path_at(const Site& site, Procedure procedure) noexcept {
   return g_facts == nullptr
              ? 0
-             : g_facts->find(site, (payload >> spool::kMpiProcedureShift) + 1);
+             : g_facts->find(site,
+                             std::uint64_t{static_cast<std::uint16_t>(procedure)} + 1);
+}
+std::uint32_t path_at(const Site& site, std::uint64_t payload) noexcept {
+  return path_at(site, static_cast<Procedure>(payload >> spool::kMpiProcedureShift));
+}
+
+// All calls that come this way have one place: the path has it.
+bool has_one_place(std::uint32_t path, std::uint64_t payload) noexcept {
+  return !runtime::is_python_address(payload & spool::kAddressMask) ||
+         g_facts->paths().frames(path).size() < runtime::Paths::kMostFrames;
 }
 
 // The number of the callers in the recorder's flow graph; they are known of the primary thread's
@@ -161,10 +190,10 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
   // The owner's: the primary thread's. What is known are symbols.
   if (recorder != nullptr && g_known_calls.owner() == recorder &&
       t_thread.teams_open == 0 && g_tracing.load(std::memory_order_relaxed)) [[likely]] {
-    payload_ = payload_of(procedure, site);
     const KnownCall* const known =
-        g_known_calls.find(path_at(site, payload_), handle, g_communicators.generation());
+        g_known_calls.find(path_at(site, procedure), handle, g_communicators.generation());
     if (known != nullptr) [[likely]] {
+      payload_ = known->payload;
       enter_known(*recorder, *known);
       return;
     }
@@ -237,6 +266,7 @@ __attribute__((noinline)) void Call::enter_slow(Procedure procedure, Stream stre
       stream != Stream::kCompletion) [[unlikely]]
     runtime::take_primary_place();
   comm_ = find_communicator(handle);
+  python_ = runtime::any_python();
   payload_ = payload_of(procedure, site);
   enter(stream, site, handle);
 }
@@ -312,14 +342,17 @@ __attribute__((always_inline)) inline void Call::feed(ThreadRecorder& recorder,
   if (stream == Stream::kCompletion) return;  // not always one
   // Read before the look-up, so that what is remembered is valid for it.
   const std::uint64_t generation = g_communicators.generation();
-  if (find_communicator(handle) != comm_) return;
+  if (find_communicator(handle) != comm_ || !has_one_place(path, payload_)) return;
+  // An interpreter that this call has made known would have named it.
+  if (runtime::any_python() != python_) return;
   g_known_calls.learn(recorder, path,
                       {.generation = generation,
                        .handle = handle,
                        .communication = communication,
                        .path = flow_path_of(recorder, site, payload_),
                        .comm = comm_,
-                       .number = number});
+                       .number = number,
+                       .payload = payload_});
 }
 
 // A poll begins: whether it extends the region of those before it.

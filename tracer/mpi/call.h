@@ -196,6 +196,7 @@ class Call {
   bool polls_ = false;
   bool extends_ = false;  // a poll that extends the region of those before it
   bool reported_ = false;
+  bool python_ = false;   // an interpreter was known at the enter
   bool counted_ = false;  // a local call, which is counted and not recorded
 };
 

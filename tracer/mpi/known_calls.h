@@ -32,6 +32,7 @@ struct alignas(64) KnownCall {
   std::uint32_t path = 0;  // in the recorder's FlowGraph
   const Communicator* comm = nullptr;
   periodicity::Symbol number = 0;  // Session::on_known_symbol()
+  std::uint64_t payload = 0;       // place and procedure
 };
 
 class KnownCalls {

@@ -175,9 +175,8 @@ __attribute__((noinline)) static RegionPlace look_up_region(
   return {address, number};
 }
 
-RegionPlace region_place(const void* code, const ThreadRecorder& recorder) noexcept {
-  if (code == nullptr) [[unlikely]]
-    return {};
+static RegionPlace native_region_place(const void* code,
+                                       const ThreadRecorder& recorder) noexcept {
   const auto& [of_clang, of_gcc] = refrain_entered;
   const void* function = of_clang.returns_to == code ? of_clang.function
                          : of_gcc.returns_to == code ? of_gcc.function
@@ -190,6 +189,26 @@ RegionPlace region_place(const void* code, const ThreadRecorder& recorder) noexc
   if (address == 0) [[unlikely]]
     return look_up_region(code, known, recorder);
   return {address, known->value.number.load(std::memory_order_relaxed)};
+}
+
+RegionPlace region_place(const void* code, const ThreadRecorder& recorder) noexcept {
+  if (code == nullptr) [[unlikely]]
+    return {};
+  const RegionPlace native = native_region_place(code, recorder);
+  const std::uint64_t python = runtime::python_address();
+  if (python == 0 || runtime::is_python_address(native.address)) [[likely]]
+    return native;
+  const std::uint64_t address = runtime::python_address_with(native.address, python);
+  return {address, g_sites.number(address)};
+}
+
+std::uint64_t place_under_python(std::uint64_t address) noexcept {
+  const Membership* const member = t_state.team();
+  if (address == 0 || member == nullptr || runtime::is_python_address(address))
+    return address;
+  const std::uint64_t opened = g_sites.address(member->team.site);
+  return runtime::is_python_address(opened) ? runtime::python_address_with(address, opened)
+                                            : address;
 }
 
 std::uint64_t place_in_runtime(const void* code, const ThreadRecorder& recorder,
@@ -206,7 +225,7 @@ std::uint64_t task_place(const void* code, const ThreadRecorder& recorder,
   if (t_own_call != nullptr) [[unlikely]]
     return runtime::code_address(t_own_call);
   if (!is_runtime_code(reinterpret_cast<std::uint64_t>(code))) [[likely]]
-    return runtime::code_address(code);
+    return construct_place(code, recorder, creator);
   const spool::Record* const top = recorder.top();
   if (top != nullptr && top->kind == spool::kWorkBegin && top->sub == ompt_work_taskloop)
     return top->payload & spool::kAddressMask;

@@ -6,6 +6,7 @@
 //     or task, whose place is all that is known; a loop's implicit barrier is where the loop is.
 //   - The caller's code, for the same reason, of a parallel region: then its function says which region it is, by the
 //     address of its begin. One behind it, as if a call returned there.
+// Under Python code the place is there, unless that of the machine code has a line (python_places.h).
 // What else ends with a jump (taskwait as the last statement) is named by the caller's line.
 //
 // Thread-safety: any thread, for itself. Errors: without room in a table, places are as the runtime says.
@@ -21,7 +22,7 @@
 #include "base/append_only_map.h"
 #include "tracer/ompt/helper_threads.h"
 #include "tracer/recorder/thread_recorder.h"
-#include "tracer/runtime/code_address.h"
+#include "tracer/runtime/python_places.h"
 
 namespace refrain::ompt {
 
@@ -36,14 +37,17 @@ RegionPlace region_place(const void* code,
 // Of a construct that `task` meets. `taskloop`: it is the begin of one.
 std::uint64_t place_in_runtime(const void* code, const recorder::ThreadRecorder& recorder,
                                const ompt_data_t* task, bool taskloop = false) noexcept;
+// Of a construct in a team that Python code has opened: that is its place, too.
+std::uint64_t place_under_python(std::uint64_t address) noexcept;
 inline std::uint64_t construct_place(const void* code,
                                      const recorder::ThreadRecorder& recorder,
                                      const ompt_data_t* task,
                                      bool taskloop = false) noexcept {
-  if (code != nullptr && is_runtime_code(reinterpret_cast<std::uint64_t>(code)))
-      [[unlikely]]
-    return place_in_runtime(code, recorder, task, taskloop);
-  return runtime::code_address(code);
+  const std::uint64_t address =
+      code != nullptr && is_runtime_code(reinterpret_cast<std::uint64_t>(code))
+          ? place_in_runtime(code, recorder, task, taskloop)
+          : runtime::code_address(code);
+  return runtime::any_python() ? place_under_python(address) : address;
 }
 
 // While this library calls the runtime in the program's place: where the program's call returns to.

@@ -157,6 +157,11 @@ class SpoolFile : private PageMaker {
     header_->core_ns.fetch_add(on_ns, std::memory_order_relaxed);
     header_->core_wait_ns.fetch_add(waiting_ns, std::memory_order_relaxed);
   }
+  void note_memory(std::uint64_t peak_bytes, std::uint64_t bytes) noexcept {
+    if (!open_) return;
+    header_->peak_memory_bytes.store(peak_bytes, std::memory_order_relaxed);
+    header_->memory_bytes.store(bytes, std::memory_order_relaxed);
+  }
 
   // In a forked child: drops the mappings and the descriptor, changes nothing.
   void abandon() noexcept;

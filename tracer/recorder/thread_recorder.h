@@ -35,6 +35,7 @@
 #include "tracer/recorder/frame_mark.h"
 #include "tracer/recorder/iteration_board.h"
 #include "tracer/recorder/metric_reader.h"
+#include "tracer/recorder/process_memory.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_flow.h"
 #include "tracer/recorder/thread_rows.h"
@@ -73,6 +74,11 @@ class ThreadRecorder {
   void thread_begins(bool anew) noexcept;
   // That thread records with it no more: how long it was on a core goes into the file. Any thread.
   void thread_ends() noexcept;
+  // Of a journal: the process' memory is as it is now.
+  void note_memory() noexcept {
+    const ProcessMemory memory = process_memory();
+    file_.note_memory(memory.peak_bytes, memory.resident_bytes);
+  }
 
   // Marks the recorder as in use by its thread, up to leave(), which the function that has
   // `mark` must call. False if it is in use by a function that waits for this one to return (we

@@ -7,6 +7,7 @@
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/python_places.h"
 
 namespace refrain::runtime {
 
@@ -14,8 +15,13 @@ using recorder::Clock;
 
 void CodePlaces::put_modules() {
   for (ModuleText& module : look_at_modules(modules_.size())) {
+    const bool is_program = modules_.empty();
     modules_.push_back(std::move(module));
-    journal_.text(spool::kTextModule, modules_.back().text);
+    const ModuleText& made = modules_.back();
+    journal_.text(spool::kTextModule, made.text);
+    if (const std::size_t path = made.text.find('/');
+        path != std::string::npos && !is_python_address(made.begin))
+      look_for_python(made.text.c_str() + path, made.begin, made.end, is_program);
   }
 }
 

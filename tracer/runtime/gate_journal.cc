@@ -123,11 +123,16 @@ void GateJournal::put_code(std::uint32_t loop) noexcept {
     });
     return;
   }
-  std::array<periodicity::Place, 31> calls;
+  std::array<periodicity::Place, 30> calls;
   const std::size_t count = stream_.activations()->calls(loop, calls.data(), calls.size());
   code_.note(make_symbol(spool::kMpiEnter, 0, header));
   number(header);
   for (std::size_t i = 0; i != count; ++i) number(calls[i]);
+  if (const std::uint64_t python = stream_.facts().python_around({calls.data(), count});
+      python != 0) {
+    code_.note(make_symbol(spool::kMpiEnter, 0, python));
+    number(python);
+  }
   journal_.text(spool::kTextLoopCode, {text, static_cast<std::size_t>(at - text - 1)});
 }
 
@@ -141,7 +146,16 @@ void GateJournal::put_metrics(const filters::LoopMark& mark) noexcept {
                  static_cast<std::uint8_t>(i));
 }
 
+// If the process is killed, this is what is known of it.
+void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
+  constexpr double kSeconds = 0.1;
+  if (ticks - memory_ticks_ < recorder::Clock::ticks_of_seconds(kSeconds)) return;
+  memory_ticks_ = ticks;
+  journal_.file().note_memory();
+}
+
 void GateJournal::iteration(const filters::LoopMark& mark) noexcept {
+  if (mark.level == 0) look_at_memory(mark.ticks);
   if (mark.level < open_marks_.size()) {
     open_marks_[mark.level] = {loop_key(mark), mark.number};
     open_levels_ = mark.level + std::size_t{1};

@@ -81,6 +81,7 @@ class GateJournal final : public filters::GateSink {
  private:
   void put_metrics(const filters::LoopMark& mark) noexcept;
   void put_code(std::uint32_t loop) noexcept;
+  void look_at_memory(std::uint64_t ticks) noexcept;
 
   Journal& journal_;
   recorder::DecisionBoard& board_;
@@ -92,6 +93,7 @@ class GateJournal final : public filters::GateSink {
   IterationSteps* iterations_ = nullptr;
   std::uint32_t processes_ = 1;
   std::uint64_t latest_gap_ = 0;
+  std::uint64_t memory_ticks_ = 0;  // when it was looked at
   bool gap_open_ = false;
   // Loops that are open in the journal, by level: their latest iteration.
   struct OpenMark {

@@ -17,6 +17,7 @@
 #include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
+#include "tracer/runtime/python_places.h"
 
 namespace refrain::runtime {
 namespace {
@@ -195,7 +196,7 @@ std::uint64_t Modules::shift_for(std::uint64_t begin, std::uint64_t end) noexcep
   constexpr std::uint64_t kApart = std::uint64_t{1} << 21;
   const std::uint64_t at = next_free_ + begin % kApart;
   const std::uint64_t next = (at + (end - begin)) / kApart * kApart + 2 * kApart;
-  if (next > spool::kAddressMask) return 0;
+  if (next > kPythonAddresses) return 0;
   next_free_ = next;
   return at - begin;
 }
@@ -272,8 +273,19 @@ void note_region_function(std::uint64_t call, std::uint64_t function) noexcept {
   });
 }
 
+bool note_place(std::uint64_t address, std::string text) noexcept {
+  ProcessModules* const modules = g_modules.load(std::memory_order_relaxed);
+  if (modules == nullptr) return false;
+  const recorder::SlowPath slow_path;
+  const std::lock_guard lock(g_modules_mutex);
+  return recorder::attempted([&] {
+    modules->seen.push_back({address, address + 1, std::move(text)});
+  });
+}
+
 // What is unloaded now may be in records that name it.
 void before_unloading() noexcept {
+  before_python_unloading();
   if (g_modules.load(std::memory_order_relaxed) == nullptr) return;
   const recorder::SlowPath slow_path;
   const std::lock_guard lock(g_modules_mutex);
@@ -281,6 +293,7 @@ void before_unloading() noexcept {
 }
 
 void after_unloading() noexcept {
+  after_python_unloading();
   ProcessModules* const modules = g_modules.load(std::memory_order_relaxed);
   if (modules == nullptr) return;
   const recorder::SlowPath slow_path;

@@ -89,6 +89,9 @@ std::vector<ModuleText> look_at_modules(std::size_t known);
 // directive; some compilers give the call another one. Once each.
 void note_region_function(std::uint64_t call, std::uint64_t function) noexcept;
 
+// This address, of no code, is a place with this text (spool::kTextModule). False: there is no journal, or no memory.
+bool note_place(std::uint64_t address, std::string text) noexcept;
+
 // Around the system's dlclose().
 void before_unloading() noexcept;
 void after_unloading() noexcept;

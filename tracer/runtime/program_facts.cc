@@ -1,9 +1,11 @@
 #include "tracer/runtime/program_facts.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/python_places.h"
 #include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::runtime {
@@ -82,6 +84,33 @@ std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   return flow == nullptr ? 0 : flow->function(call);
+}
+
+std::uint64_t ProgramFacts::python_call(periodicity::Place place) noexcept {
+  if (const auto known = python_calls_.find(place); known != python_calls_.end())
+    return known->second;
+  const recorder::SlowPath slow_path;
+  const sampler::PythonFrames::Source source = paths_.python().source_of_call(place);
+  const std::uint64_t call =
+      source.file.empty() || is_python_library(source.file)
+          ? 0
+          : python_address_of(source.function, source.file, source.first_line);
+  recorder::attempted([&] { python_calls_.emplace(place, call); });
+  return call;
+}
+
+std::uint64_t ProgramFacts::python_around(
+    std::span<const periodicity::Place> calls) noexcept {
+  if (latest_ == 0) return 0;
+  const std::span<const Paths::Frame> frames = paths_.frames(latest_);
+  std::size_t at = frames.size();
+  while (at != 0 &&
+         std::find(calls.begin(), calls.end(), frames[at - 1].place) == calls.end())
+    --at;
+  std::uint64_t found = 0;
+  for (; found == 0 && at-- != 0;)
+    if (is_python(frames[at].place)) found = python_call(frames[at].place);
+  return found;
 }
 
 bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexcept {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 
 #include "code/call_flow.h"
 #include "periodicity/activation/code_facts.h"
@@ -97,6 +98,10 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static bool is_python(periodicity::Place place) noexcept {
     return sampler::PythonFrames::is_place(place);
   }
+  // Of such a frame of a path, what calls in it are named by; 0: it is of a library that hands on, or there is no room.
+  std::uint64_t python_call(periodicity::Place place) noexcept;
+  // Of the path that was found last: the Python code that the call at one of these places was made under; 0: none.
+  std::uint64_t python_around(std::span<const periodicity::Place> calls) noexcept;
   sampler::PythonFrames::Source python_source(std::uint64_t header) const noexcept {
     return paths_.python().source(header);
   }
@@ -123,6 +128,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   std::unique_ptr<code::CallFlow> flow_;  // made when first asked for
   std::uint64_t unloads_ = 0;
   CarriedWords words_;
+  std::unordered_map<std::uint64_t, std::uint64_t> python_calls_;
   std::uint32_t latest_ = 0;  // path
   std::uint64_t latest_stack_ = 0;
   std::array<std::uint8_t, Paths::kMost + 1> variants_{};

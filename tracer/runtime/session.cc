@@ -467,6 +467,7 @@ void Session::finish() noexcept {
   if (!whole) return;
   code_.put_new_modules();
   journal_.clock_pair();
+  journal_.file().note_memory();
   journal_.file().close();
 }
 

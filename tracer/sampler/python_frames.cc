@@ -1,7 +1,5 @@
 #include "tracer/sampler/python_frames.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,52 +11,16 @@
 #include "code/bytecode.h"
 #include "tracer/recorder/attempt.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/sampler/python_objects.h"
 #include "tracer/sampler/stack_memory.h"
 #include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::sampler {
 namespace {
 
-// CPython 3.11 on 64 bits: cpython/pystate.h, internal/pycore_frame.h, cpython/code.h, and objects with them.
-constexpr std::uint64_t kStateRecord = 56;  // PyThreadState.cframe
-constexpr std::uint64_t kStateFirst = 336;  // .root_cframe
-constexpr std::uint64_t kStatePart = 296;  // .datastack_chunk, and .datastack_top behind it
-constexpr std::uint64_t kRecordFrame = 8;  // _PyCFrame.current_frame
-constexpr std::uint64_t kRecordPrevious = 16;    // .previous
-constexpr std::uint64_t kFrameCode = 32;         // _PyInterpreterFrame.f_code
-constexpr std::uint64_t kFrameInstruction = 56;  // .prev_instr
-struct FrameWords {                              // from f_code on
-  std::uint64_t code;
-  std::uint64_t object;
-  std::uint64_t previous;
-  std::uint64_t instruction;
-  std::uint32_t top;
-  bool is_entry;
-  char owner;
-};
-static_assert(sizeof(FrameWords) == 40);
-constexpr std::uint64_t kFrameBytes = 72;      // before the first variable
-constexpr std::uint64_t kCodeStack = 68;       // PyCodeObject.co_stacksize
-constexpr std::uint64_t kCodeVariables = 76;   // .co_nlocalsplus
-constexpr std::uint64_t kCodeExceptions = 40;  // .co_exceptiontable
-constexpr std::uint64_t kCodeFirstLine = 72;   // .co_firstlineno
-constexpr std::uint64_t kCodeFile = 112;       // .co_filename
-constexpr std::uint64_t kCodeName = 128;       // .co_qualname
-constexpr std::uint64_t kCodeLines = 136;      // .co_linetable, behind it
-constexpr std::uint64_t kCodeUnits = 184;      // .co_code_adaptive
-struct ObjectHead {
-  std::uint64_t references;
-  std::uint64_t type;
-  std::uint64_t size;  // of those that have one
-};
-constexpr std::uint64_t kBytes = 32;      // PyBytesObject.ob_sval
-constexpr std::uint64_t kTextState = 32;  // PyASCIIObject.state
-constexpr std::uint64_t kAscii = 48;
-constexpr std::uint64_t kUnicode = 72;
+using namespace python;
 
 constexpr unsigned kMostRecords = 4096;
-constexpr std::uint64_t kMostBytes = 1 << 21;
-constexpr std::uint64_t kMostText = 4096;
 constexpr std::size_t kMostFunctions = 1 << 16;
 constexpr std::size_t kMostCodes = 1 << 14;
 
@@ -66,30 +28,13 @@ std::uint64_t mixed_with(std::uint64_t hash, std::string_view text) {
   return (hash ^ std::hash<std::string_view>{}(text)) * 0x9e3779b97f4a7c15;
 }
 
-void put_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xc0 | code >> 6);
-    put(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    put(0xe0 | code >> 12);
-    put(0x80 | (code >> 6 & 63));
-    put(0x80 | (code & 63));
-  } else {
-    put(0xf0 | (code >> 18 & 7));
-    put(0x80 | (code >> 12 & 63));
-    put(0x80 | (code >> 6 & 63));
-    put(0x80 | (code & 63));
-  }
-}
-
 }  // namespace
 
 struct PythonFrames::Function {
   std::string name;
   std::string file;
+  std::vector<std::uint8_t> lines;
+  std::uint32_t first_line = 0;
   code::Bytecode bytecode;
   // Of each unit that has been asked about, the places of the headers of loops around it.
   std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> loops;
@@ -145,25 +90,9 @@ PythonFrames::Runs PythonFrames::at(std::uint64_t place) noexcept {
   if (std::find(not_one_, not_one_ + not_ones_, object.identity) != not_one_ + not_ones_)
     return Runs::kNothing;
   const recorder::SlowPath slow_path;
-  void* const library =
-      dlopen(*object.file == '\0' ? nullptr : object.file, RTLD_LAZY | RTLD_NOLOAD);
-  const auto symbol = [library](const char* of) {
-    return library == nullptr ? nullptr : dlsym(library, of);
-  };
-  const auto* const version = static_cast<const unsigned long*>(symbol("Py_Version"));
-  // 3.11, and released. In a build that traces references all objects have two words more.
-  if (version != nullptr && *version >> 16 == 0x030b && (*version >> 4 & 15) == 15 &&
-      symbol("_Py_AddToAllObjects") == nullptr) {
-    void* const state = symbol("PyGILState_GetThisThreadState");
-    void* const type = symbol("PyCode_Type");
-    const auto evaluates =
-        reinterpret_cast<std::uint64_t>(symbol("_PyEval_EvalFrameDefault"));
-    if (state != nullptr && type != nullptr && evaluates >= object.begin &&
-        evaluates < object.end)
-      set({object.begin, object.end, reinterpret_cast<void* (*)()>(state),
-           reinterpret_cast<std::uint64_t>(type)});
-  }
-  if (library != nullptr) dlclose(library);
+  if (const PythonInterpreter found = interpreter_in(object.file, object.begin, object.end);
+      found.begin != 0)
+    set(found);
   if (interpreter_.begin != 0) return Runs::kMaybe;
   not_one_[not_ones_] = object.identity;
   not_ones_ = std::min(not_ones_ + 1, 3u);
@@ -193,6 +122,8 @@ std::uint64_t PythonFrames::record_in(std::uint64_t state, std::uint64_t stack,
                                       std::uint64_t cfa, bool& known) const noexcept {
   std::uint64_t record = 0;
   known = copy(state + kStateRecord, &record, sizeof record);
+  // Who runs no Python code may be about to: in a sub-interpreter, with another state.
+  if (record == state + kStateFirst) known = false;
   for (unsigned i = 0;
        known && record != 0 && record != state + kStateFirst && i != kMostRecords; ++i) {
     if (record >= stack && record < cfa) return record;
@@ -308,50 +239,26 @@ std::uint64_t PythonFrames::learn(std::uint64_t code, std::uint64_t instruction)
 
 // The function's, from 1; 0: none.
 std::uint32_t PythonFrames::number_of(std::uint64_t code) {
-  const auto word = [this](std::uint64_t at) {
-    std::uint64_t value = 0;
-    return copy(at, &value, sizeof value) ? value : 0;
-  };
-  const auto bytes_at = [this](std::uint64_t at, std::uint64_t bytes) {
-    std::vector<std::uint8_t> out(std::min(bytes, kMostBytes));
-    if (!copy(at, out.data(), out.size())) out.clear();
-    return out;
-  };
-  const auto bytes_of = [&](std::uint64_t object) {
-    return object == 0 ? std::vector<std::uint8_t>()
-                       : bytes_at(object + kBytes, word(object + 16));
-  };
-  const auto text_of = [&](std::uint64_t object) {
-    std::string out;
-    if (object == 0) return out;
-    const auto state = static_cast<std::uint32_t>(word(object + kTextState));
-    const unsigned width = state >> 2 & 7;
-    const bool compact = (state & 32) != 0;
-    if (!compact || (width != 1 && width != 2 && width != 4)) return out;
-    const std::uint64_t length = std::min(word(object + 16), kMostText);
-    const auto units =
-        bytes_at(object + ((state & 64) != 0 ? kAscii : kUnicode), length * width);
-    for (std::size_t i = 0; i + width <= units.size(); i += width) {
-      std::uint32_t each = 0;
-      std::memcpy(&each, &units[i], width);
-      put_utf8(out, each);
-    }
-    return out;
-  };
+  const Reader reader([this](std::uint64_t from, void* to, std::size_t bytes) {
+    return copy(from, to, bytes);
+  });
   Known& known = *known_;
-  const auto first_line = static_cast<std::uint32_t>(word(code + kCodeFirstLine));
-  const Known::Code now{word(code + kCodeName), word(code + kCodeLines), word(code + 16),
-                        first_line, 0};
+  const auto first_line = static_cast<std::uint32_t>(reader.word(code + kCodeFirstLine));
+  const Known::Code now{reader.word(code + kCodeName), reader.word(code + kCodeLines),
+                        reader.word(code + 16), first_line, 0};
   if (const auto at = known.codes.find(code);
       at != known.codes.end() && at->second.name == now.name &&
       at->second.lines == now.lines && at->second.size == now.size &&
       at->second.first_line == first_line)
     return at->second.number;
-  const std::vector<std::uint8_t> units = bytes_at(code + kCodeUnits, 2 * now.size);
-  const std::vector<std::uint8_t> lines = bytes_of(now.lines);
-  const std::vector<std::uint8_t> exceptions = bytes_of(word(code + kCodeExceptions));
-  Function made{text_of(now.name),
-                text_of(word(code + kCodeFile)),
+  const std::vector<std::uint8_t> units = reader.bytes_at(code + kCodeUnits, 2 * now.size);
+  const std::vector<std::uint8_t> lines = reader.bytes_of(now.lines);
+  const std::vector<std::uint8_t> exceptions =
+      reader.bytes_of(reader.word(code + kCodeExceptions));
+  Function made{reader.text_of(now.name),
+                reader.text_of(reader.word(code + kCodeFile)),
+                lines,
+                first_line,
                 code::Bytecode({units, lines, exceptions, first_line}),
                 {}};
   const auto as_text = [](const std::vector<std::uint8_t>& of) {
@@ -399,6 +306,15 @@ bool PythonFrames::forward(std::uint64_t from, std::uint64_t to) const noexcept 
                                          static_cast<std::uint32_t>(to & kUnit));
   });
   return forward;
+}
+
+PythonFrames::Source PythonFrames::source_of_call(std::uint64_t place) const noexcept {
+  const Function* const function = function_at(place);
+  if (function == nullptr) return {};
+  const auto unit = static_cast<std::uint32_t>(place & kUnit);
+  const std::uint32_t line =
+      code::bytecode_line(function->lines, function->first_line, unit);
+  return {function->name, function->file, unit, line, line};
 }
 
 PythonFrames::Source PythonFrames::source(std::uint64_t header) const noexcept {

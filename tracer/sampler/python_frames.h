@@ -4,8 +4,7 @@
 // stack sees none of them. That frame has a record in it (_PyCFrame) of the innermost one, and each has a link to its caller: these
 // are frames of the call path like others, in place of the C frame.
 //
-// Which versions: 3.11, whose structures are written down here; it is asked for its version before anything is believed. Of
-// others the C frame stays what it is.
+// Which versions: python_objects.h. Of others the C frame stays what it is.
 // Without the interpreter's lock: a thread that is in a call has its own frames, and what these hold (their code), as they are. Which C
 // frames have a record, and where, is learned from the thread's state (PyGILState_GetThisThreadState(), which only reads a
 // variable of the thread). Frames of generators and of threads are no different. The first ones are read by a
@@ -28,6 +27,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
+
+#include "tracer/sampler/python_objects.h"
 
 namespace refrain::sampler {
 
@@ -53,12 +54,7 @@ class PythonFrames {
     kMaybe,  // not known
     kPython,
   };
-  struct Interpreter {
-    std::uint64_t begin = 0;  // of its code
-    std::uint64_t end = 0;
-    void* (*state)() = nullptr;   // of the calling thread
-    std::uint64_t code_type = 0;  // the address of code objects' type
-  };
+  using Interpreter = PythonInterpreter;
   // Of one walk, from the inside outwards.
   struct Walk {
     std::uint64_t entry = 0;  // the outermost frame of the function that was read last
@@ -93,6 +89,8 @@ class PythonFrames {
   bool forward(std::uint64_t from, std::uint64_t to) const noexcept;
   // Valid as long as this.
   Source source(std::uint64_t header) const noexcept;
+  // The same of a call, with its line.
+  Source source_of_call(std::uint64_t place) const noexcept;
 
   // For tests: where no interpreter is.
   void set(const Interpreter& interpreter) noexcept;

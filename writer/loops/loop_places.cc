@@ -166,7 +166,12 @@ class PlaceFinder {
               .code = addresses::base_name(code.file) + ':' + code.function +
                       offset_text(code.header)};
     Candidate candidate;
-    for (const std::uint64_t call : code.calls) add_site(candidate, call);
+    const addresses::Place* python = nullptr;
+    for (const std::uint64_t call : code.calls)
+      if (const addresses::Place* const line = resolver_.python(call); line != nullptr)
+        python = line;
+      else
+        add_site(candidate, call);
     if (candidate.sites.empty()) return {};
     const addresses::CodeSite& site = *candidate.sites.front();
     const code::FunctionLoops* const function = sites_.loops(site);
@@ -178,7 +183,13 @@ class PlaceFinder {
     LoopPlace out = place_of(candidate, loop);
     out.code = site.module + offset_text(header);
     if (out.known()) return out;
-    // Without debug information: the function and the offset in it, or the place in the file.
+    // Without debug information: the line of Python code that it is called from, or the function and the offset in it, or the place in the file.
+    if (python != nullptr)
+      return {.function = python->function,
+              .file = python->file,
+              .first_line = python->line,
+              .last_line = python->line,
+              .code = out.code};
     const addresses::Place& place = resolver_.at(code.header);
     const bool named =
         !place.elf_symbol.empty() && site.begin != 0 && site.begin <= code.header;
