@@ -10,6 +10,8 @@
 #include "tracer/sampler/rule_cache.h"
 #include "tracer/sampler/unwind_lookup.h"
 
+extern "C" void* __libc_stack_end;  // glibc's: where the stack of the process begins
+
 namespace refrain::sampler {
 
 namespace {
@@ -98,6 +100,14 @@ bool begins_function(std::uintptr_t address) noexcept {
          program.function_begin == address;
 }
 
+// Of the loader's code with which a process begins there are no tables; the stack begins there, too.
+bool begins_process(const FrameRegisters& registers) noexcept {
+  constexpr std::uint64_t kAligned = 64;  // what the loader leaves out
+  const auto end = reinterpret_cast<std::uint64_t>(__libc_stack_end);
+  const std::uint64_t pointer = registers.values[kStackPointer];
+  return pointer <= end && end - pointer < kAligned;
+}
+
 // `exact`: the code was interrupted; else it called something, and the call may be the last
 // instruction of its function.
 Step step_out(bool exact, bool innermost, StackMemory& memory,
@@ -116,7 +126,8 @@ Step step_out(bool exact, bool innermost, StackMemory& memory,
   if (!exact && is_signal_return(address + 1))
     return take_interrupted(memory, registers) ? Step::kInterrupted : Step::kUnknown;
 #endif
-  if (!exact && begins_function(address + 1)) return Step::kOutermost;
+  if (!exact && (begins_function(address + 1) || begins_process(registers)))
+    return Step::kOutermost;
   return guess_caller(innermost, memory, registers) ? Step::kCaller : Step::kUnknown;
 }
 
