@@ -264,7 +264,7 @@ TEST_CASE(
     INFO(cause.dump(1));
     CHECK(cause["what"] == "Barriers");
     CHECK(starts(cause["where"], "MPI_Barrier"));
-    CHECK(cause["text"].get<std::string>().find(" in an iteration") != std::string::npos);
+    CHECK(cause["text"].get<std::string>().find(" per iteration") != std::string::npos);
     check_communication(*run, cause);
     check_gain(of, *run, cause);
   }
