@@ -6,9 +6,12 @@
 # And they do not ask the C library for gethostid(), which looks up the host's name, in the network if
 # it must (tracer/runtime/host_id.cc).
 #
+# And all show the program what the first one shows.
+#
 #   thread_locals_test.sh LIBRARY...
 set -u
 fail() { echo "FAIL: $*"; exit 1; }
+shown() { nm -D --defined-only "$1" | awk '{print $3}' | sort -u; }
 
 for library in "$@"; do
   found=$(readelf --wide --relocs "$library" | awk '$3 == "R_X86_64_TPOFF64" {print $5}')
@@ -19,6 +22,8 @@ for library in "$@"; do
       *_GLOBAL__N_* | "<null>") fail "$library: $name" ;;
     esac
   done
+  missing=$(comm -23 <(shown "$1") <(shown "$library"))
+  [ -z "$missing" ] || fail "$library: does not show what $1 does:" $missing
   if readelf --wide --dyn-syms "$library" | grep -q ' gethostid'; then
     fail "$library: gethostid() of the C library"
   fi

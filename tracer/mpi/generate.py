@@ -264,7 +264,10 @@ class Generator:
 
     def exports(self):
         names = [p.name for p in self.wrapped] + [row[0] for row in self.fortran_symbols()]
-        return self.fill("exports.map", mpi=self.mpi, symbols="\n".join(f"    {name};" for name in names))
+        with open(os.path.join(self.folder, "../exports.map"), encoding="utf-8") as file:
+            common = re.search(r"global:\n(.*?)\n *local:", file.read(), re.DOTALL)[1]
+        return self.fill("exports.map", mpi=self.mpi, common=common,
+                         symbols="\n".join(f"    {name};" for name in names))
 
 
 def procedure_has_window(procedure, parameter):

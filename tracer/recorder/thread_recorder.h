@@ -70,7 +70,7 @@ class ThreadRecorder {
   // In a forked child: lets go of the parent's file; what still comes is dropped.
   void abandon() noexcept;
 
-  // The calling thread records with it from here on; what it did before, unless `anew`, is of the location, too.
+  // The calling thread records with it from here on; what another thread than the main one did before is of the location, too, unless `anew`.
   void thread_begins(bool anew) noexcept;
   // That thread records with it no more: how long it was on a core goes into the file. Any thread.
   void thread_ends() noexcept;
