@@ -112,6 +112,10 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
     if (!process.counted) continue;
     process.peak_memory_bytes = summary.peak_memory_bytes;
     process.memory_bytes = summary.memory_bytes;
+    for (const summary::RunSummary::Location& location : summary.locations) {
+      if (location.use.core_ns != 0) ++process.threads;
+      process.use.add(location.use);
+    }
   }
   return totals;
 }

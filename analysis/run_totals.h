@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_use.h"
 #include "reader/trace.h"
 #include "summary/run_summary.h"
 
@@ -42,6 +43,8 @@ struct RunTotals {
     Traffic traffic;
     std::uint64_t peak_memory_bytes = 0;  // 0: not known
     std::uint64_t memory_bytes = 0;       // at the end
+    std::size_t threads = 0;              // that ran; 0: not known
+    base::ThreadUse use;                  // of all of them
   };
   std::uint64_t summaries = 0;  // processes that have one
   std::vector<Process> processes;

@@ -53,12 +53,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/thread_use.h"
 #include "spool/record_kinds.h"
 
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 19;
+inline constexpr std::uint32_t kVersion = 20;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -299,9 +300,9 @@ struct Header {
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
   alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
   std::atomic<std::uint64_t> ended;  // 1: closed regularly
-  // Of the location's threads, at their end or that of the recording, as the kernel counts; both 0: not known.
-  std::atomic<std::uint64_t> core_ns;       // on a core
-  std::atomic<std::uint64_t> core_wait_ns;  // ready to run, and without one
+  // Of the location's threads, at their end or that of the recording, as the kernel counts; all 0: not known.
+  std::atomic<std::uint64_t> used[base::kThreadUseNumbers.size()];  // in that order
+  std::atomic<std::uint64_t> cores[base::CoreSet::kMost / 64];      // that they may use
   // In the journal, of the process, as seen last at an outermost iteration or at the end; 0: not known.
   std::atomic<std::uint64_t> peak_memory_bytes;
   std::atomic<std::uint64_t> memory_bytes;  // resident then

@@ -137,8 +137,13 @@ SpoolFacts SpoolFile::facts_now() const noexcept {
   facts.last_ticks = header.last_ticks.load(std::memory_order_relaxed);
   for (std::size_t cause = 0; cause < kLossCauses; ++cause)
     facts.lost[cause] = header.lost[cause].load(std::memory_order_relaxed);
-  facts.core_ns = header.core_ns.load(std::memory_order_relaxed);
-  facts.core_wait_ns = header.core_wait_ns.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < base::kThreadUseNumbers.size(); ++i)
+    facts.use.*base::kThreadUseNumbers[i].value =
+        header.used[i].load(std::memory_order_relaxed);
+  base::CoreSet::Words cores;
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    cores[i] = header.cores[i].load(std::memory_order_relaxed);
+  facts.use.cores = base::CoreSet(cores);
   facts.peak_memory_bytes = header.peak_memory_bytes.load(std::memory_order_relaxed);
   facts.memory_bytes = header.memory_bytes.load(std::memory_order_relaxed);
   facts.ended = header.ended.load(std::memory_order_relaxed) != 0;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_use.h"
 #include "spool/format.h"
 #include "spool/record_sequence.h"
 #include "spool/summary_areas.h"
@@ -39,8 +40,7 @@ struct SpoolFacts {
   std::uint64_t events_seen = 0;
   std::uint64_t last_ticks = 0;
   std::array<std::uint64_t, kLossCauses> lost{};
-  std::uint64_t core_ns = 0;
-  std::uint64_t core_wait_ns = 0;
+  base::ThreadUse use;
   std::uint64_t peak_memory_bytes = 0;
   std::uint64_t memory_bytes = 0;
   bool ended = false;             // closed regularly

@@ -50,10 +50,11 @@ json location_to_json(const RunSummary::Location& location) {
               {"number", location.number},
               {"primary", location.primary},
               {"helper", location.helper},
-              {"core_ns", location.core_ns},
-              {"core_wait_ns", location.core_wait_ns},
               {"time_outside", location.outside.time_elsewhere},
               {"regions_outside", location.outside.regions_elsewhere}};
+  for (const base::ThreadUseNumber& number : base::kThreadUseNumbers)
+    out[number.name] = location.use.*number.value;
+  out["cores"] = location.use.cores.text();
   for (const Column& column : kColumns) {
     json values = json::array();
     bool any = false;
@@ -120,10 +121,11 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
   location.number = small(member(from, "number"), "number");
   location.primary = boolean(member(from, "primary"), "primary");
   if (from.contains("helper")) location.helper = boolean(from["helper"], "helper");
-  if (from.contains("core_ns")) {
-    location.core_ns = number(from["core_ns"], "core_ns");
-    location.core_wait_ns = number(member(from, "core_wait_ns"), "core_wait_ns");
-  }
+  for (const base::ThreadUseNumber& each : base::kThreadUseNumbers)
+    if (from.contains(each.name))
+      location.use.*each.value = number(from[each.name], each.name);
+  if (from.contains("cores"))
+    location.use.cores = base::CoreSet::parse(text(from["cores"], "cores"));
   location.outside.time_elsewhere = number(member(from, "time_outside"), "time_outside");
   location.outside.regions_elsewhere =
       number(member(from, "regions_outside"), "regions_outside");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_use.h"
 #include "summary/flow_graph.h"
 #include "summary/iteration_rows.h"
 
@@ -78,9 +79,7 @@ struct RunSummary {
     // One of the OpenMP runtime's own threads, that execute target constructs with nowait: its time counts in
     // regions only.
     bool helper = false;
-    // ns that its threads were on a core, and that they were ready to run without one; both 0: not known.
-    std::uint64_t core_ns = 0;
-    std::uint64_t core_wait_ns = 0;
+    base::ThreadUse use = {};  // of its threads; all 0: not known
     bool operator==(const Location&) const = default;
   };
 

@@ -45,8 +45,7 @@ class Summarizer {
       location.number = static_cast<std::uint32_t>(i);
       location.primary = i == model_.primary();
       location.helper = file.facts().role == spool::kRoleHelper;
-      location.core_ns = file.facts().core_ns;
-      location.core_wait_ns = file.facts().core_wait_ns;
+      location.use = file.facts().use;
       add(tree, location);
       location.flow = flow_graph_of(file.flow_graph(), model_, table_);
       add(rows, location.iterations);

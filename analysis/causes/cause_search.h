@@ -35,7 +35,9 @@ class CauseSearch {
   double& ledger(Account account) { return out_.ledger[static_cast<std::size_t>(account)]; }
   double share(double ns) const { return counted_ > 0 ? ns / counted_ : 0; }
   std::uint32_t rank_of(std::size_t process) const;
-  // A note, if threads had no cores; and how much of it can be what nobody in particular causes.
+  // --- core_causes.cc: threads that were ready to run but had no core
+
+  // A note, if threads had no cores, and why; and how much of it can be what nobody in particular causes.
   void cores();
   // Of a thread: as much of it as of its time is not start and end of MPI. What is more than all that is no computation was
   // computation.
@@ -43,6 +45,8 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
+  // A note on time in the kernel.
+  void kernel();
   // Returns true if these had no core for most of what they are longer, `excess` ns each.
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
   // Of the process that takes longest.
@@ -169,6 +173,7 @@ class CauseSearch {
   std::vector<double> chained_, in_turn_;   // by process: WaitsOfProcess
   std::vector<double> core_waits_;          // by process, of its primary thread
   double cores_left_ = 0;                   // that nothing has explained yet
+  bool crowded_ = false;                    // more threads than cores that they may use
   double cores_are_few_ = 0;                // threads without one in all
   struct ByLocks {
     double imbalance_ns = 0;  // that they make

@@ -75,95 +75,20 @@ Conclusions CauseSearch::find() {
   management();
   communication();
   few_cores();
+  kernel();
   std::erase_if(out_.causes,
                 [](const RootCause& cause) { return cause.share < kLeastShare; });
   std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);
+  if (crowded_)
+    std::ranges::stable_partition(out_.causes, [](const RootCause& cause) {
+      return cause.account == Account::kCores;
+    });
   return std::move(out_);
 }
 
 std::uint32_t CauseSearch::rank_of(std::size_t process) const {
   const RunProfile::Process& at = profile_.processes[process];
   return at.rank == RunProfile::kNone ? at.number : at.rank;
-}
-
-void CauseSearch::cores() {
-  core_waits_.resize(processes_);
-  constexpr double kMuch = 0.02;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, LocationId> known;
-  for (LocationId i; i < profile_.locations.size(); ++i)
-    known.try_emplace({profile_.process_of(i).number, profile_.locations[i].thread}, i);
-  double all = 0, most = 0;
-  const RunSummary::Location* longest = nullptr;
-  const RunSummary* of = nullptr;
-  for (const RunSummary& summary : summaries_)
-    for (const RunSummary::Location& location : summary.locations) {
-      const auto waited = static_cast<double>(location.core_wait_ns);
-      out_.core_wait_ns += waited;
-      const double time =
-          static_cast<double>(summary.end - std::min(summary.begin, summary.end)) * 1e9 /
-          summary.ticks_per_second;
-      all += time;
-      if (const auto at = known.find({summary.process, location.number}); at != known.end())
-        add_core_wait(at->second, waited, time);
-      if (waited <= most) continue;
-      most = waited;
-      longest = &location;
-      of = &summary;
-    }
-  if (longest == nullptr || out_.core_wait_ns < kMuch * all) return;
-  out_.cores = fmt::format(
-      "Threads were ready to run but had no core for {}, {} of the time of all threads, "
-      "mostly {}thread {} ({}): there are more threads than cores, or other programs "
-      "use the cores",
-      time_text(out_.core_wait_ns), percent_text(out_.core_wait_ns / all),
-      of->rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", of->rank),
-      longest->number, time_text(most));
-}
-
-void CauseSearch::add_core_wait(LocationId thread, double waited, double time) {
-  const std::size_t process = profile_.locations[thread].process;
-  if (time <= 0 || profile_.locations[thread].helper) return;
-  const double start = std::min(out_.start_ns[process], time);
-  const double counted = std::min(waited, time) * (1 - start / time);
-  const double useful =
-      totals_.by_location[thread][static_cast<std::size_t>(TimeClass::kUseful)];
-  const double computing =
-      std::min(useful, std::max(0.0, counted - (time - start - useful)));
-  move(Account::kUseful, Account::kCores, computing);
-  if (profile_.locations[thread].primary) core_waits_[process] += counted;
-  cores_left_ += counted - computing;
-  cores_are_few_ += counted;
-}
-
-double CauseSearch::without_core(Account account, double ns) {
-  const double part = std::clamp(cores_left_, 0.0, ns);
-  cores_left_ -= part;
-  move(account, Account::kCores, part);
-  return ns - part;
-}
-
-bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
-                              double excess) const {
-  double theirs = 0, all = 0;
-  for (const double each : core_waits_) all += each;
-  for (const std::size_t each : causers) theirs += core_waits_[each];
-  const auto number = static_cast<double>(causers.size());
-  const double others =
-      (all - theirs) / std::max(1.0, static_cast<double>(processes_) - number);
-  return !out_.cores.empty() && excess > 0 && theirs / number - others >= kNamed * excess;
-}
-
-void CauseSearch::few_cores() {
-  const double ns = ledger(Account::kCores);
-  if (share(ns) < kLeastShare || out_.cores.empty()) return;
-  RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
-  cause.what = "Too few cores";
-  cause.text =
-      fmt::format("{}. Not explained by anything else: {}.", out_.cores, lost_text(cause));
-  cause.hint =
-      "Run one thread per core and bind it (OMP_PROC_BIND, mpirun --bind-to core). Until "
-      "then, the other times include waiting for a core.";
-  out_.causes.push_back(std::move(cause));
 }
 
 double CauseSearch::time_of(const Frame& frame) const {

@@ -467,7 +467,7 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
     auto runs = ranks(6, 120, [](std::size_t rank, std::size_t i) {
       return rank == i % 6 ? 2000 : 1000;
     });
-    for (RunSummary& run : runs) run.locations[0].core_wait_ns = core_wait;
+    for (RunSummary& run : runs) run.locations[0].use.core_wait_ns = core_wait;
     return runs;
   };
   Conclusions found = conclude(turns(0));
@@ -482,7 +482,7 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   // A rank that is longer for it has no more work.
   auto longer =
       ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
-  longer[2].locations[0].core_wait_ns = 100 * 500 * 5 / 4;
+  longer[2].locations[0].use.core_wait_ns = 100 * 500 * 5 / 4;
   found = conclude(longer);
   check_sums(found, longer);
   CHECK_FALSE(has_cause(found, Account::kUnevenRanks));
@@ -490,12 +490,81 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   CHECK(of(found, Account::kCores) >= 100 * 3 * 500);
   // Threads that compute all the time and have no core for half of it.
   auto alone = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
-  for (RunSummary& run : alone) run.locations[0].core_wait_ns = run.end / 2;
+  for (RunSummary& run : alone) run.locations[0].use.core_wait_ns = run.end / 2;
   found = conclude(alone);
   check_sums(found, alone);
   REQUIRE_FALSE(found.causes.empty());
   CHECK(found.causes[0].account == Account::kCores);
   CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
+}
+
+TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little") {
+  const auto found = [](std::uint64_t percent, std::uint64_t faults) {
+    auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
+    base::ThreadUse& use = runs[1].locations[0].use;
+    use.core_ns = runs[1].end;
+    use.kernel_ns = use.core_ns * percent / 100;
+    use.page_faults = faults;
+    return conclude(runs).kernel;
+  };
+  CHECK(found(5, 1000).empty());
+  CHECK(found(40, 10).find("(40 %) were in the kernel, mostly rank 1, thread 0") !=
+        std::string::npos);
+  CHECK(found(40, 10).find("with 10 page faults: memory is") != std::string::npos);
+  CHECK(found(40, 1).find("system calls") != std::string::npos);
+}
+
+TEST_CASE("Root causes: threads without a core - who shares which cores, and what to do") {
+  const auto found = [](std::size_t number, std::size_t threads, const auto& cores_of) {
+    auto runs = ranks(number, 100, [](std::size_t, std::size_t) { return 4000; });
+    for (std::size_t rank = 0; rank < number; ++rank) {
+      RunSummary& run = runs[rank];
+      run.host = rank < 4 ? "first" : "second";
+      run.locations.resize(1);
+      while (run.locations.size() < threads) run.locations.push_back(run.locations[0]);
+      for (std::size_t thread = 0; thread < threads; ++thread) {
+        run.locations[thread].number = static_cast<std::uint32_t>(thread);
+        base::ThreadUse& use = run.locations[thread].use;
+        use.core_ns = run.end / 2;
+        use.core_wait_ns = run.end / 2;
+        use.cores = base::CoreSet::parse(cores_of(rank, thread));
+      }
+    }
+    return conclude(runs);
+  };
+  const auto says = [](const Conclusions& conclusions, const std::string& text) {
+    INFO(conclusions.cores << " | " << conclusions.cores_hint);
+    return conclusions.cores.find(text) != std::string::npos ||
+           conclusions.cores_hint.find(text) != std::string::npos;
+  };
+  // Open MPI gives each rank one core, whatever the number of its threads.
+  Conclusions out =
+      found(2, 4, [](std::size_t rank, std::size_t) { return rank == 0 ? "0" : "1"; });
+  CHECK(says(out, "): 4 threads of rank 0 may use core 0 only"));
+  CHECK(says(out, "--map-by slot:PE=4"));
+  CHECK(out.causes.at(0).account == Account::kCores);
+  // All may use all cores, which are fewer.
+  out = found(3, 2, [](std::size_t, std::size_t) { return "0-3"; });
+  CHECK(says(out, "): 6 threads of ranks 0, 1 and 2 may use 4 cores only (0-3)"));
+  CHECK(says(out, "--cpus-per-task=2"));
+  // Two ranks on one core, the others alone.
+  out = found(4, 1, [](std::size_t rank, std::size_t) {
+    return rank == 3 ? "2" : rank == 2 ? "2" : rank == 1 ? "1" : "0";
+  });
+  CHECK(says(out, "): 2 threads of ranks 2 and 3 may use core 2 only"));
+  CHECK(says(out, "a core of its own"));
+  out = found(4, 1, [](std::size_t, std::size_t) { return "0-1"; });
+  CHECK(says(out, "4 threads of 4 ranks may use 2 cores only (0-1)"));
+  CHECK(says(out, "fewer ranks"));
+  // Core 0 of one host is not that of another.
+  out = found(6, 1, [](std::size_t rank, std::size_t) {
+    return rank % 4 == 0 ? "0" : rank % 4 == 1 ? "1" : "2-3";
+  });
+  CHECK(says(out, "there are cores for all of them"));
+  CHECK(says(out, "no other program"));
+  // Not known of one.
+  out = found(2, 1, [](std::size_t rank, std::size_t) { return rank == 0 ? "0" : ""; });
+  CHECK(says(out, "more threads than cores, or other programs"));
 }
 
 }  // namespace refrain::analysis::root_causes_test

@@ -121,14 +121,19 @@ class ProfileFinder {
   std::vector<Finding> find() {
     for (const RootCause& cause : conclusions_.causes) add_cause(cause);
     if (!conclusions_.cores.empty() && !analysis::has_cause(conclusions_, Account::kCores))
-      out_.push_back(
-          {.kind = Finding::Kind::kEfficiency,
-           .what = "Too few cores",
-           .text = conclusions_.cores + ".",
-           .hint =
-               "Run one thread per core and bind it (OMP_PROC_BIND, mpirun --bind-to core).",
-           .seconds = std::nullopt,
-           .evidence = {}});
+      out_.push_back({.kind = Finding::Kind::kEfficiency,
+                      .what = "Too few cores",
+                      .text = conclusions_.cores + ".",
+                      .hint = conclusions_.cores_hint,
+                      .seconds = std::nullopt,
+                      .evidence = {}});
+    if (!conclusions_.kernel.empty())
+      out_.push_back({.kind = Finding::Kind::kEfficiency,
+                      .what = "Time in the kernel",
+                      .text = conclusions_.kernel + ".",
+                      .hint = {},
+                      .seconds = std::nullopt,
+                      .evidence = {}});
     management();
     well();
     return std::move(out_);

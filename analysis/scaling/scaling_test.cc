@@ -306,7 +306,7 @@ TEST_CASE("Scaling: threads that had no core - time does not say whether it is w
   std::vector<Scale> runs;
   for (const Plan& plan : scales({}, true)) {
     auto all = summaries(plan);
-    if (plan.ranks == 4) all[1].locations[0].core_wait_ns = all[1].end / 2;
+    if (plan.ranks == 4) all[1].locations[0].use.core_wait_ns = all[1].end / 2;
     runs.push_back(scale_of(all, "run"));
   }
   const auto assumed = scaling_of(runs, {});

@@ -1,5 +1,6 @@
 // Programs that run out of a resource: they end as untraced, losses are reported, and the
 // archive, if there is room for one, is valid.
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 
@@ -151,6 +152,41 @@ TEST_CASE("Resources: no memory for the summary of one thread - its events are w
       CHECK(run_refrain({"info", archive}).exit_status == 0);
     }
   CHECK(without == 1);
+}
+
+TEST_CASE(
+    "Resources: threads that may use one core - what they used, and what that costs") {
+  cpu_set_t all;
+  REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &all)) ++core;
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  Job job{"cg_clang", {"100", "4000"}, 4, {}};
+  job.limits = "-c 0 && taskset -cp " + std::to_string(core) + " $$ >/dev/null";
+  REQUIRE(run_job(job, Way::kRun, archive).exit_status == 0);
+  const auto summaries = *summary::read_summaries(archive);
+  REQUIRE(summaries.size() == 1);
+  REQUIRE(summaries[0].locations.size() == 4);
+  std::uint64_t on_core = 0;
+  for (const summary::RunSummary::Location& location : summaries[0].locations) {
+    CHECK(location.use.cores.text() == std::to_string(core));
+    // At least the pages of its stack.
+    CHECK(location.use.page_faults > 0);
+    CHECK(location.use.kernel_ns <= location.use.core_ns + 20'000'000);
+    on_core += location.use.core_ns;
+  }
+  if (on_core == 0) return;  // this kernel does not count
+  // Together they had no more than that core, but for what is counted late.
+  const double run_ns = static_cast<double>(summaries[0].end - summaries[0].begin) * 1e9 /
+                        summaries[0].ticks_per_second;
+  CHECK(static_cast<double>(on_core) <= run_ns * 1.05 + 20e6);
+  const Result info = run_refrain({"info", archive});
+  CHECK_THAT(info.output,
+             Catch::Contains("4 threads on core " + std::to_string(core) + ","));
+  const Result analysis = run_refrain({"analyze", "--json", archive});
+  CHECK_THAT(analysis.output,
+             Catch::Contains("4 threads may use core " + std::to_string(core) + " only"));
 }
 
 TEST_CASE("Resources: small stacks - threads of 64 KiB") {

@@ -280,7 +280,11 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   out.emplace_back();
   if (!conclusions.cores.empty() &&
       !analysis::has_cause(conclusions, analysis::Account::kCores))
-    add_note(out, conclusions.cores, options.width);
+    add_note(out,
+             conclusions.cores + ". " +
+                 conclusions.cores_hint.substr(0, conclusions.cores_hint.size() - 1),
+             options.width);
+  if (!conclusions.kernel.empty()) add_note(out, conclusions.kernel, options.width);
   out.push_back(
       fmt::format("Time         {} of all threads; shares are without start and end of MPI",
                   time_text(conclusions.time_ns / 1e9)));
@@ -352,6 +356,8 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"run_seconds", conclusions.run_ns / 1e9},
           {"core_wait_seconds", conclusions.core_wait_ns / 1e9},
           {"cores", conclusions.cores},
+          {"cores_hint", conclusions.cores_hint},
+          {"kernel", conclusions.kernel},
           {"ledger", ledger},
           {"causes", causes}};
 }

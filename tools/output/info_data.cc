@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_use.h"
 #include "reader/trace.h"
 
 namespace refrain::tools {
@@ -120,9 +121,15 @@ nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
     entry["calls"] = count(process.calls);
     entry["calls_without_region"] = count(process.calls_without_region);
     if (uses_mpi) add_traffic(process.traffic, entry);
-    if (process.peak_memory_bytes == 0) continue;
-    entry["peak_memory_bytes"] = process.peak_memory_bytes;
-    entry["memory_bytes"] = process.memory_bytes;
+    if (process.peak_memory_bytes != 0) {
+      entry["peak_memory_bytes"] = process.peak_memory_bytes;
+      entry["memory_bytes"] = process.memory_bytes;
+    }
+    if (process.threads == 0) continue;
+    entry["threads"] = process.threads;
+    entry["cores"] = process.use.cores.text();
+    for (const base::ThreadUseNumber& number : base::kThreadUseNumbers)
+      entry[number.name] = process.use.*number.value;
   }
   return out;
 }

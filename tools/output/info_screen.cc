@@ -8,12 +8,14 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "analysis/archive_info.h"
 #include "base/quantity_text.h"
+#include "base/thread_use.h"
 #include "reader/trace.h"
 #include "writer/summary.h"
 
@@ -339,6 +341,7 @@ class InfoScreen {
     const std::string text = totals_text(*info_.totals);
     if (!text.empty()) put("Whole run", text);
     memory(info_.totals->processes);
+    cores(info_.totals->processes);
   }
 
   // Resident sets, at their largest.
@@ -357,6 +360,34 @@ class InfoScreen {
                    : ", least " + base::bytes_text(least->peak_memory_bytes) + " (" +
                          least->name + ")");
     put("Memory", text + ", with Refrain's own");
+  }
+
+  // What the threads used of the machine.
+  void cores(const std::vector<analysis::RunTotals::Process>& processes) {
+    std::size_t threads = 0;
+    base::ThreadUse use;
+    std::set<base::CoreSet> sets;
+    for (const analysis::RunTotals::Process& process : processes) {
+      if (process.threads == 0) continue;
+      threads += process.threads;
+      use.add(process.use);
+      sets.insert(process.use.cores);
+    }
+    if (threads == 0) return;
+    std::string text = counted(threads, "thread", "threads");
+    if (!use.cores.empty())
+      text += (use.cores.size() == 1 ? " on core " : " on cores ") + use.cores.text();
+    if (sets.size() > 1) text += " (each process on some of them)";
+    const auto add = [&](double ns, const char* what) {
+      text += ", " + base::duration_text(ns, 3) + what;
+    };
+    add(static_cast<double>(use.core_wait_ns), " without a core");
+    add(static_cast<double>(use.kernel_ns), " in the kernel");
+    text += ", " + counted(use.page_faults, "page fault", "page faults");
+    if (use.disk_faults != 0) text += fmt::format(" ({} from disk)", use.disk_faults);
+    if (use.migrations != 0)
+      text += ", " + counted(use.migrations, "migration", "migrations");
+    put("Cores", text);
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }

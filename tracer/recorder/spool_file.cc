@@ -306,6 +306,15 @@ bool SpoolFile::read(std::uint64_t first, std::uint64_t count,
   return true;
 }
 
+void SpoolFile::add_use(const base::ThreadUse& use) noexcept {
+  if (!open_) return;
+  for (std::size_t i = 0; i < base::kThreadUseNumbers.size(); ++i)
+    header_->used[i].fetch_add(use.*base::kThreadUseNumbers[i].value,
+                               std::memory_order_relaxed);
+  for (std::size_t i = 0; i < use.cores.words().size(); ++i)
+    header_->cores[i].fetch_or(use.cores.words()[i], std::memory_order_relaxed);
+}
+
 void SpoolFile::close() noexcept {
   if (!open_) return;
   const SlowPath slow_path;

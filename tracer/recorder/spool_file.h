@@ -151,12 +151,8 @@ class SpoolFile : private PageMaker {
 
   // Gives unused space back and marks the file as ended.
   void close() noexcept;
-  // A thread of the location has been on a core, and ready without one, for so long.
-  void add_core_time(std::uint64_t on_ns, std::uint64_t waiting_ns) noexcept {
-    if (!open_) return;
-    header_->core_ns.fetch_add(on_ns, std::memory_order_relaxed);
-    header_->core_wait_ns.fetch_add(waiting_ns, std::memory_order_relaxed);
-  }
+  // What a thread of the location has used of the machine, besides that of its earlier ones.
+  void add_use(const base::ThreadUse& use) noexcept;
   void note_memory(std::uint64_t peak_bytes, std::uint64_t bytes) noexcept {
     if (!open_) return;
     header_->peak_memory_bytes.store(peak_bytes, std::memory_order_relaxed);

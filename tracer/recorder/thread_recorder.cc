@@ -83,15 +83,12 @@ void ThreadRecorder::thread_begins(bool anew) noexcept {
   thread_ = static_cast<pid_t>(syscall(SYS_gettid));
   // The main thread counts from before the program, too: of the command and the launcher that became it.
   const bool counts_more = anew || thread_ == getpid();
-  core_before_ = counts_more ? core_time_of(thread_) : CoreTime{};
+  used_before_ = counts_more ? thread_use_of(thread_) : base::ThreadUse{};
 }
 
 void ThreadRecorder::thread_ends() noexcept {
   if (thread_ == 0) return;
-  const CoreTime now = core_time_of(std::exchange(thread_, 0));
-  if (now.on_ns < core_before_.on_ns || now.waiting_ns < core_before_.waiting_ns) return;
-  file_.add_core_time(now.on_ns - core_before_.on_ns,
-                      now.waiting_ns - core_before_.waiting_ns);
+  file_.add_use(used_between(used_before_, thread_use_of(std::exchange(thread_, 0))));
 }
 
 void ThreadRecorder::abandon() noexcept {

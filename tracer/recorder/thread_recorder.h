@@ -26,10 +26,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/thread_use.h"
 #include "spool/format.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/clock.h"
-#include "tracer/recorder/core_time.h"
 #include "tracer/recorder/decision_board.h"
 #include "tracer/recorder/forgotten_events.h"
 #include "tracer/recorder/frame_mark.h"
@@ -39,6 +39,7 @@
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_flow.h"
 #include "tracer/recorder/thread_rows.h"
+#include "tracer/recorder/thread_use_reader.h"
 
 namespace refrain::recorder {
 
@@ -513,7 +514,7 @@ class ThreadRecorder {
   IterationRows rows_;
 
   // Rare.
-  CoreTime core_before_;
+  base::ThreadUse used_before_;
   pid_t thread_ = 0;  // 0: none
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for

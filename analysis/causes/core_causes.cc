@@ -1,0 +1,274 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes/cause_search.h"
+#include "analysis/causes/cause_texts.h"
+#include "base/thread_use.h"
+
+namespace refrain::analysis {
+namespace {
+
+using base::CoreSet;
+using summary::RunSummary;
+
+constexpr double kNoCore = 0.02;   // of the time of all threads, without a core
+constexpr double kInKernel = 0.1;  // of the time on cores
+constexpr double kLongFault =
+    20'000;  // ns of the kernel for a page fault, where it also has to clear the page
+
+double time_of(const RunSummary& summary) {
+  return static_cast<double>(summary.end - std::min(summary.begin, summary.end)) * 1e9 /
+         summary.ticks_per_second;
+}
+
+// Threads of one host that may use some cores only, and are more than these.
+struct Crowd {
+  std::string host;
+  CoreSet cores;
+  std::size_t threads = 0;
+  std::set<std::uint32_t> ranks;
+  std::size_t most_of_a_process = 0;  // threads
+  bool bound = false;                 // others on that host may use other cores
+
+  // Threads a core.
+  double density() const {
+    return static_cast<double>(threads) / static_cast<double>(cores.size());
+  }
+};
+
+class Hosts {
+ public:
+  explicit Hosts(const std::vector<RunSummary>& summaries) {
+    for (const RunSummary& summary : summaries) add(summary);
+  }
+
+  // Where each thread may use any of `cores`: known for all threads, and at least one.
+  bool known() const { return known_ && !by_host_.empty(); }
+
+  // The most crowded cores; no threads: there are none with more threads than cores.
+  Crowd most_crowded() const {
+    Crowd most;
+    for (const auto& [host, groups] : by_host_)
+      for (const auto& [cores, group] : groups) {
+        if (cores.empty()) continue;
+        Crowd crowd = crowd_of(host, cores, groups);
+        if (crowd.threads <= cores.size()) continue;
+        if (most.threads == 0 || crowd.density() > most.density() ||
+            (crowd.density() == most.density() && crowd.threads > most.threads))
+          most = std::move(crowd);
+      }
+    return most;
+  }
+
+  std::size_t hosts() const { return by_host_.size(); }
+
+ private:
+  // By process: how many threads.
+  using Group = std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t>;
+  using Groups = std::map<CoreSet, Group>;
+
+  void add(const RunSummary& summary) {
+    // Threads that hardly ever run crowd nobody.
+    const double least = time_of(summary) / 10;
+    for (const RunSummary::Location& location : summary.locations) {
+      if (static_cast<double>(location.use.core_ns + location.use.core_wait_ns) < least)
+        continue;
+      if (location.use.cores.empty()) known_ = false;
+      ++by_host_[summary.host][location.use.cores][{summary.rank, summary.process}];
+    }
+  }
+
+  static Crowd crowd_of(const std::string& host, const CoreSet& cores,
+                        const Groups& groups) {
+    Crowd crowd{.host = host, .cores = cores, .ranks = {}};
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_process;
+    for (const auto& [other, group] : groups) {
+      if (other.empty()) continue;
+      if (!cores.contains(other)) {
+        crowd.bound = true;
+        continue;
+      }
+      for (const auto& [process, threads] : group) {
+        crowd.threads += threads;
+        by_process[process] += threads;
+        if (process.first != RunSummary::kNone) crowd.ranks.insert(process.first);
+      }
+    }
+    for (const auto& [process, threads] : by_process)
+      crowd.most_of_a_process = std::max(crowd.most_of_a_process, threads);
+    return crowd;
+  }
+
+  std::map<std::string, Groups> by_host_;
+  bool known_ = true;
+};
+
+std::string crowd_text(const Crowd& crowd, bool several_hosts) {
+  std::string of;
+  if (crowd.ranks.size() > 3)
+    of = fmt::format(" of {} ranks", crowd.ranks.size());
+  else if (!crowd.ranks.empty())
+    of = crowd.ranks.size() == 1 ? " of rank " : " of ranks ";
+  if (crowd.ranks.size() <= 3) {
+    std::size_t told = 0;
+    for (const std::uint32_t rank : crowd.ranks) {
+      if (told != 0) of += told + 1 == crowd.ranks.size() ? " and " : ", ";
+      of += std::to_string(rank);
+      ++told;
+    }
+  }
+  const std::string cores =
+      crowd.cores.size() == 1
+          ? "core " + crowd.cores.text() + " only"
+          : fmt::format("{} cores only ({})", crowd.cores.size(), crowd.cores.text());
+  return fmt::format("{} threads{} may use {}{}", crowd.threads, of, cores,
+                     several_hosts ? " of " + crowd.host : std::string());
+}
+
+std::string crowd_hint(const Crowd& crowd) {
+  if (crowd.ranks.empty())
+    return fmt::format(
+        "Use at most {} (OMP_NUM_THREADS), or give the program more cores (batch job, taskset).",
+        crowd.cores.size() == 1 ? "one thread"
+                                : fmt::format("{} threads", crowd.cores.size()));
+  if (crowd.most_of_a_process > 1)
+    return fmt::format(
+        "Give each rank as many cores as it has threads (Slurm: --cpus-per-task={0}; Open MPI: "
+        "--map-by slot:PE={0}; MPICH: -bind-to core:{0}), or use fewer threads (OMP_NUM_THREADS).",
+        crowd.most_of_a_process);
+  return crowd.bound ? "Give each rank a core of its own (mpirun --bind-to core)."
+                     : "Start fewer ranks on a node, at most one for each core.";
+}
+
+}  // namespace
+
+void CauseSearch::cores() {
+  core_waits_.resize(processes_);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LocationId> known;
+  for (LocationId i; i < profile_.locations.size(); ++i)
+    known.try_emplace({profile_.process_of(i).number, profile_.locations[i].thread}, i);
+  double all = 0, most = 0;
+  const RunSummary::Location* longest = nullptr;
+  const RunSummary* of = nullptr;
+  for (const RunSummary& summary : summaries_)
+    for (const RunSummary::Location& location : summary.locations) {
+      const auto waited = static_cast<double>(location.use.core_wait_ns);
+      out_.core_wait_ns += waited;
+      const double time = analysis::time_of(summary);
+      all += time;
+      if (const auto at = known.find({summary.process, location.number}); at != known.end())
+        add_core_wait(at->second, waited, time);
+      if (waited <= most) continue;
+      most = waited;
+      longest = &location;
+      of = &summary;
+    }
+  if (longest == nullptr || out_.core_wait_ns < kNoCore * all) return;
+  const Hosts hosts(summaries_);
+  const Crowd crowd = hosts.most_crowded();
+  std::string why = "there are more threads than cores, or other programs use the cores";
+  out_.cores_hint =
+      "Run one thread per core and bind it (OMP_PROC_BIND, mpirun --bind-to core).";
+  if (crowd.threads != 0) {
+    crowded_ = true;
+    why = crowd_text(crowd, hosts.hosts() > 1);
+    out_.cores_hint = crowd_hint(crowd);
+  } else if (hosts.known()) {
+    why = "there are cores for all of them, so other programs use these cores";
+    out_.cores_hint = "Run on a node that no other program uses.";
+  }
+  out_.cores = fmt::format(
+      "Threads were ready to run but had no core for {}, {} of the time of all threads, "
+      "mostly {}thread {} ({}): {}",
+      time_text(out_.core_wait_ns), percent_text(out_.core_wait_ns / all),
+      of->rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", of->rank),
+      longest->number, time_text(most), why);
+}
+
+void CauseSearch::kernel() {
+  base::ThreadUse all;
+  double most = 0;
+  std::string mostly;
+  for (const RunSummary& summary : summaries_)
+    for (const RunSummary::Location& location : summary.locations) {
+      all.add(location.use);
+      const auto ns = static_cast<double>(location.use.kernel_ns);
+      if (ns <= most) continue;
+      most = ns;
+      mostly = fmt::format(
+          "{}thread {}",
+          summary.rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", summary.rank),
+          location.number);
+    }
+  const auto ns = static_cast<double>(all.kernel_ns);
+  const auto on_cores = static_cast<double>(all.core_ns);
+  // Threads that take turns on a core call the kernel for that.
+  if (crowded_ || ns < kInKernel * on_cores || ns < kLeastShare * out_.time_ns) return;
+  const auto faults = static_cast<double>(all.page_faults);
+  const bool by_faults = faults * kLongFault >= ns / 2;
+  out_.kernel = fmt::format("Of {} on cores {} ({}) were in the kernel, mostly {} ({})",
+                            time_text(on_cores), time_text(ns), percent_text(ns / on_cores),
+                            mostly, time_text(most));
+  if (by_faults)
+    out_.kernel += fmt::format(
+        ", with {} page faults: memory is used for the first time, or given back and taken "
+        "again. Allocate it once (a trial: MALLOC_TRIM_THRESHOLD_=-1 "
+        "MALLOC_MMAP_THRESHOLD_=4294967296), or use huge pages",
+        all.page_faults);
+  else
+    out_.kernel +=
+        ": system calls, for instance of files or of threads that wait by "
+        "yielding (strace -c counts them)";
+}
+
+void CauseSearch::add_core_wait(LocationId thread, double waited, double time) {
+  const std::size_t process = profile_.locations[thread].process;
+  if (time <= 0 || profile_.locations[thread].helper) return;
+  const double start = std::min(out_.start_ns[process], time);
+  const double counted = std::min(waited, time) * (1 - start / time);
+  const double useful =
+      totals_.by_location[thread][static_cast<std::size_t>(TimeClass::kUseful)];
+  const double computing =
+      std::min(useful, std::max(0.0, counted - (time - start - useful)));
+  move(Account::kUseful, Account::kCores, computing);
+  if (profile_.locations[thread].primary) core_waits_[process] += counted;
+  cores_left_ += counted - computing;
+  cores_are_few_ += counted;
+}
+
+double CauseSearch::without_core(Account account, double ns) {
+  const double part = std::clamp(cores_left_, 0.0, ns);
+  cores_left_ -= part;
+  move(account, Account::kCores, part);
+  return ns - part;
+}
+
+bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
+                              double excess) const {
+  double theirs = 0, all = 0;
+  for (const double each : core_waits_) all += each;
+  for (const std::size_t each : causers) theirs += core_waits_[each];
+  const auto number = static_cast<double>(causers.size());
+  const double others =
+      (all - theirs) / std::max(1.0, static_cast<double>(processes_) - number);
+  return !out_.cores.empty() && excess > 0 && theirs / number - others >= kNamed * excess;
+}
+
+void CauseSearch::few_cores() {
+  const double ns = ledger(Account::kCores);
+  if (share(ns) < kLeastShare || out_.cores.empty()) return;
+  RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
+  cause.what = "Too few cores";
+  cause.text =
+      fmt::format("{}. Not explained by anything else: {}.", out_.cores, lost_text(cause));
+  cause.hint = out_.cores_hint + " Until then, the other times include waiting for a core.";
+  out_.causes.push_back(std::move(cause));
+}
+
+}  // namespace refrain::analysis
