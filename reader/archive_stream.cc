@@ -546,8 +546,17 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   std::filesystem::path& anchor = s.anchor;
   anchor = path;
   if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
+  if (!std::filesystem::exists(path, error))
+    return base::Failure{
+        path +
+        ": no such file or directory; an archive is the directory that 'refrain run' wrote"};
   if (!std::filesystem::exists(anchor, error))
-    return base::Failure{path + ": no archive there"};
+    return base::Failure{path +
+                         ": no archive, the directory has no traces.otf2; an archive is the "
+                         "directory that 'refrain run' wrote"};
+  if (anchor.extension() != ".otf2")
+    return base::Failure{path +
+                         ": not an archive; expected its directory, or its traces.otf2"};
   if (const auto done = check_anchor_file(anchor.string()); !done)
     return base::Failure{s.wrong(done.error())};
   s.reader = OTF2_Reader_Open(anchor.c_str());

@@ -30,7 +30,7 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
     {"mpi_io", "MPI file I/O"},
     {"start", "start and end of MPI"},
     {"devices", "devices"},
-    {"cores", "ready to run, but no free core"},
+    {"cores", "waiting for a free core"},
     {"unknown", "unknown"},
 }};
 
@@ -159,7 +159,7 @@ void CauseSearch::few_cores() {
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
   cause.what = "Too few cores";
   cause.text =
-      fmt::format("{}. Not explained by anything else: {}.", out_.cores, lost_text(cause));
+      fmt::format("{}. Not part of another finding: {}.", out_.cores, lost_text(cause));
   cause.hint =
       "Run one thread per core and bind it (OMP_PROC_BIND, mpirun --bind-to core). Until "
       "then, the other times include waiting for a core.";

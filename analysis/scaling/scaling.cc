@@ -424,7 +424,7 @@ class ScalingBuilder {
 
   static std::string step_text(const ScaleStep& step) {
     if (step.points < 1 || step.losses.empty()) return {};
-    std::string text = fmt::format(" Of {:.0f} points of the part above, ", step.points);
+    std::string text = fmt::format(" Of the {:.0f} points that the table shows, ", step.points);
     for (std::size_t i = 0; i < step.losses.size(); ++i) {
       std::string factor = step.losses[i].factor;
       if (factor == "openmp") factor = "OpenMP";

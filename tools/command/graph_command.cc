@@ -62,8 +62,9 @@ void GraphCommand::add_options(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
   auto* kind = app.add_option("--kind", kind_,
-                              "control: regions, nested (default); "
-                              "events: MPI calls with partner and size")
+                              "control: regions inside regions, with times (default); "
+                              "events: the order of MPI calls, with partner, message size "
+                              "and time between them")
                    ->check(CLI::IsMember({"control", "events"}));
   kind->type_name("KIND");
   auto* level = app.add_option(

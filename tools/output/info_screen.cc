@@ -354,9 +354,9 @@ class InfoScreen {
       text += " (" + most->name + ")" +
               (least->peak_memory_bytes == 0
                    ? std::string()
-                   : ", least " + base::bytes_text(least->peak_memory_bytes) + " (" +
+                   : ", minimum " + base::bytes_text(least->peak_memory_bytes) + " (" +
                          least->name + ")");
-    put("Memory", text + ", with Refrain's own");
+    put("Memory", text + ", including Refrain");
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }
