@@ -125,7 +125,7 @@ bool Blocks::has(const std::string& name) const {
 }
 
 std::string Blocks::index_element() const {
-  nlohmann::ordered_json index = {{"format", "refrain report"}, {"version", 1}};
+  nlohmann::ordered_json index = {{"format", "refrain report"}, {"version", 2}};
   nlohmann::ordered_json& list = index["blocks"] = nlohmann::ordered_json::array();
   for (const Block& block : blocks_) {
     nlohmann::ordered_json& entry = list.emplace_back(nlohmann::ordered_json{

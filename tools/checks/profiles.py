@@ -203,8 +203,8 @@ class Expected:
             if kind == FORK or column("visits", i) == 0:
                 continue
             self.add("visits", self.names[i], location, column("visits", i))
-            self.add(LEAST, self.names[i], location, column("least", i) / self.second, min)
-            self.add(GREATEST, self.names[i], location, column("greatest", i) / self.second, max)
+            self.add(LEAST, self.names[i], location, column("minimum", i) / self.second, min)
+            self.add(GREATEST, self.names[i], location, column("maximum", i) / self.second, max)
 
 
 def number(text):

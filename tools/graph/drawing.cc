@@ -377,7 +377,7 @@ json edge_json(const Drawing& drawing, const Drawing::Edge& edge) {
 }  // namespace
 
 std::string json_text(const Drawing& drawing) {
-  json out = {{"format", "refrain graph drawing"}, {"version", 1}, {"kind", drawing.kind}};
+  json out = {{"format", "refrain graph drawing"}, {"version", 2}, {"kind", drawing.kind}};
   put(out, drawing.values);
   out["legend"] = drawing.legend;
   out["notes"] = drawing.notes;

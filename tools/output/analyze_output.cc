@@ -180,8 +180,8 @@ json estimates_json(const WaitAnalysis& analysis) {
         {"seconds", each.whole},
         {"exact", each.exact},
         {"error", each.exact || each.error > 0 ? json(each.error) : json()},
-        {"least", each.least},
-        {"most", each.most}};
+        {"minimum", each.least},
+        {"maximum", each.most}};
   }
   return out;
 }
@@ -358,7 +358,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
 
 std::string causes_json(const analysis::Conclusions& conclusions) {
   const json value = {{"format", "refrain analyze"},
-                      {"version", 2},
+                      {"version", 3},
                       {"conclusions", conclusions_value(conclusions)}};
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -422,7 +422,7 @@ json analysis_value(const WaitAnalysis& analysis) {
                      {"ranks", ranks}});
   }
   return {{"format", "refrain analyze"},
-          {"version", 2},
+          {"version", 3},
           {"seconds", all_seconds(analysis)},
           {"events", analysis.events},
           {"gaps", analysis.problems.gaps},

@@ -146,7 +146,7 @@ TEST_CASE("Analysis as JSON: metrics by name, findings with place and ranks, pat
         metric = (*each)["parent"].get<std::string>();
     return metric == "time";
   };
-  CHECK(out["version"] == 2);
+  CHECK(out["version"] == 3);
   CHECK(out["paths"][0]["parent"].is_null());
   CHECK(out["paths"][1]["parent"] == 0);
   CHECK(out["paths"][1]["name"] == "main");

@@ -248,8 +248,8 @@ void put_partners(Json& out, const MessageRow& row) {
 }
 
 void put_size(Json& out, const MessageRow& row) {
-  out["size_least"] = row.size_least;
-  out["size_greatest"] = row.size_greatest;
+  out["size_minimum"] = row.size_least;
+  out["size_maximum"] = row.size_greatest;
 }
 
 void put_sums(Json& out, const MessageRow& row, const MessageTables& messages) {
@@ -316,7 +316,7 @@ Json by_partner_json(const MessageTables& messages) {
 Json messages_value(const ProfiledRun& run, MessageParts parts) {
   const MessageTables& messages = run.messages;
   Json out = {{"format", "refrain messages"},
-              {"version", 1},
+              {"version", 2},
               {"archive", run.archive},
               {"command", run.command},
               {"source", run.from_events ? "events" : "summary"},
@@ -350,7 +350,7 @@ std::string messages_json(const ProfiledRun& run) {
 std::string messages_csv(const ProfiledRun& run) {
   const MessageTables& messages = run.messages;
   std::string out =
-      "procedure,to,to_rank,from,from_rank,size_least,size_greatest,process,rank,calls,"
+      "procedure,to,to_rank,from,from_rank,size_minimum,size_maximum,process,rank,calls,"
       "time_ns,minimum_ns,maximum_ns,bytes_sent,bytes_received\n";
   const auto rank_text = [](const Partner& partner) {
     return has_rank(partner) ? std::to_string(partner.rank) : std::string();
