@@ -110,7 +110,7 @@ constexpr SettingInfo kTable[] = {
      .choices = "activation|nested|exact|matrix"},
     {.name = "nested", .type = kChoice, .field = &Settings::nested,
      .range = "first, each or once",
-     .one_line = "which iterations of inner loops limit counts",
+     .one_line = "how the limit counts iterations of inner loops",
      .long_text =
          "first: the iterations of a loop's body in the whole run; also the first "
          "iteration of limit further visits that lie in a written iteration of the "

@@ -217,13 +217,13 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
     found.left.push_back(archive);
 }
 
-// `shown`: what comes before the names in the folder.
+// `shown`: what comes before the names in the directory.
 void look_in(const std::string& folder, const std::string& shown, const std::string& prefix,
              std::int64_t since, FoundArchives& found) {
   std::error_code ignored;
   std::size_t looks = 0;
   for (const std::string& name : base::names_in(folder, ignored)) {
-    if (!name.starts_with(prefix) || ++looks > FoundArchives::kMostLooks) continue;
+    if (!name.starts_with(prefix) || ++looks > FoundArchives::kMaxLooks) continue;
     look_at(shown + name, since, found);
   }
 }
@@ -300,17 +300,17 @@ std::vector<DistantSpool> distant_spools(const std::string& archive) {
 
 std::string places_text(const std::vector<DistantSpool>& distant) {
   if (distant.empty()) return {};
-  constexpr std::size_t kMostHosts = 8;
+  constexpr std::size_t kMaxHosts = 8;
   std::vector<std::string> hosts;
   hosts.reserve(distant.size());
   for (const DistantSpool& spool : distant) hosts.push_back(spool.place.host);
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   std::string names;
-  for (std::size_t i = 0; i < hosts.size() && i < kMostHosts; ++i)
+  for (std::size_t i = 0; i < hosts.size() && i < kMaxHosts; ++i)
     names += (i == 0 ? "" : ", ") + hosts[i];
-  if (hosts.size() > kMostHosts)
-    names += " and " + std::to_string(hosts.size() - kMostHosts) + " more hosts";
+  if (hosts.size() > kMaxHosts)
+    names += " and " + std::to_string(hosts.size() - kMaxHosts) + " more hosts";
   const bool one = distant.size() == 1;
   return std::to_string(distant.size()) + (one ? " process is on " : " processes are on ") +
          names + " (process " + std::to_string(distant.front().process) + ": " +

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of a node with the spool of a process, as the tracer makes it.
+// The directory of a node with the spool of a process, as the tracer makes it.
 std::string placed_spool(const fs::path& node, const std::string& name) {
   const fs::path root = node / (kPlacePrefix + name);
   SpoolBuilder(1).write(root);

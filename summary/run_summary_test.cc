@@ -173,8 +173,8 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
 TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   const std::string now = to_text(example());
   std::string before = test::replaced(now, "\"version\":3", "\"version\":2");
-  for (const auto& [name, old] : {std::pair("\"minimum\"", "\"least\""),
-                                  std::pair("\"maximum\"", "\"greatest\"")}) {
+  for (const auto& [name, old] :
+       {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
     std::size_t renamed = 0;
     for (std::size_t at; (at = before.find(name)) != std::string::npos; ++renamed)
       before.replace(at, std::string(name).size(), old);

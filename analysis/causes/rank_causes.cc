@@ -84,7 +84,7 @@ void CauseSearch::ranks(Frame& frame) {
   }
   const double lost = total_of(lost_in);
   move(Account::kCommunication, Account::kUnevenRanks, lost);
-  if (share(lost) < kLeastShare) return;
+  if (share(lost) < kMinShare) return;
   RootCause cause;
   cause.account = Account::kUnevenRanks;
   cause.loop = frame.loop;

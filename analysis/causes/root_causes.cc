@@ -76,7 +76,7 @@ Conclusions CauseSearch::find() {
   communication();
   few_cores();
   std::erase_if(out_.causes,
-                [](const RootCause& cause) { return cause.share < kLeastShare; });
+                [](const RootCause& cause) { return cause.share < kMinShare; });
   std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);
   return std::move(out_);
 }
@@ -155,7 +155,7 @@ bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
 
 void CauseSearch::few_cores() {
   const double ns = ledger(Account::kCores);
-  if (share(ns) < kLeastShare || out_.cores.empty()) return;
+  if (share(ns) < kMinShare || out_.cores.empty()) return;
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
   cause.what = "Too few cores";
   cause.text =

@@ -13,7 +13,7 @@
 // A gain is what the run would be shorter by, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
-// Cost: O(rows of all threads); memory: kMostParts x 72 bytes at most, iterations are put together for it.
+// Cost: O(rows of all threads); memory: kMaxParts x 72 bytes at most, iterations are put together for it.
 #pragma once
 
 #include <array>
@@ -90,9 +90,9 @@ struct Conclusions {
   double core_wait_ns =
       0;  // that threads were ready to run without a core; as far as the kernel counts
   std::string cores;              // a sentence on that; empty: it is little
-  std::vector<RootCause> causes;  // most time first; each at least kLeastShare
+  std::vector<RootCause> causes;  // most time first; each at least kMinShare
 };
-inline constexpr double kLeastShare = 0.01;
+inline constexpr double kMinShare = 0.01;
 
 // Returns true if a cause is of this account.
 bool has_cause(const Conclusions& conclusions, Account account) noexcept;

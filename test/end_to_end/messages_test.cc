@@ -212,7 +212,7 @@ TEST_CASE(
 
 TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say the same") {
   const MatrixRun run = GENERATE(from_range(mpi_matrix()));
-  if (polls_by_chance(run)) return;
+  if (polls_nondeterministic(run)) return;
   CAPTURE(run.program, run.number);
   TemporaryFolder folder;
   recorded(full_mpi(run), MpiWay::kOutside, folder / "full");

@@ -99,7 +99,8 @@ class HelpFormat final : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     std::string text = Formatter::make_help(app, std::move(name), mode);
-    for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;) text.erase(at, 1);
+    for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;)
+      text.erase(at, 1);
     return text;
   }
 

@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFewRows = 6;  // in a profile
 constexpr std::size_t kManyRows = 24;
-constexpr double kLeastShareOfMessages = 0.001;
-constexpr double kMostBytesOfMessages = 1e19;  // that fit an integer
+constexpr double kMinShareOfMessages = 0.001;
+constexpr double kMaxBytesOfMessages = 1e19;  // that fit an integer
 
 std::string procedure_text(const MessageRow& row) {
   return row.procedure.empty() ? "(no name)" : row.procedure;
@@ -125,11 +125,11 @@ class MessageScreen {
   std::string bandwidth(const MessageRow& row) const {
     const double rate = row.bytes_per_second();
     if (rate <= 0) return "-";
-    return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMostBytesOfMessages))) +
+    return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMaxBytesOfMessages))) +
            "/s";
   }
 
-  // That fit beside names of this length.
+  // That fit next to names of this length.
   std::vector<Column> columns(bool by_size, std::size_t name) const {
     std::vector<Column> all;
     if (by_size) all.push_back({"Size", 14, 0, &MessageScreen::size});
@@ -170,7 +170,7 @@ class MessageScreen {
     for (const MessageRow& row : rows) {
       if (options_.brief) {
         const bool plain = by_size ? row.size_greatest == 0 : partner_of(row).empty();
-        const bool small = row.time_ns < kLeastShareOfMessages * run_.totals.time_ns;
+        const bool small = row.time_ns < kMinShareOfMessages * run_.totals.time_ns;
         if (!options_.all && (plain || small)) continue;
       }
       if (!options_.all && chosen.size() == (options_.brief ? kFewRows : kManyRows)) break;

@@ -19,7 +19,7 @@ import { callAt, callsOfRange, messagesOfRange, timesOfRange } from '../mpi_rang
 import { levelOfRange, PathFinder, pathsOfRange, transitionsOfRange, waitsOfRange } from '../range_paths.mjs';
 import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
-import { chance, kHostile, madeUp } from './made_up_report.mjs';
+import { chance, kHostile, madeUp } from './synthetic_report.mjs';
 
 const plain = (text) => text.replace(/[\u00a0\u2009]/g, ' ');
 
