@@ -127,7 +127,7 @@ struct ArchiveInfo {
   }
 };
 
-// `path`: the archive's folder, or its traces.otf2.
+// `path`: the archive's directory, or its traces.otf2.
 base::Result<ArchiveInfo> read_archive_info(const std::string& path);
 
 // Reads the mark of an iteration: an Enter of a loop's region, with attributes.
@@ -172,7 +172,7 @@ struct RankPhase {
 // In the order of the first rank that has them; a loop after the one around it.
 std::vector<RankPhase> rank_phases(const ArchiveInfo& info);
 
-// Whether each phase is the same on all ranks.
+// Returns true if each phase is the same on all ranks.
 bool ranks_agree(const std::vector<RankPhase>& phases, std::uint64_t ranks);
 
 // "0-3,5"; "all" if all ranks are in it.

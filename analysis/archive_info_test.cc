@@ -84,9 +84,13 @@ void write_foreign(const fs::path& folder) {
 TEST_CASE("ArchiveInfo: not Refrain's archive - an error of one line") {
   const test::TemporaryFolder folder;
   CHECK_THAT(read_archive_info((folder / "none").string()).error(),
-             Catch::EndsWith("none: no archive there"));
+             Catch::Contains("none: no such file or directory; an archive is"));
   CHECK_THAT(read_archive_info(folder.path().string()).error(),
-             Catch::EndsWith("no archive there"));
+             Catch::Contains(": no archive, the directory has no traces.otf2"));
+  std::ofstream(folder / "notes.txt") << "something else";
+  CHECK_THAT(read_archive_info((folder / "notes.txt").string()).error(),
+             Catch::EndsWith("notes.txt: not an archive; expected its directory, or its "
+                             "traces.otf2"));
   std::ofstream(folder / "traces.otf2") << "something else";
   {
     const test::LibraryMayLeak archive_that_cannot_be_opened;

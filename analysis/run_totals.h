@@ -60,7 +60,7 @@ struct RunTotals {
 // `folder`: of the archive with these definitions.
 base::Result<RunTotals> read_run_totals(const std::string& folder,
                                         const reader::TraceDefinitions& definitions);
-// The archive's folder, or its traces.otf2.
+// The archive's directory, or its traces.otf2.
 base::Result<RunTotals> read_run_totals(const std::string& path);
 
 // Exact totals of a process, from the summary in its archive (summary/run_summary.h).
@@ -107,7 +107,7 @@ std::vector<std::optional<ProcessTotals>> process_totals(
 
 // Metrics of a node and streams of a GPU have locations, too: their time does not count.
 bool is_thread(const reader::LocationInfo& location);
-// Whether time in such a region is the program's own work, not synchronisation or
+// Returns true if time in such a region is the program's own work, not synchronisation or
 // management of its threads and processes.
 bool is_useful(const reader::RegionInfo& region);
 

@@ -12,10 +12,10 @@
 // Thread-safety: with kAnyThread all operations are wait-free, from any thread or signal handler. With
 // kOneThread the map is that thread's, outside of its signal handlers.
 // Ownership: entries are the map's, at one address as long as it lives. Allocates nothing.
-// Errors: full where kMostProbes slots in a row, from the key's own on, have other keys: then the key
+// Errors: full where kMaxProbes slots in a row, from the key's own on, have other keys: then the key
 // is not added, find_or_add() returns null, now and later. Keys that were added stay.
 // Cost: a multiplication, and a load and a comparison a probe: mostly one, while the map is at
-// most half full; at most kMostProbes. Adding is one compare-and-swap more (kAnyThread).
+// most half full; at most kMaxProbes. Adding is one compare-and-swap more (kAnyThread).
 #pragma once
 
 #include <array>
@@ -28,12 +28,11 @@ namespace refrain::base {
 
 enum class AddedBy : std::uint8_t { kAnyThread, kOneThread };
 
-template <typename Key, typename Value, std::size_t kSlots, std::size_t kMostProbes,
+template <typename Key, typename Value, std::size_t kSlots, std::size_t kMaxProbes,
           AddedBy kAddedBy = AddedBy::kAnyThread>
 class AppendOnlyMap {
   static constexpr bool kShared = kAddedBy == AddedBy::kAnyThread;
-  static_assert(kSlots <= std::size_t{1} << 32 && kMostProbes != 0 &&
-                kMostProbes <= kSlots);
+  static_assert(kSlots <= std::size_t{1} << 32 && kMaxProbes != 0 && kMaxProbes <= kSlots);
   static_assert(kShared ? std::is_unsigned_v<Key> : std::is_trivially_copyable_v<Key>);
 
  public:
@@ -48,7 +47,7 @@ class AppendOnlyMap {
 
    private:
     friend class AppendOnlyMap;
-    // Whether the entry is the key's now.
+    // Returns true if the entry is the key's now.
     bool claim(const Key& key) noexcept {
       if constexpr (kShared) {
         Key seen{};
@@ -69,7 +68,7 @@ class AppendOnlyMap {
   // Null if the key was not added.
   Entry* find(const Key& key) noexcept {
     std::size_t at = slot_of(key);
-    for (std::size_t probes = 0; probes != kMostProbes; ++probes, at = after(at)) {
+    for (std::size_t probes = 0; probes != kMaxProbes; ++probes, at = after(at)) {
       const Key seen = entries_[at].key();
       if (seen == key) return &entries_[at];
       if (seen == Key{}) break;
@@ -87,7 +86,7 @@ class AppendOnlyMap {
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t index_of(const Key& key) noexcept {
     std::size_t at = slot_of(key);
-    for (std::size_t probes = 0; probes != kMostProbes; ++probes, at = after(at)) {
+    for (std::size_t probes = 0; probes != kMaxProbes; ++probes, at = after(at)) {
       Entry& entry = entries_[at];
       const Key seen = entry.key();
       if (seen == key || (seen == Key{} && entry.claim(key))) return at;

@@ -17,13 +17,13 @@ inline constexpr std::array<const char*, 7> kArchiveFiles = {
     "profile.cubex", "summary",       "samples",    "traces",
     "traces.def",    "traces.marker", "traces.otf2"};
 
-// The folder of an archive that is given by it or by its anchor file.
+// The directory of an archive that is given by it or by its anchor file.
 std::string archive_folder(const std::string& path);
-// Whether the folder holds an OTF2 archive or a part of one.
+// Returns true if the directory holds an OTF2 archive or a part of one.
 bool holds_archive(const std::string& folder);
 // Bytes of these on disk.
 std::uint64_t archive_bytes(const std::string& folder);
-// Removes these, the anchor first; keeps everything else in the folder.
+// Removes these, the anchor first; keeps everything else in the directory.
 Result<> remove_archive(const std::string& folder);
 
 }  // namespace refrain::base

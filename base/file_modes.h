@@ -1,6 +1,6 @@
 // Who may read what a traced program leaves: its user alone, or also the user's group (setting group_readable).
 //
-// Thread-safety: any thread; set before the first folder is made. Errors: as of chmod(2), and ignored: then fewer
+// Thread-safety: any thread; set before the first directory is made. Errors: as of chmod(2), and ignored: then fewer
 // may read it.
 #pragma once
 
@@ -19,7 +19,7 @@ inline bool group_may_read() noexcept { return g_group_readable.load(); }
 inline mode_t file_mode() noexcept { return group_may_read() ? 0640 : 0600; }
 inline mode_t folder_mode() noexcept { return group_may_read() ? 0750 : 0700; }
 
-// What the program's umask has taken from the mode of a new file or folder.
+// What the program's umask has taken from the mode of a new file or directory.
 inline void open_to_group(int file) noexcept {
   if (group_may_read()) fchmod(file, file_mode());
 }

@@ -1,4 +1,4 @@
-// Lists and removes folders. std::filesystem would end the program if there is no memory for an
+// Lists and removes directories. std::filesystem would end the program if there is no memory for an
 // entry's name, even with an error code; here the program is the user's.
 //
 // Thread-safety: any thread. Ownership: none kept.
@@ -12,10 +12,10 @@
 
 namespace refrain::base {
 
-// Names in a folder, in order, without "." and "..". Throws std::bad_alloc.
+// Names in a directory, in order, without "." and "..". Throws std::bad_alloc.
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
 
-// Removes a file, or as much of a folder as possible; links are removed, not followed.
+// Removes a file, or as much of a directory as possible; links are removed, not followed.
 // The error says why something is left; it is no error if there was nothing.
 void remove_tree(const std::string& path, std::error_code& error) noexcept;
 inline void remove_tree(const std::string& path) noexcept {

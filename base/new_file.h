@@ -1,5 +1,5 @@
 // A file that is written aside and appears under its name when it is complete. What a file is already is replaced as a
-// whole, or not at all; a device, a pipe, a folder or a link in its place is not touched, and the link not followed.
+// whole, or not at all; a device, a pipe, a directory or a link in its place is not touched, and the link not followed.
 // What a process that is killed had not completed stays as PATH.part-PROCESS-NUMBER, unless remove_unfinished_files() was called.
 //
 // Thread-safety: one thread. Ownership: of the file until put_in_place(); the destructor removes it.
@@ -27,7 +27,7 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile();
 
-  // Makes it, beside its place.
+  // Makes it, next to its place.
   Result<> open(Existing existing = Existing::kReplace);
   // The first error is kept, and reported by put_in_place().
   void write(std::string_view text);

@@ -8,7 +8,7 @@
 
 namespace refrain::base {
 
-// "1.5 s", "12.35 ms", "850 ns", "5530000 s": with so many digits, in the greatest unit in which the rounded value is at
+// "1.5 s", "12.35 ms", "850 ns", "5530000 s": with so many digits, in the largest unit in which the rounded value is at
 // least 1; whole seconds where they are more than these digits. Nanoseconds are whole.
 std::string duration_text(double nanoseconds, int digits = 4);
 

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "code/made_up_program.h"
 #include "code/program_loops.h"
+#include "code/synthetic_program.h"
 
 namespace refrain::code::aarch64_code_test {
 namespace {
@@ -71,7 +71,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Machine code of aarch64: loops - around a call, and one in the other") {
-  MadeUpProgram program(EM_AARCH64);
+  SyntheticProgram program(EM_AARCH64);
   program.add("function", bytes_of({0xd503201f,     // 0: nop
                                     0x94000400,     // 4: the outer loop: bl, far away
                                     0x94000400,     // 8: the inner one
@@ -82,7 +82,7 @@ TEST_CASE("Machine code of aarch64: loops - around a call, and one in the other"
   const auto image = ElfImage::from_memory(file);
   REQUIRE(image != nullptr);
   REQUIRE(image->machine() == EM_AARCH64);
-  const FunctionRange* const function = image->function_at(MadeUpProgram::kBegin);
+  const FunctionRange* const function = image->function_at(SyntheticProgram::kBegin);
   REQUIRE(function != nullptr);
   const Disassembler disassembler(image->machine());
   FlowReader reader(*image, disassembler);
@@ -90,8 +90,9 @@ TEST_CASE("Machine code of aarch64: loops - around a call, and one in the other"
   CHECK(found.blocks.whole());
   REQUIRE(found.loops.size() == 2);
   const auto header = [&](std::uint64_t at) {
-    const std::uint32_t loop = found.innermost(MadeUpProgram::kBegin + at);
-    return loop == CodeLoop::kNone ? 0 : found.loops[loop].header - MadeUpProgram::kBegin;
+    const std::uint32_t loop = found.innermost(SyntheticProgram::kBegin + at);
+    return loop == CodeLoop::kNone ? 0
+                                   : found.loops[loop].header - SyntheticProgram::kBegin;
   };
   CHECK(header(7) == 4);
   CHECK(header(11) == 8);

@@ -13,11 +13,11 @@ namespace {
 
 using Flow = Instruction::Flow;
 
-constexpr std::uint64_t kMostBytes = 4 << 20;
-constexpr std::size_t kMostSteps = 64;
+constexpr std::uint64_t kMaxBytes = 4 << 20;
+constexpr std::size_t kMaxSteps = 64;
 constexpr unsigned kMostDepth = 8;
-constexpr std::uint64_t kMostCalleeBytes = 16 << 10;
-constexpr std::size_t kMostCalleeInstructions = 4000;  // of another file
+constexpr std::uint64_t kMaxCalleeBytes = 16 << 10;
+constexpr std::size_t kMaxCalleeInstructions = 4000;  // of another file
 
 }  // namespace
 
@@ -30,7 +30,7 @@ class FlowReader::Builder {
   }
 
   BlockGraph build() {
-    out_.cut = function_.end - function_.begin > kMostBytes;
+    out_.cut = function_.end - function_.begin > kMaxBytes;
     if (out_.cut) return std::move(out_);
     todo_.push_back({function_.begin, kNone});
     do {
@@ -68,7 +68,7 @@ class FlowReader::Builder {
     part.begin = range.begin;
     part.bytes = reader_.image_.bytes(range.begin);
     part.bytes = part.bytes.first(std::min<std::uint64_t>(
-        part.bytes.size(), std::min(range.end - range.begin, kMostBytes)));
+        part.bytes.size(), std::min(range.end - range.begin, kMaxBytes)));
     part.numbers.assign(part.bytes.size(), kNone);
     part.covered.assign(part.bytes.size(), false);
     part.handlers = reader_.image_.handlers(range.begin);
@@ -78,11 +78,11 @@ class FlowReader::Builder {
   // The part of an address, also if it is one that was moved away.
   Part* own_part(std::uint64_t address) {
     if (Part* const part = code_.part_at(address); part != nullptr) return part;
-    constexpr std::size_t kMostParts = 8;
+    constexpr std::size_t kMaxParts = 8;
     constexpr std::size_t kLooks = 8;  // what asking for a function costs
     if (!reader_.may_look(kLooks)) return nullptr;
     const FunctionRange* const other = reader_.image_.function_at(address);
-    if (other == nullptr || code_.parts.size() == kMostParts) return nullptr;
+    if (other == nullptr || code_.parts.size() == kMaxParts) return nullptr;
     const bool named = !other->name.empty() && !function_.name.empty() &&
                        other->name.starts_with(function_.name) &&
                        other->name.substr(function_.name.size()).starts_with(".cold");
@@ -91,7 +91,7 @@ class FlowReader::Builder {
     return &code_.parts.back();
   }
 
-  // Whether a function without a name jumps into the midst of this one, or handles its exceptions: then it is a
+  // Returns true if a function without a name jumps into the midst of this one, or handles its exceptions: then it is a
   // part of it.
   bool jumps_back(const FunctionRange& other, std::uint64_t address) {
     const auto [known, is_new] = foreign_.try_emplace(other.begin, false);
@@ -194,7 +194,7 @@ class FlowReader::Builder {
   std::vector<Step> steps_to(std::uint32_t number) {
     std::vector<Step> steps;
     bool taken = false;
-    for (std::uint32_t at = number; at != kNone && steps.size() < kMostSteps;) {
+    for (std::uint32_t at = number; at != kNone && steps.size() < kMaxSteps;) {
       const Decoded& one = code_.all[at];
       steps.push_back({one.address, one.instruction, operation(at), taken});
       taken = one.before == kNone;
@@ -234,11 +234,11 @@ class FlowReader::Builder {
   // The address of the table may be in a register since long before: one of those that the
   // function puts there, if only one of them gives a table.
   std::optional<ReadTable> table_by_constants(const std::vector<Step>& steps) {
-    constexpr std::size_t kMostTries = 64;
+    constexpr std::size_t kMaxTries = 64;
     std::optional<ReadTable> found;
     bool several = false;
     std::uint32_t registers = 0;  // that may hold it
-    if (constants().size() > kMostTries) return found;
+    if (constants().size() > kMaxTries) return found;
     for (const auto& [number, value] : constants()) {
       KnownRegisters known;
       known[static_cast<std::size_t>(number)] = value;
@@ -308,7 +308,7 @@ class FlowReader::Builder {
     return found;
   }
 
-  // Whether new targets were found.
+  // Returns true if new targets were found.
   bool read_tables() {
     back_.clear();
     for (std::size_t i = 0; i < unknown_.size(); ++i) {
@@ -388,12 +388,12 @@ class FlowReader::Builder {
 
   // Takes unknown jumps to go where nothing else goes.
   bool guess() {
-    constexpr std::size_t kMostGuesses = 4096;
+    constexpr std::size_t kMaxGuesses = 4096;
     const auto open =
         std::find_if(unknown_.begin(), unknown_.end(), [this](std::uint32_t i) {
           return !code_.all[i].settled && !code_.all[i].instruction.through_slot;
         });
-    if (open == unknown_.end() || guesses_.size() == kMostGuesses) return connect_guesses();
+    if (open == unknown_.end() || guesses_.size() == kMaxGuesses) return connect_guesses();
     const auto gap = first_gap();
     if (!gap || (!guesses_.empty() && guesses_.back() == *gap)) return connect_guesses();
     guesses_.push_back(*gap);
@@ -471,7 +471,7 @@ class FlowReader::Builder {
   const unsigned depth_;
   BlockGraph out_;
   FollowedCode code_;
-  std::unordered_map<std::uint64_t, bool> foreign_;  // parts without a name, by their begin
+  std::unordered_map<std::uint64_t, bool> foreign_;  // parts without a name, by their start
   std::vector<Target> todo_;
   std::vector<std::uint32_t> unknown_;  // jumps through registers and memory
   std::unordered_map<std::uint32_t, Operation>
@@ -504,7 +504,7 @@ std::string_view FlowReader::name_of_callee(const Instruction& call, std::uint64
 std::span<const std::uint64_t> FlowReader::jumps_of(const FunctionRange& range) {
   const auto [known, is_new] = jumps_out_.try_emplace(range.begin);
   std::vector<std::uint64_t>& out = known->second;
-  if (!is_new || range.end - range.begin > kMostCalleeBytes) return out;
+  if (!is_new || range.end - range.begin > kMaxCalleeBytes) return out;
   const auto bytes = image_.bytes(range.begin);
   std::uint64_t at = 0;
   while (at < range.end - range.begin && at < bytes.size()) {
@@ -552,7 +552,7 @@ bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
       return false;
   }
   if (depth >= kMostDepth || function == nullptr || function->begin != callee ||
-      function->end - function->begin > kMostCalleeBytes)
+      function->end - function->begin > kMaxCalleeBytes)
     return true;
   if (const auto known = comes_back_.find(callee); known != comes_back_.end())
     return known->second;
@@ -568,7 +568,7 @@ bool FlowReader::comes_back(std::uint64_t callee, unsigned depth) {
 }
 
 bool FlowReader::never_comes_back(std::uint64_t function) {
-  const std::size_t left = std::exchange(left_, kMostCalleeInstructions);
+  const std::size_t left = std::exchange(left_, kMaxCalleeInstructions);
   const bool comes = comes_back(function, 0);
   left_ = left;
   return !comes;

@@ -106,7 +106,7 @@ class FlowReader {
     left_ -= std::min(left_, more);
     return left_ != 0;
   }
-  // Whether a call of the function at an address, or through a slot, comes back.
+  // Returns true if a call of the function at an address, or through a slot, comes back.
   bool comes_back(std::uint64_t callee, unsigned depth);
   // Empty: not known.
   std::string_view name_of_callee(const Instruction& call, std::uint64_t at);

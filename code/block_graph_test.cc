@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "code/made_up_program.h"
 #include "code/program_loops.h"
+#include "code/synthetic_program.h"
 
 namespace refrain::code::block_graph_test {
 namespace {
@@ -26,7 +26,8 @@ struct Found {
   FunctionLoops loops;
 };
 
-Found loops_in(const MadeUpProgram& program, std::uint64_t at = MadeUpProgram::kBegin) {
+Found loops_in(const SyntheticProgram& program,
+               std::uint64_t at = SyntheticProgram::kBegin) {
   Found out{program.file(), nullptr, {}};
   out.image = ElfImage::from_memory(out.file);
   REQUIRE(out.image != nullptr);
@@ -38,7 +39,7 @@ Found loops_in(const MadeUpProgram& program, std::uint64_t at = MadeUpProgram::k
 }
 
 Found loops_in(const Bytes& code) {
-  MadeUpProgram program;
+  SyntheticProgram program;
   program.add("function", code);
   return loops_in(program);
 }
@@ -46,9 +47,9 @@ Found loops_in(const Bytes& code) {
 // Headers of the loops around an address, innermost first, from the program's begin.
 std::vector<std::uint64_t> around(const FunctionLoops& function, std::uint64_t at) {
   std::vector<std::uint64_t> out;
-  std::uint32_t loop = function.innermost(MadeUpProgram::kBegin + at);
+  std::uint32_t loop = function.innermost(SyntheticProgram::kBegin + at);
   for (; loop != CodeLoop::kNone; loop = function.loops[loop].parent)
-    out.push_back(function.loops[loop].header - MadeUpProgram::kBegin);
+    out.push_back(function.loops[loop].header - SyntheticProgram::kBegin);
   return out;
 }
 
@@ -113,16 +114,16 @@ TEST_CASE("Machine code: loops - around calls, innermost first") {
     CHECK(around(found.loops, at).empty());
   REQUIRE(found.loops.loops.size() == 2);
   CHECK(found.loops.loops[0].closes ==
-        std::vector<std::uint64_t>{MadeUpProgram::kBegin + 27});
+        std::vector<std::uint64_t>{SyntheticProgram::kBegin + 27});
   CHECK(found.loops.loops[1].closes ==
-        std::vector<std::uint64_t>{MadeUpProgram::kBegin + 20});
+        std::vector<std::uint64_t>{SyntheticProgram::kBegin + 20});
 }
 
 TEST_CASE("Machine code: padding between blocks - is not the entry of a loop") {
   Bytes code{0xeb, 0x06};                 // 0: jmp 8
   code.push_back(0x90);                   // 2: padding
   call(code);                             // 3: the loop's second half
-  call(code);                             // 8: its begin
+  call(code);                             // 8: its start
   code.insert(code.end(), {0x75, 0xf4});  // 13: jne 3
   code.push_back(0xc3);
   const Found found = loops_in(code);
@@ -158,7 +159,7 @@ TEST_CASE("Machine code: jump tables - of offsets, as many entries as are compar
                    0xc3,                                   // 23: case 1 and default: ret
                    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
   REQUIRE(code.size() == 32);
-  MadeUpProgram program;
+  SyntheticProgram program;
   program.add("function", code);
   // The third is beyond, and would be in the function.
   program.add_words({21 - 32, 23 - 32, 5 - 32});
@@ -166,8 +167,8 @@ TEST_CASE("Machine code: jump tables - of offsets, as many entries as are compar
   CHECK(found.loops.blocks.tables == 1);
   CHECK(found.loops.blocks.whole());
   REQUIRE(found.loops.loops.size() == 1);
-  CHECK(found.loops.loops[0].header == MadeUpProgram::kBegin);
-  const Node switched = found.loops.blocks.at(MadeUpProgram::kBegin + 19);
+  CHECK(found.loops.loops[0].header == SyntheticProgram::kBegin);
+  const Node switched = found.loops.blocks.at(SyntheticProgram::kBegin + 19);
   CHECK(found.loops.blocks.next.next(switched).size() == 2);
 }
 
@@ -187,12 +188,12 @@ TEST_CASE(
                    0xeb, 0xda,                          // 36: case 0: jmp 0
                    0xc3, 0x90};                         // 38: case 1 and default: ret
   REQUIRE(code.size() == 40);
-  MadeUpProgram program;
+  SyntheticProgram program;
   program.add("function", code);
   program.add_words({36 - 40, 38 - 40, 3 - 40});
   const Found found = loops_in(program);
   CHECK(found.loops.blocks.whole());
-  const Node switched = found.loops.blocks.at(MadeUpProgram::kBegin + 34);
+  const Node switched = found.loops.blocks.at(SyntheticProgram::kBegin + 34);
   CHECK(found.loops.blocks.next.next(switched).size() == 2);
 }
 
@@ -214,7 +215,7 @@ TEST_CASE("Machine code: jump tables - the address that all ways put into the re
   }
   code.insert(code.end(), {0xc3, 0x90, 0x90, 0x90, 0x90, 0x90});
   REQUIRE(code.size() == 192);
-  MadeUpProgram program;
+  SyntheticProgram program;
   program.add("function", code);
   program.add_words({91 - 192, 93 - 192});
   program.add_words({93 + 91 - 200, 93 + 93 - 200});
@@ -231,7 +232,7 @@ TEST_CASE("Machine code: jump tables - of addresses, as many entries as the mask
              0xeb, 0xf4,                          // 10: jmp 0
              0xc3,                                // 12: ret
              0x90, 0x90, 0x90};
-  MadeUpProgram program;
+  SyntheticProgram program;
   program.add("function", code);
   program.add_addresses({0x100a, 0x100c, 0x1003});
   const Found found = loops_in(program);
@@ -248,7 +249,7 @@ TEST_CASE("Machine code: calls that do not return - nothing follows them") {
     call(code, 16 - 7);
     code.insert(code.end(), {0x75, 0xf7, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90});
     REQUIRE(code.size() == 16);
-    MadeUpProgram program;
+    SyntheticProgram program;
     program.add("function", code);
     program.add(name, callee);
     return loops_in(program);
@@ -263,7 +264,7 @@ TEST_CASE("Machine code: calls that do not return - nothing follows them") {
 
 TEST_CASE("Machine code: a part that was moved away - belongs to its function") {
   for (const bool named : {true, false}) {
-    MadeUpProgram program;
+    SyntheticProgram program;
     program.add("function", {0x75, 0x03,  // 0: jne 5, to the moved part
                              0x75, 0xfc,  // 2: jne 0
                              0xc3});      // 4: ret
@@ -272,14 +273,14 @@ TEST_CASE("Machine code: a part that was moved away - belongs to its function") 
         program.add(named ? "function.cold" : "function.other", moved);
     const Found found = loops_in(program);
     INFO(named);
-    CHECK(around(found.loops, begin - MadeUpProgram::kBegin) ==
+    CHECK(around(found.loops, begin - SyntheticProgram::kBegin) ==
           (named ? std::vector<std::uint64_t>{0} : std::vector<std::uint64_t>{}));
     CHECK(found.loops.blocks.parts.size() == (named ? 2 : 1));
   }
 }
 
 TEST_CASE("Machine code: symbols without a size - go on to the next one") {
-  MadeUpProgram program;
+  SyntheticProgram program;
   program.add("first", {0x90, 0xc3}, false);
   const std::uint64_t second = program.add("second", {0xeb, 0xfe}, false);
   const Found found = loops_in(program, second);
@@ -289,7 +290,7 @@ TEST_CASE("Machine code: symbols without a size - go on to the next one") {
 
 TEST_CASE(
     "Machine code: a stripped program - functions are those of the exception tables") {
-  MadeUpProgram program;
+  SyntheticProgram program;
   const std::uint64_t begin = program.add({}, {0x90, 0xeb, 0xfd, 0x90});
   const auto frames_at = static_cast<std::int64_t>(program.here());
   Bytes frames{16, 0, 0,    0, 0, 0, 0,  0, 1, 'z', 'R', 0, 1, 0x78,

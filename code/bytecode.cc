@@ -207,7 +207,7 @@ std::uint32_t bytecode_line(std::span<const std::uint8_t> lines, std::uint32_t f
 
 Bytecode::Bytecode(const Parts& parts) {
   const std::size_t units = parts.code.size() / 2;
-  if (units == 0 || units > kMostUnits) return;
+  if (units == 0 || units > kMaxUnits) return;
   struct Jump {
     Node from;
     std::int64_t to;  // unit

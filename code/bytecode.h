@@ -1,6 +1,6 @@
 // The control flow of a Python function: what call_flow.h answers of machine code, of the bytecode of CPython 3.11.
 //
-// Place in the flow: beside call_flow.h, for who sees the frames of the interpreter in a traced program.
+// Place in the flow: next to call_flow.h, for who sees the frames of the interpreter in a traced program.
 //
 // Instructions are two bytes (a *unit*), with units of cache behind some. The interpreter rewrites them while it runs: what is
 // read here are the instructions that the compiler made. A call is two instructions (PRECALL, CALL) of which either may do it: they
@@ -24,7 +24,7 @@ std::uint32_t bytecode_line(std::span<const std::uint8_t> lines, std::uint32_t f
 
 class Bytecode {
  public:
-  static constexpr std::size_t kMostUnits = 100'000;  // of longer ones nothing is known
+  static constexpr std::size_t kMaxUnits = 100'000;  // of longer ones nothing is known
 
   struct Parts {
     std::span<const std::uint8_t> code;        // co_code_adaptive

@@ -10,9 +10,9 @@
 namespace refrain::code {
 namespace {
 
-constexpr std::size_t kMostInstructions = 40'000;
-constexpr unsigned kMostJumps = 4;  // one after another
-constexpr std::size_t kMostTargets = 64;
+constexpr std::size_t kMaxInstructions = 40'000;
+constexpr unsigned kMaxJumps = 4;  // one after another
+constexpr std::size_t kMaxTargets = 64;
 #if defined(__aarch64__)
 constexpr std::uint16_t kMachine = EM_AARCH64;
 #else
@@ -91,7 +91,7 @@ struct CallFlow::Object {
 
   Object(const dl_phdr_info& info, CallFlow& flow)
       : image(info),
-        reader(image, flow.disassembler_, kMostInstructions,
+        reader(image, flow.disassembler_, kMaxInstructions,
                [&flow](std::string_view name) { return flow.never_returns(name); }) {}
 };
 
@@ -251,10 +251,10 @@ CallFlow::Place CallFlow::find(std::uint64_t call) {
           own.function->graph.leaving.begin(), own.function->graph.leaving.end(),
           [&](const auto& each) { return into_midst(*object, each.second.target); }))
     return own;
-  constexpr int kMostOwners = 4;
+  constexpr int kMaxOwners = 4;
   int tried = 0;
   for (const std::uint64_t target : object->reader.jumps_out_of(*range)) {
-    if (!into_midst(*object, target) || tried++ == kMostOwners) continue;
+    if (!into_midst(*object, target) || tried++ == kMaxOwners) continue;
     const Place other = in(*object->image.function_at(target));
     if (other.node != kNoNode || excluded_.contains(other.begin)) return other;
   }
@@ -382,7 +382,7 @@ const CallFlow::JumpsOfCall* CallFlow::jumps_of(std::uint64_t call) noexcept try
   if (const auto known = jumps_.find(call); known != jumps_.end() && known->second.settled)
     return &known->second;
   JumpsOfCall made{{}, false, true};
-  add_jumps(*at.function, {at.node}, kMostJumps, made);
+  add_jumps(*at.function, {at.node}, kMaxJumps, made);
   return &(jumps_[call] = std::move(made));
 } catch (...) {
   return nullptr;
@@ -415,7 +415,7 @@ void CallFlow::add_jumps(const Function& function, const std::vector<Node>& from
     const std::uint64_t to = slot && !begins ? target : range->begin;
     if (to == function.begin || std::find(out.to.begin(), out.to.end(), to) != out.to.end())
       continue;
-    if (out.to.size() == kMostTargets) return;
+    if (out.to.size() == kMaxTargets) return;
     out.to.push_back(to);
     Function* const next =
         depth == 1 || (slot && !begins) ? nullptr : analysed(*object, *range);

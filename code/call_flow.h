@@ -51,7 +51,7 @@ class CallFlow {
   // A call is given by its return address.
   // Headers of the loops around it, outermost first. Empty: none, or not known.
   std::span<const std::uint64_t> loops(std::uint64_t call) noexcept;
-  // Begin of the function that it is in; 0: not known.
+  // Start of the function that it is in; 0: not known.
   std::uint64_t function(std::uint64_t call) noexcept;
   Trust trust(std::uint64_t call) noexcept;
   // Whether, in one activation, the second call can come after the first without a back edge of the loops around both.
@@ -60,7 +60,7 @@ class CallFlow {
   // Begins of the functions that its function may jump to at its end, from there on (tail calls), also through the
   // linker's stubs; and of those that these jump to, 4 deep.
   std::span<const std::uint64_t> jumps(std::uint64_t call) noexcept;
-  // Whether it may jump to a function through a pointer, which is not among these.
+  // Returns true if it may jump to a function through a pointer, which is not among these.
   bool jumps_anywhere(std::uint64_t call) noexcept;
 
   // What a loop around it carries: the one with this number in loops(). It is one word for all calls in the loop, but values of
@@ -72,7 +72,7 @@ class CallFlow {
   };
   Carried carried(std::uint64_t call, std::size_t loop) noexcept;
 
-  // Begin of the one function that it calls; 0: it calls through a pointer, or is not known.
+  // Start of the one function that it calls; 0: it calls through a pointer, or is not known.
   std::uint64_t callee(std::uint64_t call) noexcept;
 
   // How many functions were too long to be looked at.
@@ -99,7 +99,7 @@ class CallFlow {
 
   Place place(std::uint64_t call) noexcept;
   Place find(std::uint64_t call);
-  // Whether a jump leads into a function, but not to its begin.
+  // Returns true if a jump leads into a function, but not to its start.
   static bool into_midst(Object& object, std::uint64_t target);
   Object* object_at(std::uint64_t address);
   void list_objects();

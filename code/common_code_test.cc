@@ -70,10 +70,10 @@ TEST_CASE("Common code: every instruction is what the disassembler says that it 
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
         const MappedImage image(*info);
-        constexpr std::uint64_t kMost = 400'000;  // of each
+        constexpr std::uint64_t kMax = 400'000;  // of each
         for (const auto& [begin, end] : image.code())
           static_cast<Sweep*>(data)->through(image.bytes(begin).first(
-              std::min({end - begin, kMost, std::uint64_t{image.bytes(begin).size()}})));
+              std::min({end - begin, kMax, std::uint64_t{image.bytes(begin).size()}})));
         return 0;
       },
       &sweep);

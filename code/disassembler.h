@@ -111,7 +111,7 @@ class Disassembler {
   bool available() const noexcept { return is_aarch64_ || state_ != nullptr; }
   bool is_aarch64() const noexcept { return is_aarch64_; }
 
-  // The instruction at the begin of `code`.
+  // The instruction at the start of `code`.
   Instruction decode(std::span<const std::uint8_t> code) const;
   Operation operation(std::span<const std::uint8_t> code) const;
   // Of x86-64 alone.

@@ -9,7 +9,7 @@
 // Thread-safety: none; one user at a time. Ownership: has the file mapped; names and bytes
 // live as long as it.
 // Errors: what is damaged is left out. Throws only when memory runs out.
-// Cost: at the begin, linear in symbols and exception tables (0.1 s for a million); then logarithmic.
+// Cost: at the start, linear in symbols and exception tables (0.1 s for a million); then logarithmic.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct FollowedCode {
     bool again = false;            // a call that may return several times
     bool settled = false;          // a jump through a register whose targets are known
 
-    // Whether control goes to the instruction after it.
+    // Returns true if control goes to the instruction after it.
     bool runs_on() const noexcept;
   };
   struct Part {

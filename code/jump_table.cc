@@ -6,8 +6,8 @@
 namespace refrain::code {
 namespace {
 
-constexpr std::uint32_t kMostEntries = 1 << 16;
-constexpr std::uint32_t kMostUnbounded = 1024;
+constexpr std::uint32_t kMaxEntries = 1 << 16;
+constexpr std::uint32_t kMaxUnbounded = 1024;
 
 struct Value {
   enum class Kind : std::uint8_t {
@@ -85,7 +85,7 @@ class Follower {
         result = scaled(operation);
         break;
       case Operate::kAnd:
-        if (operation.offset >= 0 && operation.offset < kMostEntries)
+        if (operation.offset >= 0 && operation.offset < kMaxEntries)
           result.below = static_cast<std::uint32_t>(operation.offset) + 1;
         break;
       case Operate::kJump:
@@ -118,7 +118,7 @@ class Follower {
   // What is known of the index after a branch that compared it.
   void guard(const Step& step) {
     using Condition = Instruction::Condition;
-    if (!compared_ || *compared_ < 0 || *compared_ >= kMostEntries) return;
+    if (!compared_ || *compared_ < 0 || *compared_ >= kMaxEntries) return;
     const auto limit = static_cast<std::uint32_t>(*compared_);
     const Condition condition = step.instruction.condition;
     const bool at_most =
@@ -257,7 +257,7 @@ std::vector<TableEntry> read_jump_table(
     CodeImage& image, const JumpTable& table,
     const std::function<bool(std::uint64_t target)>& accept) {
   std::vector<TableEntry> out;
-  const std::uint32_t most = std::min(table.entries.value_or(kMostUnbounded), kMostEntries);
+  const std::uint32_t most = std::min(table.entries.value_or(kMaxUnbounded), kMaxEntries);
   std::uint32_t elsewhere = 0;
   for (std::uint32_t i = 0; i < most; ++i) {
     std::uint64_t target = 0;

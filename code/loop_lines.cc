@@ -205,7 +205,7 @@ struct SourceScopes::Function {
   void walk(Dwarf_Die* unit, Dwarf_Die around, std::uint32_t scope,
             std::vector<Range>& ranges, unsigned depth) {
     constexpr unsigned kMostDepth = 200;
-    constexpr std::size_t kMostScopes = 1 << 16;
+    constexpr std::size_t kMaxScopes = 1 << 16;
     Dwarf_Die child;
     if (depth == kMostDepth || dwarf_child(&around, &child) != 0) return;
     do {
@@ -213,7 +213,7 @@ struct SourceScopes::Function {
       if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
           tag == DW_TAG_catch_block) {
         walk(unit, child, scope, ranges, depth + 1);
-      } else if (tag == DW_TAG_inlined_subroutine && scopes.size() < kMostScopes) {
+      } else if (tag == DW_TAG_inlined_subroutine && scopes.size() < kMaxScopes) {
         const auto own = static_cast<std::uint32_t>(scopes.size());
         scopes.push_back({child, scope, call_of(unit, &child)});
         Dwarf_Addr base = 0;

@@ -55,7 +55,7 @@ class SourceScopes {
   std::string function(const void* scope) const;
   // The line of its declaration; 0: unknown.
   std::uint32_t declared_at(const void* scope) const;
-  // Whether the line with which a loop begins may be left out of the loop: in Fortran.
+  // Returns true if the line with which a loop begins may be left out of the loop: in Fortran.
   bool loops_begin_outside(const void* scope) const;
 
  private:

@@ -122,7 +122,7 @@ class FrameWrites::Reader {
     step_copies(code);
     return true;
   }
-  // Whether all ways to each node leave the frame alike.
+  // Returns true if all ways to each node leave the frame alike.
   bool agree() const { return agree_; }
 
  private:
@@ -345,7 +345,7 @@ class FrameWrites::Search {
     return reached;
   }
 
-  // Whether the loop cannot come round without one of these.
+  // Returns true if the loop cannot come round without one of these.
   bool always(const std::vector<Node>& steps) const {
     if (steps.empty()) return false;
     std::vector<bool> open = inside_;
@@ -396,10 +396,10 @@ CarriedWord FrameWrites::find(const CutCode& code, const HeadedLoops& loops,
       search.take({.in = LoopWord::In::kRegister, .number = static_cast<std::uint8_t>(i)},
                   writes, steps);
   }
-  constexpr std::size_t kMostTries = 16;
+  constexpr std::size_t kMaxTries = 16;
   std::vector<std::int64_t> seen;
   for (const StackWrite& wanted : stack_) {
-    if (search.done() || seen.size() == kMostTries) break;
+    if (search.done() || seen.size() == kMaxTries) break;
     if (!wanted.steps || !search.inside(wanted.node) || wanted.bytes > 8 ||
         std::find(seen.begin(), seen.end(), wanted.key) != seen.end() ||
         std::find(taken_.begin(), taken_.end(), wanted.key) != taken_.end())

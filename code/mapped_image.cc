@@ -65,7 +65,7 @@ std::optional<T> MappedImage::read(std::uint64_t address) const {
 // The entry of the last function that begins at the address or before, if it is of that function.
 UnwindEntry MappedImage::frame_at(std::uint64_t address) const {
   struct IndexEntry {
-    std::int32_t function;  // both from the begin of the index
+    std::int32_t function;  // both from the start of the index
     std::int32_t entry;
   };
   struct Index {

@@ -5,7 +5,7 @@
 // Thread-safety: none; one user at a time. Ownership: plain values that point into what is mapped; nothing may be asked once
 // the object is unloaded.
 // Errors: what is damaged or of another form than linkers write is left out. Throws only when memory runs out.
-// Cost: nothing at the begin; a function is a binary search; the first name one pass over the object's relocations.
+// Cost: nothing at the start; a function is a binary search; the first name one pass over the object's relocations.
 #pragma once
 
 #include <link.h>
@@ -26,7 +26,7 @@ class MappedImage final : public CodeImage {
  public:
   explicit MappedImage(const dl_phdr_info& object);
 
-  // Whether it is still this object: its place, headers and name.
+  // Returns true if it is still this object: its place, headers and name.
   bool is(const dl_phdr_info& object) const;
   const std::string& path() const noexcept { return path_; }
   // [begin, end) of its code.

@@ -317,7 +317,7 @@ class RegionSplitter {
   }
 
   Node header_of(const Piece& piece) {
-    constexpr std::size_t kMostTries = 256;
+    constexpr std::size_t kMaxTries = 256;
     std::vector<Node> order = piece.parts;
     const auto rank = [&](Node part) {
       return (piece.entered[part] ? 0 : 2) + (parts_[part].loop != kNoNode ? 1 : 0);
@@ -325,7 +325,7 @@ class RegionSplitter {
     std::stable_sort(order.begin(), order.end(),
                      [&](Node a, Node b) { return rank(a) < rank(b); });
     if (rank(order[1]) >= 2) return order[0];  // one entry: the rest is inside
-    if (order.size() > kMostTries) order.resize(kMostTries);
+    if (order.size() > kMaxTries) order.resize(kMaxTries);
     Node best = kNoNode;
     std::size_t least = ~std::size_t{0};
     for (const Node part : order) {
@@ -379,7 +379,7 @@ class RegionSplitter {
   std::vector<Piece> todo_;
 };
 
-// Whether a loop, of loops with parents, is around a node.
+// Returns true if a loop, of loops with parents, is around a node.
 template <typename Loops>
 bool around(const Loops& all, std::uint32_t loop, Node node) {
   std::uint32_t at = all.loop_of[node];

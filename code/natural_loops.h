@@ -54,7 +54,7 @@ struct HeadedLoops {
 
 HeadedLoops headed_loops(const Digraph& graph, Node entry);
 
-// Whether the second node can come after the first without a back edge of the loops around both.
+// Returns true if the second node can come after the first without a back edge of the loops around both.
 bool goes_forward(const Digraph& graph, const HeadedLoops& loops, Node from, Node to);
 
 // What can be reached from some nodes, these included only if they can be reached again. `stop`: an edge that may not be

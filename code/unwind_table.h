@@ -35,8 +35,8 @@ struct HandlerEntry {
   std::uint64_t handler = 0;
 };
 
-// `bytes` from the begin of a table of handlers (.gcc_except_table), which is at `address`, on;
-// `function`: the begin of the entry that refers to it.
+// `bytes` from the start of a table of handlers (.gcc_except_table), which is at `address`, on;
+// `function`: the start of the entry that refers to it.
 std::vector<HandlerEntry> read_handlers(std::span<const std::uint8_t> bytes,
                                         std::uint64_t address, std::uint64_t function);
 

@@ -105,7 +105,7 @@ class Chooser {
     return !parallel_inside_[at] && !parallel_around_[at] && mean_trips(node) >= 2;
   }
 
-  // The least number of loops of the program around each node, on the ways from where threads begin.
+  // The smallest number of loops of the program around each node, on the ways from where threads begin.
   void find_levels() {
     levels_.assign(profile_.nodes.size(), kFar);
     std::deque<std::uint32_t> waiting;

@@ -96,7 +96,7 @@ struct LoopProfile {
   std::vector<std::string> complaints;
 };
 
-// Whether a node is the loop, by the place in the source.
+// Returns true if a node is the loop, by the place in the source.
 inline bool is_one(const Node& node, const DetectedLoop& loop) {
   return node.is_loop && node.line == loop.line && node.file == loop.file;
 }

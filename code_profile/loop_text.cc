@@ -20,7 +20,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using namespace text_parts;
 
-constexpr std::size_t kMostCandidates = 10;  // printed
+constexpr std::size_t kMaxCandidates = 10;  // printed
 
 std::string trips_text(const Node& node, std::size_t most) {
   std::string out;
@@ -138,7 +138,7 @@ std::string candidates_text(const LoopProfile& profile, double share) {
   std::string out =
       "\nLoops that could run in parallel (Refrain does not know whether their iterations "
       "depend on each other):\n";
-  for (std::size_t i = 0; i < std::min(chosen.size(), kMostCandidates); ++i) {
+  for (std::size_t i = 0; i < std::min(chosen.size(), kMaxCandidates); ++i) {
     const Node& node = profile.nodes[chosen[i].node];
     out += fmt::format("{:>6.1f}%  {}\n", 100 * part_of(node.total[0], profile.total[0]),
                        title_of(node));
@@ -147,9 +147,9 @@ std::string candidates_text(const LoopProfile& profile, double share) {
     if (!chosen[i].against.empty())
       out += fmt::format("{:>9}against: {}\n", "", listed(chosen[i].against));
   }
-  if (chosen.size() > kMostCandidates)
+  if (chosen.size() > kMaxCandidates)
     out += fmt::format("{:>9}and {} more with a smaller total\n", "",
-                       chosen.size() - kMostCandidates);
+                       chosen.size() - kMaxCandidates);
   return out;
 }
 
@@ -378,7 +378,7 @@ std::string sample_tables(const LoopProfile& profile, double share, std::size_t&
 }
 
 std::string detected_text(const LoopProfile& profile, double share) {
-  constexpr std::size_t kMostLoops = 5, kMostParts = 10;
+  constexpr std::size_t kMostLoops = 5, kMaxParts = 10;
   std::string out;
   const auto to = std::back_inserter(out);
   std::size_t printed = 0;
@@ -395,7 +395,7 @@ std::string detected_text(const LoopProfile& profile, double share) {
     for (const DetectedLoop::Part& part : loop.parts) {
       const Node& node = profile.nodes[part.node];
       if (!node.is_loop) continue;
-      if (part_of(part.samples, loop.samples) < share || parts++ == kMostParts) break;
+      if (part_of(part.samples, loop.samples) < share || parts++ == kMaxParts) break;
       fmt::format_to(to, "{:>6.1f}% {:>10}  {}\n",
                      100 * part_of(part.samples, loop.samples),
                      duration(seconds(profile, part.samples) / iterations), title_of(node));

@@ -20,7 +20,7 @@ namespace refrain::convert {
 enum class Format : std::uint8_t { kCsv, kChrome, kParaver };
 
 struct ConvertOptions {
-  std::string archive;  // its folder, or its anchor file
+  std::string archive;  // its directory, or its anchor file
   Format format = Format::kCsv;
   std::string output;      // file; empty: default_output()
   bool overwrite = false;  // replace a file that exists and is not empty

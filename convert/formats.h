@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, `refrain convert`.
 // Columns, empty where an event has no such value:
-//   time_ns        since the begin of the trace
+//   time_ns        since the start of the trace
 //   process        MPI's rank, else the number of the process in the archive
 //   thread         in its process, from 0
 //   event          OTF2's name: Enter, Leave, MpiSend, ..., Marker
@@ -75,7 +75,7 @@ std::string csv_field(const std::string& text);
 //   C           values of metrics, by thread
 //   i           markers, parameters
 //   M           names and order of processes and threads
-// Units: microseconds with three decimals, from the begin of the trace.
+// Units: microseconds with three decimals, from the start of the trace.
 // Thread-safety: none. Errors: see trace.h.
 // Cost: no allocation for most events; memory for messages in flight.
 
@@ -138,17 +138,17 @@ std::string json_string(std::string_view text);
 // Writes a trace for Paraver: .prv (records), .pcf (labels), .row (names of objects).
 //
 // Shapes: an application; a task for each process, in the order of ranks; a thread for each
-// location. Records by time: states by their begin, communications by their logical send.
+// location. Records by time: states by their start, communications by their logical send.
 //   states          from the innermost region: see paraver_regions.h; 2 before a thread's first
 //                   event, 0 outside of all regions on threads other than a process' first,
 //                   14 where measurement is off
 //   events          one type a region, see paraver_regions.h; iterations 40000000 (number + 1;
 //                   inner loops 666100 + level), periods 666001, detail 666002 (0 skipped, 3
-//                   not), measurement 40000012; collectives' details at the begin of their
+//                   not), measurement 40000012; collectives' details at the start of their
 //                   call; counters as differences to the value before, where they accumulate
 //   communications  logical send: posted; physical send: the call has returned, or the
 //                   message has arrived; logical receive: posted; physical receive: complete
-// Units: nanoseconds from the begin of the trace, the resolution of Paraver.
+// Units: nanoseconds from the start of the trace, the resolution of Paraver.
 // Thread-safety: none. Errors: see trace.h.
 // Cost: records are sorted on disk, in a temporary file next to the .prv of about its size;
 // memory is that of paraver_records.h and of messages in flight.

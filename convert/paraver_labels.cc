@@ -102,7 +102,7 @@ class PcfWriter {
                                          definitions_.regions[i].name));
     if (periods.size() == 1) return;
     types({{kTypeIteration, "Iteration of the outermost loop, from 1 on; 0: outside"}}, {});
-    for (std::uint32_t level = 1; level <= kMostLevels; ++level)
+    for (std::uint32_t level = 1; level <= kMaxLevels; ++level)
       types(
           {{kTypeInnerIteration + level,
             fmt::format("Iteration of a loop at level {}, from 1 on; 0: outside", level)}},
@@ -206,7 +206,7 @@ class PcfWriter {
     types({{kTypeCallLine, "Caller line at level 1"}}, places);
   }
 
-  static constexpr std::uint32_t kMostLevels = 8;
+  static constexpr std::uint32_t kMaxLevels = 8;
   TextFile& file_;
   const reader::TraceDefinitions& definitions_;
   const ParaverRegions& regions_;

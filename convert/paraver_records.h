@@ -31,7 +31,7 @@ namespace refrain::convert {
 // Errors: kept; reads after an error return zeros.
 class SpillFile {
  public:
-  // In this folder; created at the first write.
+  // In this directory; created at the first write.
   explicit SpillFile(std::string folder) : folder_(std::move(folder)) {}
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;

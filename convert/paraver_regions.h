@@ -1,4 +1,4 @@
-// How a region appears in a Paraver trace: the event type of its begin and end, the value,
+// How a region appears in a Paraver trace: the event type of its start and end, the value,
 // and the state of a thread inside.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after formats.h.

@@ -1,4 +1,4 @@
-// Arithmetic on experiments: their difference, mean, least and greatest values, and several in one.
+// Arithmetic on experiments: their difference, mean, minimum and maximum values, and several in one.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6: of what cubex_reader.h has read. Pure. Thread-safety: plain values.
 //
@@ -28,7 +28,7 @@ enum class Operation {
 
 Experiment combine(Operation operation, std::span<const Experiment> operands);
 
-// Over all call paths and locations, by metric: sums, of kMinimum and kMaximum the least and the greatest one.
+// Over all call paths and locations, by metric: sums, of kMinimum and kMaximum the minimum and the maximum one.
 std::vector<double> totals_of(const Experiment& experiment);
 
 }  // namespace refrain::cube

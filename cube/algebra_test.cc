@@ -63,7 +63,7 @@ void check_same(const Naive& found, const Naive& expected) {
     }
 }
 
-// Drawn by chance, with a part of all metrics, regions, paths and locations that there could be.
+// Drawn at random, with a part of all metrics, regions, paths and locations that there could be.
 Experiment drawn(std::uint32_t seed, bool inclusive_time) {
   std::mt19937 random(seed);
   Experiment out;

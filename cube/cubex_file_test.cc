@@ -121,8 +121,8 @@ TEST_CASE("Cubex file: minimum and maximum - no value is neutral, of two the rig
   const std::string file = folder / "profile.cubex";
   REQUIRE(write_cubex(experiment, file).ok());
   const json read = test::cubex_json(file);
-  constexpr double kMost = std::numeric_limits<double>::max();
-  CHECK(read["values"]["least"]["1"] == json({kMost, 2.0, kMost, kMost}));
+  constexpr double kMax = std::numeric_limits<double>::max();
+  CHECK(read["values"]["least"]["1"] == json({kMax, 2.0, kMax, kMax}));
   CHECK(read["values"]["greatest"]["1"] == json({0.0, 4.0, 0.0, 0.0}));
 }
 

@@ -18,7 +18,7 @@ namespace refrain::cube {
 inline constexpr std::uint32_t kNone = 0xffffffff;
 
 struct Metric {
-  // Of the values. Those of children and other locations are added; of kMinimum and kMaximum the least and the greatest
+  // Of the values. Those of children and other locations are added; of kMinimum and kMaximum the minimum and the maximum
   // one is taken.
   enum class Type { kCount, kSeconds, kMinimum, kMaximum };
   std::string name;  // unique; by this one tools know it
@@ -86,7 +86,7 @@ struct Experiment {
 };
 
 // What stands for no value: it does not change what it is combined with. Values are not negative: 0
-// is that of a maximum, too (CubeLib's own, the least double, looks like an error to cube_sanity).
+// is that of a maximum, too (CubeLib's own, the smallest double, looks like an error to cube_sanity).
 std::uint64_t neutral(Metric::Type type) noexcept;
 
 // Score-P's words for roles and paradigms of regions, as its profiles have them.

@@ -1,6 +1,6 @@
 // The summary of an archive as a profile for Cube's tools.
 //
-// Place in the flow: ARCHITECTURE.md, stage 5 (profile.cubex beside the trace), and for `refrain profile`.
+// Place in the flow: ARCHITECTURE.md, stage 5 (profile.cubex next to the trace), and for `refrain profile`.
 // Thread-safety: any thread. Memory: the summaries of all processes and their values, twice 8 bytes for each
 // metric, call path and location.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace refrain::cube {
 
-// The file's name in the archive's folder, which is also Score-P's.
+// The file's name in the archive's directory, which is also Score-P's.
 inline constexpr const char* kProfileName = "profile.cubex";
 
 // Makes the file of ARCHIVE/summary; an archive without summary is an error.

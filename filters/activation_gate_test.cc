@@ -8,7 +8,7 @@
 
 #include "filters/gate_record.h"
 #include "periodicity/activation/activation_detector.h"
-#include "periodicity/activation/made_up_program.h"
+#include "periodicity/activation/synthetic_program.h"
 
 namespace refrain::filters::activation_gate_test {
 
@@ -16,7 +16,7 @@ TEST_CASE("IterationGate: activations - all iterations are marked or summed up")
   std::uint64_t skipped = 0;
   for (std::uint64_t seed = 0; seed != 2000; ++seed) {
     INFO("program " << seed);
-    periodicity::testing::MadeUpProgram program(seed, {.trips = 12});
+    periodicity::testing::SyntheticProgram program(seed, {.trips = 12});
     periodicity::ActivationDetector detector(program);
     GateRecord record;
     IterationGate gate({.limit = 1 + seed % 4,

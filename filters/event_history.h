@@ -52,13 +52,13 @@ class EventHistory {
     entries_[next_++ & mask_] = {ticks,     ticks,        ticks, epoch,
                                  messages_, collectives_, depth, at_epoch};
   }
-  // Whether other processes may have run something else from event `begin` to event `end`:
+  // Returns true if other processes may have run something else from event `begin` to event `end`:
   // there are messages, but no collective.
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept {
     const Counts counts = counts_in(begin, end);
     return counts.messages != 0 && counts.collectives == 0;
   }
-  // Whether other processes take part in any of them.
+  // Returns true if other processes take part in any of them.
   bool communication(std::uint64_t begin, std::uint64_t end) const noexcept {
     const Counts counts = counts_in(begin, end);
     return (counts.messages | counts.collectives) != 0;

@@ -9,7 +9,7 @@ using enum periodicity::LoopEventKind;
 InnerMarks::InnerMarks(std::uint64_t capacity, MarkSink& sink)
     : sink_(sink), waiting_(capacity), mask_(capacity - 1) {}
 
-// Whether the next waiting mark lies before `position`. A visit stays in one piece; its end
+// Returns true if the next waiting mark lies before `position`. A visit stays in one piece; its end
 // belongs to the interval that ends there.
 bool InnerMarks::next_is_before(std::uint64_t position) const noexcept {
   if (begin_ == end_) return false;
@@ -28,7 +28,7 @@ void InnerMarks::write_before(std::uint64_t position) noexcept {
 
 void InnerMarks::take_next(bool written) noexcept {
   const Waiting& next = waiting_[begin_++ & mask_];
-  if (next.mark.level >= kMostLevels) return;
+  if (next.mark.level >= kMaxLevels) return;
   Open& open = open_[next.mark.level];
   if (next.kind == kFound) {
     open.written = written || next.certain;
@@ -95,7 +95,7 @@ SkippedIterations& InnerMarks::sum_of(const LoopMark& mark) noexcept {
     return sums_[latest_];
   for (latest_ = 0; latest_ != sum_count_; ++latest_)
     if (is_it(sums_[latest_])) return sums_[latest_];
-  if (sum_count_ == kMostSums) report_sums();
+  if (sum_count_ == kMaxSums) report_sums();
   latest_ = sum_count_++;
   sums_[latest_] = SkippedIterations{.loop = mark.loop, .parent = mark.parent};
   return sums_[latest_];

@@ -32,7 +32,7 @@ class InnerMarks {
     lowest_ = begin_ == end_ ? mark.level : std::min(lowest_, mark.level);
     waiting_[end_++ & mask_] = {kind, certain, mark};
   }
-  // Whether marks of this level or of others inside it may wait.
+  // Returns true if marks of this level or of others inside it may wait.
   bool waits(std::uint16_t level) const noexcept {
     return begin_ != end_ && level >= lowest_;
   }
@@ -48,8 +48,8 @@ class InnerMarks {
   void report_sums() noexcept;
 
  private:
-  static constexpr std::size_t kMostLevels = 64;
-  static constexpr std::size_t kMostSums = 64;
+  static constexpr std::size_t kMaxLevels = 64;
+  static constexpr std::size_t kMaxSums = 64;
 
   struct Waiting {
     periodicity::LoopEventKind kind;
@@ -78,9 +78,9 @@ class InnerMarks {
   std::uint16_t lowest_ = 0;  // level of those that wait
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
-  std::array<Open, kMostLevels> open_{};
+  std::array<Open, kMaxLevels> open_{};
   std::uint64_t open_visits_ = 0;  // begun and not left, of marks that no longer wait
-  std::array<SkippedIterations, kMostSums> sums_{};
+  std::array<SkippedIterations, kMaxSums> sums_{};
   std::size_t sum_count_ = 0;
   std::size_t latest_ = 0;
 };

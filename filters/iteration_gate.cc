@@ -102,9 +102,9 @@ void IterationGate::resume(std::uint64_t position) noexcept {
 }
 
 bool IterationGate::apart(std::uint64_t begin, std::uint64_t end) const noexcept {
-  // A collective in an iteration does not bound messages that come by chance.
-  return detector_.messages_by_chance() ? events_.communication(begin, end)
-                                        : events_.apart(begin, end);
+  // A collective in an iteration does not bound nondeterministic messages.
+  return detector_.messages_nondeterministic() ? events_.communication(begin, end)
+                                               : events_.apart(begin, end);
 }
 
 void IterationGate::after_loop_events() noexcept {
@@ -137,7 +137,7 @@ void IterationGate::settle_changes() noexcept {
 }
 
 void IterationGate::change(CutReason reason) noexcept {
-  for (std::size_t i = 0; i != std::min(kept_count_, kMostKept); ++i)
+  for (std::size_t i = 0; i != std::min(kept_count_, kMaxKept); ++i)
     intervals_.take_out(kept_[i].begin, kept_[i].end);
   cuts_.change(intervals_, reason);
   settle_pieces();
@@ -163,7 +163,7 @@ void IterationGate::settle_piece(std::uint64_t begin, std::uint64_t end) noexcep
 
 bool IterationGate::inner_alone(std::uint64_t begin, std::uint64_t end) const noexcept {
   bool alone = false;
-  for (std::size_t i = 0; i != std::min(kept_count_, kMostKept); ++i) {
+  for (std::size_t i = 0; i != std::min(kept_count_, kMaxKept); ++i) {
     if (kept_[i].end <= begin || kept_[i].begin >= end) continue;
     if (kept_[i].outermost) return false;
     alone = true;
@@ -188,17 +188,17 @@ void IterationGate::take_slow() noexcept {
 // [begin, end) is to be written, though it lies in a skipped interval.
 void IterationGate::keep(std::uint64_t begin, std::uint64_t end, bool outermost) noexcept {
   seed_intervals();
-  kept_[kept_count_++ % kMostKept] = {begin, end, outermost};
+  kept_[kept_count_++ % kMaxKept] = {begin, end, outermost};
 }
 
-// The least position that may be written again: that of a break, or of the iteration before
+// The smallest position that may be written again: that of a break, or of the iteration before
 // a slow one.
 std::uint64_t IterationGate::kept_position() const noexcept {
   return events_.any_communication() ? policy_.before_resume_position()
                                      : policy_.resume_position();
 }
 
-// Begin of the latest iteration of the skipped loop; of the one before it, if the latest is
+// Start of the latest iteration of the skipped loop; of the one before it, if the latest is
 // shorter: the stream ended within it.
 std::uint64_t IterationGate::last_iteration() const noexcept {
   const std::uint16_t level = policy_.spent_level();

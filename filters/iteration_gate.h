@@ -17,7 +17,7 @@
 //   - Iterations that took unusually long or short are written: filters/slow_iterations.h.
 //     If other processes take part in them, so are the ones before and after: where one
 //     process computes for long at the end of an iteration, the others wait for it at the
-//     begin of the next, and all must have the same iterations. Slow iterations of inner
+//     start of the next, and all must have the same iterations. Slow iterations of inner
 //     loops, in a skipped iteration, are not: the others would not have that part of it.
 //     Time that tracing itself took in an iteration, to write a block or to begin a gap, does
 //     not count: else each gap would give a slow iteration, and that the next gap.
@@ -103,7 +103,7 @@ struct OutermostEvent {
   std::uint64_t position;   // likewise
   std::uint64_t next;       // position of the next symbol
   std::uint64_t
-      ticks;  // when it was: begin of the iteration; end of what belongs to the loop
+      ticks;  // when it was: start of the iteration; end of what belongs to the loop
   std::uint64_t epoch;        // the latest at or before it, and
   std::uint64_t epoch_ticks;  // when that was
   std::uint64_t now;          // ticks of the latest symbol
@@ -173,7 +173,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
       window_step({event.epoch, event.ticks}, events_.next() - 1);
   }
 
-  // An event that gave a symbol ended; `depth` as at its begin. Ends outside a loop's body
+  // An event that gave a symbol ended; `depth` as at its start. Ends outside a loop's body
   // (of a region that encloses the loop) do not belong to its last iteration.
   // Cost: a store or two.
   void on_symbol_end(std::uint64_t ticks, std::uint16_t depth) noexcept {
@@ -223,10 +223,10 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
     bool summed = false;               // its further iterations have none
     bool waits = false;                // the marks of this visit go through inner_
     bool steady = false;               // begun, not ended, body reported, each marked
-    std::uint64_t begin = 0;           // position: begin of the latest iteration,
+    std::uint64_t begin = 0;           // position: start of the latest iteration,
     std::uint64_t previous_begin = 0;  // and of the one before
     std::uint64_t number = 0;          // of the latest iteration
-    std::uint64_t ticks = 0;           // its begin
+    std::uint64_t ticks = 0;           // its start
     std::uint64_t own_ticks = 0;       // as they were then
     LoopMark mark{};                   // of the latest iteration, if steady
     LoopCounts* counts = nullptr;      // of all visits
@@ -243,7 +243,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void suspend(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
   bool loops_agree() const noexcept override { return detector_.of_code(); }
-  bool by_chance() const noexcept override { return detector_.messages_by_chance(); }
+  bool by_chance() const noexcept override { return detector_.messages_nondeterministic(); }
   bool receives_open() const noexcept override { return sink_.receives_open(); }
   bool apart(std::uint64_t begin, std::uint64_t end) const noexcept override;
 
@@ -301,13 +301,13 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   SkippedIntervals intervals_;
 
   // Written regardless of the policy, the latest of them.
-  static constexpr std::size_t kMostKept = 64;
+  static constexpr std::size_t kMaxKept = 64;
   struct KeptPiece {
     std::uint64_t begin;
     std::uint64_t end;
     bool outermost;  // no iteration around it is skipped
   };
-  std::array<KeptPiece, kMostKept> kept_{};
+  std::array<KeptPiece, kMaxKept> kept_{};
   std::size_t kept_count_ = 0;
   // The iteration after a slow one: where it begins and, once it has ended, where it lay.
   std::uint64_t next_begin_ = kNever;

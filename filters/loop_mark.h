@@ -52,7 +52,7 @@ struct SlowIteration {
 class MarkSink {
  public:
   virtual void loop_found(const LoopMark& mark) noexcept = 0;  // ticks: now
-  virtual void iteration(const LoopMark& mark) noexcept = 0;   // ticks: its begin
+  virtual void iteration(const LoopMark& mark) noexcept = 0;   // ticks: its start
   // It has ended, and the next has not begun. Only of phases; ticks: its end.
   virtual void iteration_end(const LoopMark& mark) noexcept = 0;
   virtual void mismatch(const LoopMark& mark) noexcept = 0;

@@ -75,7 +75,7 @@ class Writer {
                       [](const NestPiece& piece) { return piece.kind == Kind::kLoop; }));
     bool first = true;
     if (loops <= limits_.loops) return straight_and_loops(pieces, first);
-    // Too many loops in one row: those at its begin and its end.
+    // Too many loops in one row: those at its start and its end.
     const std::size_t head = end_of_loop(pieces, limits_.loops - limits_.loops / 3);
     const std::size_t tail = end_of_loop(pieces, loops - limits_.loops / 3);
     straight_and_loops(pieces.first(head), first);

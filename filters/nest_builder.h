@@ -1,6 +1,6 @@
 // NestBuilder: builds the structure of a stream while it is read.
 //
-// Place in the flow: beside the policy, after a LoopDetector; for each symbol append()
+// Place in the flow: next to the policy, after a LoopDetector; for each symbol append()
 // first, then the detector's loop events. `refrain detect` prints the result.
 // Thread-safety: none. Allocates.
 //

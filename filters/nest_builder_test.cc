@@ -234,7 +234,7 @@ namespace {
 struct Written {
   SkippedIntervals skipped;
   WrittenIterations written;
-  explicit Written(std::size_t most = WrittenIterations::kMostWaiting)
+  explicit Written(std::size_t most = WrittenIterations::kMaxWaiting)
       : written(skipped, most) {}
 
   void visit(std::uint64_t from, std::uint64_t iterations, bool last_is_whole = true) {
@@ -276,7 +276,7 @@ TEST_CASE("WrittenIterations: an incomplete iteration does not count") {
 }
 
 TEST_CASE("WrittenIterations: with few waiting iterations the answer is the same") {
-  for (const std::size_t most : {std::size_t{32}, WrittenIterations::kMostWaiting}) {
+  for (const std::size_t most : {std::size_t{32}, WrittenIterations::kMaxWaiting}) {
     Written w(most);
     w.skipped.suspend(200);
     w.visit(0, 100);

@@ -105,7 +105,7 @@ TEST_CASE("Nest: text - of very many loops in a row, those at its ends") {
     row.push_back(loop(id, id + 2));
   }
   row.push_back(event(25));
-  // Six are allowed: four at the begin, two at the end; three are cut, with their events.
+  // Six are allowed: four at the start, two at the end; three are cut, with their events.
   CHECK(text({.run = row}, {.loops = 6}) ==
         "A; 2 × [ … ]; B; 3 × [ … ]; C; 4 × [ … ]; D; 5 × [ … ]; … 3 events, 3 loops …; "
         "H; 9 × [ … ]; I; 10 × [ … ]; Z");

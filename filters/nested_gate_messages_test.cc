@@ -1,4 +1,4 @@
-// The gate where messages come by chance: loops inside written iterations are written in full,
+// The gate where messages are nondeterministic: loops inside written iterations are written in full,
 // because a message sent in one of their iterations may be received in another.
 #include <catch2/catch.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSteps = 60, kInner = 60, kStepEvents = 2 * kInner + 2;
 constexpr std::uint64_t kLimit = 8;
 
-// The nested detector on this regular program, with messages_by_chance() given by the test.
+// The nested detector on this regular program, with messages_nondeterministic() given by the test.
 class Answering final : public periodicity::LoopDetector {
  public:
   explicit Answering(bool by_chance) : by_chance_(by_chance) {}
@@ -23,7 +23,7 @@ class Answering final : public periodicity::LoopDetector {
   void finish(periodicity::LoopSink& sink) noexcept override { nested_.finish(sink); }
   std::uint64_t position() const noexcept override { return nested_.position(); }
   std::uint64_t reach_events() const noexcept override { return nested_.reach_events(); }
-  bool messages_by_chance() const noexcept override { return by_chance_; }
+  bool messages_nondeterministic() const noexcept override { return by_chance_; }
 
  private:
   const bool by_chance_;

@@ -293,7 +293,7 @@ TEST_CASE("NestedGate: slow iterations - not because of time taken by tracing") 
   CHECK(record.slow.at(0).duration_ticks < 5000 + 150 * size);
 }
 
-// Two in a row have neighbours in common; the begin of an iteration after a slow one must be
+// Two in a row have neighbours in common; the start of an iteration after a slow one must be
 // kept until it is known whether it is needed.
 TEST_CASE(
     "NestedGate: slow iterations - with communication, their neighbours are written, too") {

@@ -96,7 +96,7 @@ void NestedPolicy::begin_iteration(const LoopEvent& event) noexcept {
   decide(from);
 }
 
-// Whether the iteration that begins is spent.
+// Returns true if the iteration that begins is spent.
 bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
   if (by_visits(event, loop)) {
     const std::uint64_t number = event.iteration - loop.first_counted;
@@ -232,7 +232,7 @@ void NestedPolicy::write_novel(const LoopEvent& event) noexcept {
   if (suspended_) sink_.suspend(std::max(begin, inner_.spent_from(event.level)));
 }
 
-// Whether `limit` breaks of this kind have been kept.
+// Returns true if `limit` breaks of this kind have been kept.
 bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
   return left.left_so_often >= settings_.limit && left.left_so_at >= restarted_;
 }

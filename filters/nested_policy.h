@@ -3,7 +3,7 @@
 // Place in the flow: between a LoopDetector and what writes or suspends (the gate of the
 // tracer, `refrain detect`). Knows positions only: what a minimum gap in time, a ring or
 // slow iterations mean for an interval is the caller's.
-// Thread-safety: none. Cost: O(1) an event, O(InnerIntervals::kMost) at a break; allocates when a
+// Thread-safety: none. Cost: O(1) an event, O(InnerIntervals::kMax) at a break; allocates when a
 // loop is seen first and when loops nest deeper than before.
 //
 // Rules. An iteration is *spent* when enough of its loop has been written:
@@ -42,7 +42,7 @@
 // nothing new. Except with `each`, nor is it one if the loop has been left `limit` times before
 // at the same place of its body, for the same event: of each kind of break the first are kept.
 //
-// Where an iteration does something novel (kNovel), it is written, from its begin on, and so is the one that is skipped
+// Where an iteration does something novel (kNovel), it is written, from its start on, and so is the one that is skipped
 // around it; what else is spent in that stays skipped.
 //
 // Reports: suspend(p): nothing from p on is to be written, including what was recorded
@@ -51,7 +51,7 @@
 // detector's reach_events(). suspend and resume alternate, suspend first, except that a
 // resume may follow another to extend it into the past. An interval may turn out empty. A
 // resume without inner loops comes as several pairs, in the order of the stream, at most
-// InnerIntervals::kMost for each level; more inner loops are written.
+// InnerIntervals::kMax for each level; more inner loops are written.
 #pragma once
 
 #include <algorithm>
@@ -69,11 +69,11 @@ namespace refrain::filters {
 //
 // Place in the flow: inside NestedPolicy: when a loop breaks, its last iterations are written
 // like other written iterations, without what its inner loops would have skipped.
-// Thread-safety: none. Memory: kMost intervals for each level of the nest, allocated when loops
+// Thread-safety: none. Memory: kMax intervals for each level of the nest, allocated when loops
 // nest deeper than before. Cost: O(levels that change) a change.
 class InnerIntervals {
  public:
-  static constexpr std::uint64_t kMost = 256;  // latest ones, of each level
+  static constexpr std::uint64_t kMax = 256;  // latest ones, of each level
 
   // From `position` on, an iteration of a loop at level `depth` - 1 is spent, and none deeper;
   // 0: none at all.
@@ -90,8 +90,8 @@ class InnerIntervals {
   void each(std::size_t level, std::uint64_t from, std::uint64_t to, const F& f) const {
     if (level >= levels_.size()) return;
     const Level& all = levels_[level];
-    for (std::uint64_t i = all.count - std::min(all.count, kMost); i != all.count; ++i) {
-      const Interval& interval = all.intervals[i % kMost];
+    for (std::uint64_t i = all.count - std::min(all.count, kMax); i != all.count; ++i) {
+      const Interval& interval = all.intervals[i % kMax];
       const std::uint64_t begin = std::max(interval.begin, from);
       const std::uint64_t end = std::min(interval.end, to);
       if (begin < end) f(begin, end);
@@ -112,15 +112,15 @@ class InnerIntervals {
     std::uint64_t end = 0;
   };
   struct Level {
-    std::array<Interval, kMost> intervals;
+    std::array<Interval, kMax> intervals;
     std::uint64_t count = 0;
     std::uint64_t from = 0;
 
     void end(std::uint64_t position) noexcept {
-      if (count != 0 && intervals[(count - 1) % kMost].end == from) {
-        intervals[(count - 1) % kMost].end = position;  // loops side by side
+      if (count != 0 && intervals[(count - 1) % kMax].end == from) {
+        intervals[(count - 1) % kMax].end = position;  // loops side by side
       } else {
-        intervals[count++ % kMost] = {from, position};
+        intervals[count++ % kMax] = {from, position};
       }
     }
   };
@@ -148,13 +148,13 @@ class IntervalSink {
  public:
   virtual void suspend(std::uint64_t position) noexcept = 0;
   virtual void resume(std::uint64_t position) noexcept = 0;
-  // Whether a loop and its iterations are the same ones on all ranks.
+  // Returns true if a loop and its iterations are the same ones on all ranks.
   virtual bool loops_agree() const noexcept { return false; }
-  // Whether messages come by chance: which ones, and in which iteration, differs from rank to rank.
+  // Returns true if messages are nondeterministic: which ones, and in which iteration, differs from rank to rank.
   virtual bool by_chance() const noexcept { return false; }
   // Returns true if receives are open that an event before the latest one has posted.
   virtual bool receives_open() const noexcept { return false; }
-  // Whether other ranks may have run something else in these events; EventHistory::apart().
+  // Returns true if other ranks may have run something else in these events; EventHistory::apart().
   virtual bool apart(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {
     return false;
   }
@@ -169,7 +169,7 @@ class NestedPolicy final : public periodicity::LoopSink {
       : settings_(settings), sink_(sink) {}
 
   static constexpr std::uint64_t kApartFactor = 3;
-  static constexpr std::uint64_t kChanceFactor = 10;  // where messages come by chance
+  static constexpr std::uint64_t kChanceFactor = 10;  // where messages are nondeterministic
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
 
@@ -204,7 +204,7 @@ class NestedPolicy final : public periodicity::LoopSink {
     const std::uint16_t level = spent_level();
     return level == kNoLevel ? kNowhere : open_[level].previous_begin;
   }
-  // Begin of the iteration before that one, if it was of the same visit.
+  // Start of the iteration before that one, if it was of the same visit.
   std::uint64_t before_resume_position() const noexcept {
     const std::uint16_t level = spent_level();
     return level == kNoLevel ? kNowhere : open_[level].before_previous;

@@ -10,10 +10,10 @@ namespace refrain::filters {
 
 // The first 40 characters of the text, without what a terminal cannot show.
 inline std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMax = 40;
   std::string out = "'";
-  for (const char c : text.substr(0, kMost)) out += c >= ' ' && c <= '~' ? c : '?';
-  return out + (text.size() > kMost ? "...'" : "'");
+  for (const char c : text.substr(0, kMax)) out += c >= ' ' && c <= '~' ? c : '?';
+  return out + (text.size() > kMax ? "...'" : "'");
 }
 
 }  // namespace refrain::filters

@@ -34,7 +34,7 @@
 
 namespace refrain::filters {
 
-// Whether all of `text` matches; see above for the pattern.
+// Returns true if all of `text` matches; see above for the pattern.
 bool glob_matches(std::string_view pattern, std::string_view text) noexcept;
 
 class RegionFilter {
@@ -45,7 +45,7 @@ class RegionFilter {
 
   bool excludes(std::string_view region_name, std::string_view mangled_name,
                 std::string_view file) const noexcept;
-  // Whether there may be a region that it excludes whose name begins so.
+  // Returns true if there may be a region that it excludes whose name begins so.
   bool may_exclude(std::string_view name_begin) const noexcept;
   bool empty() const noexcept { return file_rules_.empty() && region_rules_.empty(); }
 

@@ -26,7 +26,7 @@ class RollingLimit {
   // `budget_bytes`: of the archive; 0: there is none.
   explicit RollingLimit(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
 
-  // Whether lower() is to be called. `spool_bytes`: of this process, one of `processes`.
+  // Returns true if lower() is to be called. `spool_bytes`: of this process, one of `processes`.
   bool due(std::uint64_t spool_bytes, std::uint64_t processes) const noexcept {
     return budget_ != 0 && limit_ > 1 && spool_bytes >= (2 + lowered_) * share(processes);
   }

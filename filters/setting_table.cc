@@ -110,7 +110,7 @@ constexpr SettingInfo kTable[] = {
      .choices = "activation|nested|exact|matrix"},
     {.name = "nested", .type = kChoice, .field = &Settings::nested,
      .range = "first, each or once",
-     .one_line = "what limit counts in a nest of loops",
+     .one_line = "how the limit counts iterations of inner loops",
      .long_text =
          "first: the iterations of a loop's body in the whole run; also the first "
          "iteration of limit further visits that lie in a written iteration of the "
@@ -158,8 +158,8 @@ constexpr SettingInfo kTable[] = {
          "The choice is made at the end of the run, so spools are as large as otherwise.",
      .choices = "all|representatives", .counted = true},
     {.name = "slow_factor", .type = kNumber, .field = &Settings::slow_factor,
-     .unit = "MAD", .range = "0 (off) or more",
-     .one_line = "slow-iteration threshold, MADs from the median",
+     .range = "0 (off) or more",
+     .one_line = "slow-iteration threshold, in median absolute deviations",
      .long_text =
          "An iteration that would be skipped is written if its duration differs from the "
          "median of its loop by more than this many median absolute deviations (after 20 "
@@ -201,9 +201,7 @@ constexpr SettingInfo kTable[] = {
          "Applied when the archive is written, and to functions and the summary before."},
     {.name = "functions", .type = kBool, .field = &Settings::functions,
      .range = "yes or no",
-     .one_line = "record functions",
-     .long_text =
-         "Of programs compiled with -finstrument-functions."},
+     .one_line = "record functions of code compiled with -finstrument-functions"},
     {.name = "function_calls", .type = kCount, .field = &Settings::function_calls,
      .unit = "calls", .range = "0 (never) or more",
      .one_line = "calls after which a short function is switched off",

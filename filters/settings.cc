@@ -109,7 +109,7 @@ base::Result<> set_bool(Settings& settings, const SettingInfo& info,
 
 // The last choice of a setting that is counted, "choice=N": N. 0: it is something else.
 std::uint64_t count_of(const SettingInfo& info, std::string_view text) {
-  constexpr std::uint64_t kMost = 1'000'000;
+  constexpr std::uint64_t kMax = 1'000'000;
   if (!info.counted) return 0;
   std::string_view last = info.choices;
   last.remove_prefix(last.rfind('|') + 1);
@@ -121,7 +121,7 @@ std::uint64_t count_of(const SettingInfo& info, std::string_view text) {
   if (!text.starts_with('=')) return 0;
   const auto parsed = std::from_chars(text.data() + 1, end, count);
   if (parsed.ec != std::errc() || parsed.ptr != end) return 0;
-  return count <= kMost ? count : 0;
+  return count <= kMax ? count : 0;
 }
 
 base::Result<> set_choice(Settings& settings, const SettingInfo& info,

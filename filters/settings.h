@@ -122,7 +122,7 @@ const char* type_name(SettingType type);
 base::Result<> set_value(Settings& settings, const SettingInfo& info,
                          std::string_view text);
 
-// Whether a list has this word.
+// Returns true if a list has this word.
 bool has_word(std::string_view list, std::string_view word);
 
 // Of how many ranks of each cluster the setting `ranks` wants the events; 0: of all ranks.

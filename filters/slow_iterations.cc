@@ -28,7 +28,7 @@ void SlowIterations::wait(const SlowIteration& iteration) noexcept {
   slow.mad_ticks = band.mad();
   slow.deviation_ticks = band.deviation(iteration.duration_ticks);
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_count_);
-  if (waiting_count_ == kMostWaiting) {
+  if (waiting_count_ == kMaxWaiting) {
     // The one with the smallest deviation is replaced.
     const auto least = std::min_element(waiting_.begin(), end,
                                         [](const SlowIteration& a, const SlowIteration& b) {

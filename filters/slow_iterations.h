@@ -43,7 +43,7 @@ class SlowIterations {
  public:
   static constexpr std::uint64_t kFree = 16;
   static constexpr double kFreeShares = 20;
-  static constexpr std::size_t kMostWaiting = 32;
+  static constexpr std::size_t kMaxWaiting = 32;
 
   explicit SlowIterations(const SlowSettings& settings);
 
@@ -96,7 +96,7 @@ class SlowIterations {
 
   SlowSettings settings_;
   std::vector<Loop> loops_;
-  std::array<SlowIteration, kMostWaiting> waiting_{};
+  std::array<SlowIteration, kMaxWaiting> waiting_{};
   std::size_t waiting_count_ = 0;
   std::array<Class, 32> classes_{};
   double kept_events_ = 0;

@@ -1,6 +1,6 @@
 // WrittenIterations: counts, loop by loop, the iterations of which something is written.
 //
-// Place in the flow: beside the policy, where the whole stream is available afterwards
+// Place in the flow: next to the policy, where the whole stream is available afterwards
 // (`refrain detect`). An iteration of an outer loop counts as written although its inner
 // loops are skipped after their first iterations; one that lies wholly in a skipped interval does
 // not. Only complete iterations count.
@@ -20,11 +20,11 @@ namespace refrain::filters {
 
 class WrittenIterations final : public periodicity::LoopSink {
  public:
-  static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxWaiting = std::size_t{1} << 20;
 
   // `skipped` must outlive this and get the policy's reports of the same loop events.
   explicit WrittenIterations(const SkippedIntervals& skipped,
-                             std::size_t most_waiting = kMostWaiting)
+                             std::size_t most_waiting = kMaxWaiting)
       : skipped_(skipped), most_waiting_(most_waiting) {}
 
   void on_loop_event(const periodicity::LoopEvent& event) noexcept override;

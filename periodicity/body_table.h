@@ -4,7 +4,7 @@
 // Thread-safety: none. Cost: bounded, allocates in the constructor only.
 //
 // A body is a cyclic word: abc, bca and cab are one loop, caught at different moments.
-// It is identified by the hash of its least rotation, which is the same for all of them,
+// It is identified by the hash of its minimal rotation, which is the same for all of them,
 // and by its length. Two bodies with the same 64-bit hash count as one: they share a number,
 // nothing else.
 //
@@ -19,18 +19,18 @@
 
 namespace refrain::periodicity {
 
-// Index at which the lexicographically least rotation of `body` begins. O(size).
+// Index at which the lexicographically minimal rotation of `body` begins. O(size).
 std::uint32_t least_rotation(const Symbol* body, std::uint32_t size) noexcept;
 
 class BodyTable {
  public:
   struct Body {
-    std::uint64_t hash = 0;      // of the least rotation
+    std::uint64_t hash = 0;      // of the minimal rotation
     std::uint64_t last_use = 0;  // 0 = never
     std::uint32_t size = 0;
     std::uint32_t id = 0;
     std::uint32_t visits = 0;
-    std::uint32_t start = 0;  // where an iteration begins, counted in the least rotation
+    std::uint32_t start = 0;  // where an iteration begins, counted in the minimal rotation
   };
 
   // Keeps about `capacity` bodies.

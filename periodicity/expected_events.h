@@ -24,7 +24,7 @@ struct Item {
 };
 
 struct ExpectedEvents {
-  // Whether `symbol` is the next event of the row: then it is taken.
+  // Returns true if `symbol` is the next event of the row: then it is taken.
   bool take(Symbol symbol, std::uint16_t depth) noexcept {
     if (next == end || next->id != symbol) return false;
     recent.note(position, symbol, depth);

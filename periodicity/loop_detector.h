@@ -74,7 +74,7 @@ class LoopDetector {
 
   // Takes the symbol at the next position; calls the sink for all that this symbol
   // decided, in stream order. `depth` is how many regions are open around the
-  // symbol (0 if unknown): an iteration begins at the first event of least depth in the
+  // symbol (0 if unknown): an iteration begins at the first event of minimum depth in the
   // body, so that marks of iterations nest with the program's regions.
   virtual void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept = 0;
 
@@ -92,11 +92,11 @@ class LoopDetector {
   // Number of symbols pushed so far: the position that the next one will have.
   virtual std::uint64_t position() const noexcept = 0;
 
-  // Whether its loops are those of the code, which are the same on all ranks.
+  // Returns true if its loops are those of the code, which are the same on all ranks.
   virtual bool of_code() const noexcept { return false; }
-  // Whether messages (kMessageSymbol) have been found to come in random order: one that is sent in
+  // Returns true if messages (kMessageSymbol) have been found to come in random order: one that is sent in
   // one iteration may then be received in another.
-  virtual bool messages_by_chance() const noexcept { return false; }
+  virtual bool messages_nondeterministic() const noexcept { return false; }
 
   // How far before position() a LoopEvent's position may be, in events. A caller that
   // keeps this many timestamps can date every loop event.

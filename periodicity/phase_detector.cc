@@ -112,7 +112,7 @@ void PhaseDetector::begin(std::uint32_t name, LoopSink& sink) noexcept {
     }
     leave_innermost(here, sink, false);
   }
-  if (open_.size() == kMostLevels) return;
+  if (open_.size() == kMaxLevels) return;
   ++phase.visits;
   open_.push_back({.phase = &phase, .inside = true, .end = here, .since = {}});
   sink.on_loop_event(event_of(kFound, here));

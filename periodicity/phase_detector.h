@@ -16,7 +16,7 @@
 // when the inner detector finds a loop after it.
 //
 // What the program does inside of a phase must not be pushed: positions count what is outside
-// of phases, begins and ends of phases, so that phases of any length are within reach. The
+// of phases, starts and ends of phases, so that phases of any length are within reach. The
 // inner detector gets all of this, too, for positions to agree, but what it reports is
 // dropped while a phase loop is open; loops that begin after it are reported.
 //
@@ -34,7 +34,7 @@
 
 namespace refrain::periodicity {
 
-// Symbols that begin and end the phase `name` (any number of up to 32 bits). Others have none
+// Symbols that start and end the phase `name` (any number of up to 32 bits). Others have none
 // of these bits.
 inline constexpr Symbol kPhaseSymbol = Symbol{1} << 63;
 inline constexpr Symbol kPhaseEndSymbol = kPhaseSymbol | Symbol{1} << 62;
@@ -43,10 +43,10 @@ constexpr Symbol phase_end(std::uint32_t name) noexcept { return kPhaseEndSymbol
 
 class PhaseDetector final : public LoopDetector, private LoopSink {
  public:
-  // Loops of phases are numbered from here on, by the first begin of each.
+  // Loops of phases are numbered from here on, by the first start of each.
   static constexpr std::uint32_t kFirstLoop = 1 << 14;
   static constexpr std::size_t kMostBetween = 4096;
-  static constexpr std::size_t kMostLevels = 64;
+  static constexpr std::size_t kMaxLevels = 64;
 
   explicit PhaseDetector(std::unique_ptr<LoopDetector> inner);
 
@@ -61,7 +61,9 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
   std::uint64_t position() const noexcept override { return inner_->position(); }
   std::uint64_t reach_events() const noexcept override;
   bool of_code() const noexcept override { return inner_->of_code(); }
-  bool messages_by_chance() const noexcept override { return inner_->messages_by_chance(); }
+  bool messages_nondeterministic() const noexcept override {
+    return inner_->messages_nondeterministic();
+  }
 
   // Levels of phases that are open: begun and not ended.
   std::size_t open_phases() const noexcept;

@@ -186,7 +186,7 @@ TEST_CASE("PhaseDetector: odd calls - ends without begins, ends of what is aroun
   bench.end(2);
   CHECK(bench.detector.open_phases() == 0);
   for (int i = 0; i < 1000; ++i) bench.begin(100 + static_cast<std::uint32_t>(i));
-  CHECK(bench.detector.open_phases() == PhaseDetector::kMostLevels);
+  CHECK(bench.detector.open_phases() == PhaseDetector::kMaxLevels);
   bench.detector.finish(bench.reported);
   CHECK(bench.detector.open_phases() == 0);
   check_order(bench.reported);

@@ -1,6 +1,6 @@
 // Hashes of symbols and of words (sequences) of symbols.
 //
-// Place in the flow: inside the detectors of this folder, which use a hash only to find
+// Place in the flow: inside the detectors of this directory, which use a hash only to find
 // candidates and compare the symbols themselves before they accept one.
 // A word x(0) … x(n-1) has the hash Σ mix(x(j))·B^(n-1-j) modulo 2^64: it rolls, and the
 // hash of a concatenation follows from those of its parts.

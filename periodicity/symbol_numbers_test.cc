@@ -79,10 +79,10 @@ TEST_CASE("SymbolNumbers: numbers - are given in the order of the stream") {
 TEST_CASE("SymbolNumbers: numbers - run out, and symbols stay different") {
   constexpr Symbol kFirst = Symbol{1} << 56;
   SymbolNumbers numbers;
-  for (Symbol i = 0; i < SymbolNumbers::kMost; ++i)
+  for (Symbol i = 0; i < SymbolNumbers::kMax; ++i)
     CHECK(numbers.number(kFirst + i) == i + 1);
-  for (Symbol i = 0; i < 2 * SymbolNumbers::kMost; ++i)
-    CHECK(numbers.number(kFirst + i) == (i < SymbolNumbers::kMost ? i + 1 : kFirst + i));
+  for (Symbol i = 0; i < 2 * SymbolNumbers::kMax; ++i)
+    CHECK(numbers.number(kFirst + i) == (i < SymbolNumbers::kMax ? i + 1 : kFirst + i));
 }
 
 TEST_CASE("SymbolNumbers: loops - do not depend on where a program is loaded") {

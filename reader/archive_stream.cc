@@ -30,15 +30,15 @@ constexpr std::size_t kMagicAt = 2;
 constexpr char kLittleEndian = 'B';
 constexpr std::size_t kMachineAt = 46;  // after versions, sizes of chunks, and counts
 constexpr int kTexts = 3;               // machine, creator, description
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;
 
 }  // namespace
 
 base::Result<> check_anchor_file(const std::string& anchor_file) {
-  std::string bytes(kMostBytes, '\0');
+  std::string bytes(kMaxBytes, '\0');
   std::ifstream file(anchor_file, std::ios::binary);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (static_cast<std::size_t>(file.gcount()) == kMostBytes) return {};
+  if (static_cast<std::size_t>(file.gcount()) == kMaxBytes) return {};
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   const std::string_view all = bytes;
   if (all.substr(0, kMachineAt).size() < kMachineAt || all[1] != kLittleEndian ||
@@ -65,12 +65,12 @@ namespace refrain::reader {
 namespace {
 
 constexpr std::uint64_t kProgressEvery = 1 << 16;
-constexpr std::uint64_t kMostBatch = 512;
-constexpr std::uint64_t kLeastBatch = 16;
+constexpr std::uint64_t kMaxBatch = 512;
+constexpr std::uint64_t kMinBatch = 16;
 constexpr std::uint64_t kBatchEvents = 1 << 18;  // of all locations
 // libotf2 takes a chunk of memory, 256 kB or more, and a file for each location that is open. Where those of all would take
 // more than this, one is open only while its next batch is read, which then is larger.
-constexpr std::uint64_t kMostOpenBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxOpenBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kOtherFiles = 64;
 constexpr std::uint64_t kLargerBatches = 16;
 
@@ -88,7 +88,7 @@ class Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
-  // What libotf2 reports on this thread, the first of it: from the begin of a Listening to its end.
+  // What libotf2 reports on this thread, the first of it: from the start of a Listening to its end.
   struct Heard {
     std::string text;
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -179,7 +179,7 @@ struct ArchiveStream::State {
   std::deque<LocationStream> locations;
   std::vector<LocationId> chosen;   // of these
   std::vector<std::uint32_t> heap;  // of those that have events; the earliest in front
-  std::uint64_t batch = kMostBatch;
+  std::uint64_t batch = kMaxBatch;
   bool in_turns = false;  // not all are open at once
   EventCallbacks callbacks;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
@@ -253,9 +253,9 @@ struct ArchiveStream::State {
   // After the last event of a location that can be read.
   void compare_with_promise(std::uint32_t index, std::uint64_t read, std::uint64_t promised,
                             const std::string& why) {
-    constexpr std::uint64_t kMostNamed = 5;
+    constexpr std::uint64_t kMaxNamed = 5;
     if (read >= promised) return;
-    if (++lacking > kMostNamed) {
+    if (++lacking > kMaxNamed) {
       ++not_named;
       not_named_events += promised - read;
       return;
@@ -381,10 +381,10 @@ struct ArchiveStream::State {
     OTF2_Reader_GetChunkSize(reader, &open_bytes, &definition_bytes);
     rlimit files{};
     const bool limited = getrlimit(RLIMIT_NOFILE, &files) == 0;
-    in_turns = open_bytes > kMostOpenBytes / count ||
+    in_turns = open_bytes > kMaxOpenBytes / count ||
                (limited && count + kOtherFiles > files.rlim_cur);
-    batch = std::clamp((in_turns ? kLargerBatches : 1) * kBatchEvents / count, kLeastBatch,
-                       kMostBatch);
+    batch = std::clamp((in_turns ? kLargerBatches : 1) * kBatchEvents / count, kMinBatch,
+                       kMaxBatch);
     callbacks = make_event_callbacks(EventChoice::kAll);
     if (callbacks == nullptr) return base::Failure{wrong("out of memory")};
     return {};
@@ -546,8 +546,18 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   std::filesystem::path& anchor = s.anchor;
   anchor = path;
   if (std::filesystem::is_directory(anchor, error)) anchor /= "traces.otf2";
+  if (!std::filesystem::exists(path, error))
+    return base::Failure{
+        path +
+        ": no such file or directory; an archive is the directory that 'refrain run' wrote"};
   if (!std::filesystem::exists(anchor, error))
-    return base::Failure{path + ": no archive there"};
+    return base::Failure{
+        path +
+        ": no archive, the directory has no traces.otf2; an archive is the "
+        "directory that 'refrain run' wrote"};
+  if (anchor.extension() != ".otf2")
+    return base::Failure{path +
+                         ": not an archive; expected its directory, or its traces.otf2"};
   if (const auto done = check_anchor_file(anchor.string()); !done)
     return base::Failure{s.wrong(done.error())};
   s.reader = OTF2_Reader_Open(anchor.c_str());

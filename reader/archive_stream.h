@@ -46,7 +46,7 @@ class ArchiveStream {
   ArchiveStream(const ArchiveStream&) = delete;
   ArchiveStream& operator=(const ArchiveStream&) = delete;
 
-  // `path`: the archive's folder, or its anchor file. Reads all definitions.
+  // `path`: the archive's directory, or its anchor file. Reads all definitions.
   base::Result<> open(const std::string& path);
   // The same in two steps: after the first, the anchor file's data is known (machine,
   // creator, properties).

@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned char kEndOfChunk = 0, kEndOfFile = 2, kChunkHeader = 3, kTimeStamp = 5;
 constexpr unsigned char kFirstEvent = 10, kLongOrUndefined = 255;
 constexpr std::size_t kHeaderBytes = 18, kNumberBytes = 8;
-constexpr std::uint64_t kMostChunk = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMaxChunk = std::uint64_t{1} << 28;
 
 std::uint64_t number_at(std::string_view bytes, std::size_t at) {
   std::uint64_t value = 0;
@@ -58,7 +58,7 @@ std::optional<std::string> last_chunk(const std::string& file, std::uint64_t chu
                                       bool& cut_in_header) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   const std::streamoff size = in.tellg();
-  if (!in || size < 0 || chunk_bytes < kHeaderBytes || chunk_bytes > kMostChunk)
+  if (!in || size < 0 || chunk_bytes < kHeaderBytes || chunk_bytes > kMaxChunk)
     return std::nullopt;
   cut_in_header = size == 0;
   if (cut_in_header) return std::string();

@@ -23,7 +23,7 @@ struct ForeignOptions {
   std::uint32_t lies = 0;
 };
 
-// Makes <folder>/traces.*.
+// Makes <directory>/traces.*.
 void write_foreign_archive(const std::filesystem::path& folder,
                            const ForeignOptions& options = {});
 

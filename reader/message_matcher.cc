@@ -72,7 +72,7 @@ void MessageMatcher::cancelled(const TraceEvent& event) {
   Posted* posted = find_posted(event.location, event.request);
   if (posted == nullptr) return;
   posted->open = false;
-  release(processes_[definitions_.locations[event.location].process], kMostPosted);
+  release(processes_[definitions_.locations[event.location].process], kMaxPosted);
 }
 
 void MessageMatcher::receive(const TraceEvent& event, std::uint64_t call_begin_ns,
@@ -90,7 +90,7 @@ void MessageMatcher::receive(const TraceEvent& event, std::uint64_t call_begin_n
   posted->bytes = event.bytes;
   posted->known = channel_of(event, false, posted->channel);
   posted->open = false;
-  release(process, kMostPosted);
+  release(process, kMaxPosted);
 }
 
 // Releases complete receives from the front, and others if there are too many.

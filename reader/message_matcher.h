@@ -7,9 +7,9 @@
 // (clocks). Units: nanoseconds.
 // Times: a send is posted, and done when its call returns or the message arrives, whichever
 // comes first (MpiIsendComplete, which frees its buffer, may come long after); a receive is
-// posted (MpiIrecvRequest, or the begin of the blocking call) and completes.
+// posted (MpiIrecvRequest, or the start of the blocking call) and completes.
 // A receive waits for those that its process posted before, because one of them may be of
-// its channel; for kMostPosted of them at most, then the later ones go first.
+// its channel; for kMaxPosted of them at most, then the later ones go first.
 // Thread-safety: none.
 // Cost: O(1) a message; memory for messages in flight.
 #pragma once
@@ -40,7 +40,7 @@ struct MatchedMessage {
 
 class MessageMatcher {
  public:
-  static constexpr std::size_t kMostPosted = 4096;
+  static constexpr std::size_t kMaxPosted = 4096;
 
   using Found = std::function<void(const MatchedMessage&)>;
   MessageMatcher(const TraceDefinitions& definitions, Found found);

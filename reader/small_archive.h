@@ -47,7 +47,7 @@ class SmallArchive {
                std::uint32_t from, std::uint32_t tag = 0);
   OTF2_EvtWriter* writer() { return writer_; }  // for all else
 
-  // The clock's begin and length by the definitions, and the real time of the begin. Last.
+  // The clock's begin and length by the definitions, and the real time of the start. Last.
   void finish(std::uint64_t begin, std::uint64_t length,
               std::uint64_t realtime = OTF2_UNDEFINED_TIMESTAMP);
 

@@ -25,7 +25,7 @@ namespace refrain::reader {
 namespace {
 
 constexpr std::uint64_t kDenseRefs = std::uint64_t{1} << 20;
-constexpr std::uint32_t kMostSteps = 64;  // up a system tree, which may be a circle
+constexpr std::uint32_t kMaxSteps = 64;  // up a system tree, which may be a circle
 
 // Puts what was read in order; see trace.h.
 class Resolver {
@@ -100,7 +100,7 @@ class Resolver {
   std::uint32_t node_of(std::uint32_t tree_node) {
     std::uint32_t best = tree_node;
     std::uint32_t at = tree_node;
-    for (std::uint32_t step = 0; step < kMostSteps && raw_.nodes.contains(at); ++step) {
+    for (std::uint32_t step = 0; step < kMaxSteps && raw_.nodes.contains(at); ++step) {
       if (raw_.shared_memory.contains(at)) {
         best = at;
         break;
@@ -351,8 +351,8 @@ std::uint64_t TraceDefinitions::duration_ns(std::uint64_t passed) const noexcept
     return (passed * kNs + ticks_per_second / 2) / ticks_per_second;
   __extension__ using Wide = unsigned __int128;
   const Wide ns = (Wide{passed} * kNs + ticks_per_second / 2) / ticks_per_second;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-  return ns > kMost ? kMost : static_cast<std::uint64_t>(ns);
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 62;
+  return ns > kMax ? kMax : static_cast<std::uint64_t>(ns);
 }
 
 const std::string& TraceDefinitions::text(std::uint32_t ref) const noexcept {
@@ -419,8 +419,8 @@ OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice whic
 
 bool TraceDefinitions::adjoins(std::uint64_t end_ns,
                                std::uint64_t begin_ns) const noexcept {
-  constexpr std::uint64_t kMostTicks = 3;
-  const std::uint64_t most_ns = 1 + kMostTicks * 1'000'000'000 / ticks_per_second;
+  constexpr std::uint64_t kMaxTicks = 3;
+  const std::uint64_t most_ns = 1 + kMaxTicks * 1'000'000'000 / ticks_per_second;
   return end_ns <= begin_ns && begin_ns - end_ns <= (is_refrain() ? most_ns : 0);
 }
 

@@ -3,7 +3,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 7: archive_stream.h makes them, sinks
 // (TraceSink) get them. Ownership: plain values; `extras`
 // belongs to the stream and is valid while the sink is called. Units: nanoseconds since the
-// begin of the trace (TraceDefinitions::base_ticks), or as archive_stream.h says; ticks are as
+// start of the trace (TraceDefinitions::base_ticks), or as archive_stream.h says; ticks are as
 // in the archive, with no such begin. Cost: 88 bytes, no allocation.
 #pragma once
 
@@ -246,7 +246,7 @@ struct TraceDefinitions {
   bool summary_only() const;
   std::uint64_t ns(std::uint64_t ticks) const noexcept;  // nearest; 0 before time zero
   std::uint64_t duration_ns(std::uint64_t ticks) const noexcept;  // so many ticks
-  // Whether a region that begins then continues one that ended: enters and leaves of Refrain's archives
+  // Returns true if a region that begins then continues one that ended: enters and leaves of Refrain's archives
   // are ticks apart where the program's were not.
   bool adjoins(std::uint64_t end_ns, std::uint64_t begin_ns) const noexcept;
   const std::string& text(std::uint32_t ref) const noexcept;

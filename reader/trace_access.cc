@@ -172,7 +172,7 @@ void EventWindow::request(Location& at, StatefulEvent& event, bool begins, bool 
     return;
   }
   if (!event.request.begun.known()) return;
-  if (open == at.requests.end() && at.requests.size() >= kMostRequests)
+  if (open == at.requests.end() && at.requests.size() >= kMaxRequests)
     at.requests.erase(at.requests.begin());
   at.requests[event.event.request] = {
       event.request.begun, event.request.begun_ticks, {}, id};
@@ -314,7 +314,7 @@ Collectives::Instance Collectives::end(const TraceEvent& event, EventId id,
   instance->members.push_back(member);
   instance->members.back().rank = rank->second;
   while (!comm.open.empty() &&
-         (comm.open.front()->complete() || comm.open.size() > kMostPending)) {
+         (comm.open.front()->complete() || comm.open.size() > kMaxPending)) {
     comm.open.pop_front();
     ++comm.front;
   }
@@ -391,7 +391,7 @@ Teams::Barrier Teams::enter_barrier(EventId id, std::uint64_t ticks) {
   own.in = team.barriers[number - team.first].instance;
   own.member = own.in->members.size();
   own.in->members.push_back({.enter = id, .leave = {}, .enter_ticks = ticks});
-  if (team.barriers.size() > Collectives::kMostPending) {
+  if (team.barriers.size() > Collectives::kMaxPending) {
     team.barriers.pop_front();
     ++team.first;
   }

@@ -108,7 +108,7 @@ class OpenRegions {
 // thread belongs to the team whose fork is open and has its communicator; the n-th barrier that a member enters is the
 // team's n-th. Collective operations of windows, and those that do not block, are not put together here.
 // Units: ticks of the archive. Ownership: shared with the events that belong to an instance.
-// Memory: open instances, of a communicator kMostPending at most, then the oldest ones remain incomplete.
+// Memory: open instances, of a communicator kMaxPending at most, then the oldest ones remain incomplete.
 struct CollectiveInstance {
   struct Member {
     std::uint32_t rank = kNone;  // in the communicator
@@ -149,7 +149,7 @@ struct BarrierInstance {
 
 class Collectives {
  public:
-  static constexpr std::size_t kMostPending = 1 << 14;
+  static constexpr std::size_t kMaxPending = 1 << 14;
   using Instance = std::shared_ptr<const CollectiveInstance>;
 
   explicit Collectives(const TraceDefinitions& definitions)
@@ -261,7 +261,7 @@ struct StatefulEvent {
 
 class EventWindow final : public TraceSink {
  public:
-  static constexpr std::size_t kMostRequests = 1 << 16;  // open ones of a location
+  static constexpr std::size_t kMaxRequests = 1 << 16;  // open ones of a location
 
   explicit EventWindow(std::uint64_t before) : before_(before) {}
   ~EventWindow() override;

@@ -127,7 +127,7 @@ inline constexpr const char* kMpiFile = "MPI";
 RegionDef define_construct(RegionKey key, const addresses::Place& where);
 RegionDef define_function(const addresses::Place& function, std::uint64_t address);
 
-// Whether the filter leaves the region out.
+// Returns true if the filter leaves the region out.
 bool is_left_out(const filters::RegionFilter& filter, const RegionDef& region);
 
 // OTF2_RegionRole: of a call of MPI by its name, else that of its class. Cost: as base::role_of_mpi().

@@ -11,7 +11,7 @@
 //
 // A node is a region in the context of those around it (Furlinger/Moore, section 2). An edge leads
 // to a node from its predecessor on the same level, a sibling or, for the first region in a
-// parent, the begin of the parent; its count is how often that happened. A node's visits are the
+// parent, the start of the parent; its count is how often that happened. A node's visits are the
 // counts of the edges to it, and `visits_elsewhere`.
 //
 // Nodes and edges are only added: both are complete before the number that counts them is stored.
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kStrayEdge = 1;  // of visits whose edge had no p
 inline constexpr std::uint32_t kFirstEdge = 2;
 
 // What a node is: the kind and `sub` of the records that open it, and their payload without what
-// differs from visit to visit. CallKey::of() of a begin says which.
+// differs from visit to visit. CallKey::of() of a start says which.
 struct CallKey {
   std::uint16_t what = 0;  // kind | sub << 8; 0: no region
   std::uint64_t payload = 0;

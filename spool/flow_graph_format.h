@@ -32,11 +32,11 @@ inline constexpr std::uint32_t kOtherEvents = 1;  // whose node or edge found no
 inline constexpr std::uint32_t kNoFlowEdge = 0;   // leads to the start; nothing predicts it
 inline constexpr std::uint32_t kOtherAfterOther = 1;
 inline constexpr std::uint32_t kNoPath = 0;  // callers are not known, or not part of it
-inline constexpr std::size_t kMostPathFrames = 16;
+inline constexpr std::size_t kMaxPathFrames = 16;
 
 enum class FlowKind : std::uint32_t { kStart = 0, kCall = 1, kRegion = 2, kOther = 3 };
 
-// Components of a signature beside the procedure, as bits (setting `graph`).
+// Components of a signature besides the procedure, as bits (setting `graph`).
 enum FlowComponent : std::uint32_t {
   kFlowSite = 1,
   kFlowCallers = 2,
@@ -79,7 +79,7 @@ struct FlowEdge {
   std::uint64_t time;  // of the events of `to`
   std::uint64_t least;
   std::uint64_t greatest;
-  std::uint64_t gap;  // between the end of `from` and the begin of `to`
+  std::uint64_t gap;  // between the end of `from` and the start of `to`
   std::uint64_t gap_least;
   std::uint64_t gap_greatest;
   std::uint64_t bytes_sent;
@@ -93,7 +93,7 @@ struct FlowPath {
   std::uint64_t hash;
   std::uint32_t count;
   std::uint32_t reserved;
-  std::uint64_t frames[kMostPathFrames];
+  std::uint64_t frames[kMaxPathFrames];
 };
 static_assert(sizeof(FlowPath) == 144);
 

@@ -4,7 +4,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 3 (written by tracer/recorder) and 5 (read
 // by the writer, also after the process was killed).
 //
-// One folder a process:   <archive>/spool/process-<P>/
+// One directory a process:   <archive>/spool/process-<P>/
 //     journal.spool       of the whole process: texts, loops, iterations, gaps
 //     facts.spool         likewise: what other threads than the primary one report, texts and records of
 //                         the journal; only if there is any
@@ -141,7 +141,7 @@ enum SlowValue : std::uint8_t { kSlowDuration = 0, kSlowMedian = 1, kSlowMad = 2
 inline constexpr unsigned kDeviceShift = 48;  // in payloads: the number of a device
 inline constexpr std::uint16_t kNoDevice = 0xffff;
 
-// Whether a cut may lie just before this record, at the epoch a48(); and the number of
+// Returns true if a cut may lie just before this record, at the epoch a48(); and the number of
 // snapshots that follow.
 inline bool is_cut(const Record& record) noexcept {
   constexpr std::uint64_t kMayCut =

@@ -11,11 +11,11 @@
 //     | IterationRowsHeader | IterationRow and its counters [capacity] |
 //     +---------------------+------------------------------------------+
 //
-// Sums run on from the begin of the recording. A row has what they were when it began; what belongs
+// Sums run on from the start of the recording. A row has what they were when it began; what belongs
 // to it is the difference to the next row. So sums of all rows are those of the run, whatever rows
-// are merged: a row less is a begin less.
+// are merged: a row less is a start less.
 //
-// The time of a class is a sum of ends less begins; the class that a thread is in has one begin
+// The time of a class is a sum of ends less begins; the class that a thread is in has one start
 // more than ends, so its sum is below zero by about the time stamp of that, and no other is. A
 // process that dies between the two stores of a change leaves none below zero.
 //
@@ -39,11 +39,11 @@ inline constexpr std::size_t kOutsideClass = summary::kTimeClasses;
 inline constexpr std::size_t kRowClasses = summary::kTimeClasses + 1;
 using ClassSums = std::array<std::uint64_t, kRowClasses>;
 
-inline constexpr unsigned kMostRowCounters = 32;
+inline constexpr unsigned kMaxRowCounters = 32;
 
-inline constexpr std::uint64_t kNoLoopRow = 0xffff;    // in no loop
-inline constexpr std::uint64_t kMixedRow = 0xfffe;     // in several
-inline constexpr std::uint64_t kMostRowLoop = 0xfffd;  // numbers above it count as several
+inline constexpr std::uint64_t kNoLoopRow = 0xffff;   // in no loop
+inline constexpr std::uint64_t kMixedRow = 0xfffe;    // in several
+inline constexpr std::uint64_t kMaxRowLoop = 0xfffd;  // numbers above it count as several
 
 enum RowBegin : std::uint64_t {
   kRowIteration = 0,  // an iteration began, not the first of its visit
@@ -56,7 +56,7 @@ struct IterationRow {
   std::uint64_t place;  // number of the first iteration << 16 | loop
   std::uint64_t total;  // iterations of all loops before it
   std::uint64_t kind;   // number of the visit's begin or end << 2 | RowBegin
-  // Of all classes but the first: what is missing to the time since the begin is that one's.
+  // Of all classes but the first: what is missing to the time since the start is that one's.
   std::uint64_t times[kRowClasses - 1];
   // The values of the counters follow.
 };
@@ -71,14 +71,14 @@ struct IterationRowsHeader {
   std::atomic<std::uint64_t> total;   // iterations of all loops so far
   // As they are now.
   alignas(64) std::uint64_t times[kRowClasses];
-  std::uint64_t counter_values[kMostRowCounters];
+  std::uint64_t counter_values[kMaxRowCounters];
 };
 inline constexpr std::uint64_t kIterationRowsHeaderBytes = 4096;
 static_assert(sizeof(IterationRowsHeader) <= kIterationRowsHeaderBytes);
 
 inline constexpr unsigned kRowStateBits = 21;
-inline constexpr std::uint64_t kMostRows = (std::uint64_t{1} << kRowStateBits) - 1;
-inline constexpr std::uint64_t kLeastRows = 16;
+inline constexpr std::uint64_t kMaxRows = (std::uint64_t{1} << kRowStateBits) - 1;
+inline constexpr std::uint64_t kMinRows = 16;
 
 struct RowState {
   std::uint64_t rows;    // in all
@@ -86,8 +86,8 @@ struct RowState {
   std::uint64_t next;
 
   static constexpr RowState of(std::uint64_t word) noexcept {
-    return {word & kMostRows, word >> kRowStateBits & kMostRows,
-            word >> (2 * kRowStateBits) & kMostRows};
+    return {word & kMaxRows, word >> kRowStateBits & kMaxRows,
+            word >> (2 * kRowStateBits) & kMaxRows};
   }
   constexpr std::uint64_t word() const noexcept {
     return rows | merged << kRowStateBits | next << (2 * kRowStateBits);

@@ -41,7 +41,7 @@ std::size_t IterationStream::find_next(std::size_t from, const LoopVisit& visit)
   return visit.end_record;
 }
 
-// Whether the loop turned out to end where this iteration would have begun: its first event
+// Returns true if the loop turned out to end where this iteration would have begun: its first event
 // fitted the loop, but belongs to what came next.
 bool IterationStream::left_at_once(const IterationEvent& event, std::size_t next,
                                    const LoopVisit& visit) const {

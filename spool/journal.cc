@@ -468,7 +468,7 @@ void nest_visits(std::vector<LoopVisit>& visits) {
                                [&](const LoopVisit* o) { return o->loop == visit.loop; });
       if (outer_end > visit.first_ticks) {
         inside = !cut_here && end_of(visit) <= outer_end;
-        // The begin of the broken iteration belongs to this loop.
+        // The start of the broken iteration belongs to this loop.
         if (!inside) outer.cut_ticks = visit.first_ticks;
       }
       if (!inside) around.pop_back();

@@ -131,7 +131,7 @@ struct LoopVisit {
   std::uint64_t found_ticks = 0;
   std::size_t first_record = 0;   // of the journal: the visit's records lie in
   std::size_t end_record = 0;     // [first_record, end_record)
-  std::uint64_t first_ticks = 0;  // begin of its first iteration
+  std::uint64_t first_ticks = 0;  // start of its first iteration
   std::uint64_t begun = 0;        // iterations that have a mark
   std::uint64_t complete = 0;     // iterations with a lesser number were completed
   std::uint64_t left_ticks = 0;
@@ -213,7 +213,7 @@ struct Journal {
   UserJournal user;
   ClockPair first_clock;
   ClockPair last_clock;
-  std::uint64_t last_ticks = 0;  // greatest of all records
+  std::uint64_t last_ticks = 0;  // largest of all records
   bool summary_only = false;     // no events and no marks: see summary_areas.h
   bool marks_summary = false;    // skipped iterations have no marks of their own
 
@@ -221,7 +221,7 @@ struct Journal {
   LoopLimits loop_limits() const;
 };
 
-// `facts`: the log of the file beside it, if there is one.
+// `facts`: the log of the file next to it, if there is one.
 Journal parse_journal(const RecordSequence& log, const RecordSequence& facts = {});
 
 // --- Finds out which visits of loops lie in which.
@@ -229,11 +229,11 @@ Journal parse_journal(const RecordSequence& log, const RecordSequence& facts = {
 // Place in the flow: inside journal.h, when all of the journal has been read. The nested
 // detector reports inner loops before the one around them is known, so the reported level
 // of a visit may be too low. Complete iterations nest as reported; but the last, broken
-// iteration of a loop may turn out to be the begin of another loop: it is cut there.
+// iteration of a loop may turn out to be the start of another loop: it is cut there.
 //
 // Thread-safety: pure. Cost: a sort, then O(levels) a visit.
 
-// Sorts the visits by their begin, outer ones first, and sets level, parent and cut_ticks,
+// Sorts the visits by their start, outer ones first, and sets level, parent and cut_ticks,
 // such that two visits either lie apart or one within the other.
 void nest_visits(std::vector<LoopVisit>& visits);
 

@@ -1,7 +1,7 @@
 // The kinds of records, one row each: what a record is, its name, what it does to open regions and to the archive.
 //
 // Place in the flow: ARCHITECTURE.md, stages 3 and 5. Who treats kinds differently asks this table; what a record of a
-// kind has in its fields is said beside its number. Fields: format.h; values of MPI's `sub`: mpi_format.h.
+// kind has in its fields is said next to its number. Fields: format.h; values of MPI's `sub`: mpi_format.h.
 // Cost: kinds_where() is of the compiler; kind_row() one access.
 #pragma once
 
@@ -21,13 +21,13 @@ inline constexpr std::uint8_t kTeamLeague = 2;   // a league of teams
 inline constexpr std::uint8_t kTeamInitial = 4;  // the initial task of a thread
 inline constexpr std::uint8_t kTeamForeign = 8;  // outermost, but of another root thread
                                                  // than the one that feeds the agent
-inline constexpr std::uint8_t kTeamCut = 16;  // of a begin: a48 is a new epoch, a cut at it
+inline constexpr std::uint8_t kTeamCut = 16;  // of a start: a48 is a new epoch, a cut at it
                                               // lies just before this record, no region
                                               // is open there
 
 inline constexpr std::uint8_t kTargetKinds = 15;  // bits of sub of kTargetBegin
 
-// A copy of the begin record of a region that is open at a Sync: kind | kSnapshot.
+// A copy of the start record of a region that is open at a Sync: kind | kSnapshot.
 inline constexpr std::uint8_t kSnapshot = 0x80;
 
 enum Kind : std::uint8_t {
@@ -44,7 +44,7 @@ enum Kind : std::uint8_t {
   // --- Events of OpenMP's target constructs, on the thread that encounters them --------
   kTargetBegin = 10,  // sub: ompt_target_t, kTeamCut, then a48: epoch; payload: code
                       // address | number of the device << 48
-  kTargetEnd = 11,    // sub: ompt_target_t; payload as its begin
+  kTargetEnd = 11,    // sub: ompt_target_t; payload as its start
   // An operation on data (to_target_operation() of ompt_target_data_op_t), inside of a target
   // construct or by a routine.
   kTargetDataBegin = 12,  // sub: the operation; a48: the other side's number, as below;
@@ -59,10 +59,10 @@ enum Kind : std::uint8_t {
   kThreadEnd = 17,
   kParallelBegin = 18,      // sub: kTeam* flags; a48: instance; payload: address |
                             // requested team size << 48 (saturated)
-  kParallelEnd = 19,        // sub, a48 as its begin
+  kParallelEnd = 19,        // sub, a48 as its start
   kImplicitTaskBegin = 20,  // sub: kTeam* flags; a48: instance; payload: thread number |
                             // team size << 32
-  kImplicitTaskEnd = 21,    // sub, a48, payload as its begin. Threads but the first of a
+  kImplicitTaskEnd = 21,    // sub, a48, payload as its start. Threads but the first of a
                             // team learn late of the end of an outermost region (sub 0,
                             // thread number not 0): its true time, and that of the
                             // barrier before it, is that of the kParallelEnd
@@ -90,23 +90,23 @@ enum Kind : std::uint8_t {
   // --- Events that the program reports itself (refrain.h) ----------------------------
   kUserEnter = 40,  // sub: kTeamCut, then a48: epoch; payload: region | name << 32, numbers
                     // of the journal's kTextUserRegion
-  kUserLeave = 41,  // payload as its begin. Ends come in the order of the stack: of user
+  kUserLeave = 41,  // payload as its start. Ends come in the order of the stack: of user
                     // regions inside one that ends, too
   kFunctionEnter = 42,  // sub, a48: likewise; payload: address of the function
-  kFunctionLeave = 43,  // payload as its begin
-  kUserPhase = 44,  // never recorded: the begin of a phase as an event of a loop's body,
+  kFunctionLeave = 43,  // payload as its start
+  kUserPhase = 44,  // never recorded: the start of a phase as an event of a loop's body,
                     // in kLoopBody; the address is the number of its region
   kUserParameter = 45,  // sub: UserParameter; a48: number of the parameter (the journal's
                         // kTextUserParameter); payload: the value, or number of the string
   kMetric =
       46,  // sub: which; payload: its value; ticks: of the event that follows the last of
-           // them. Values accumulate from the begin of the location on
+           // them. Values accumulate from the start of the location on
 
   // --- Events of MPI (spool/mpi_format.h has the values of `sub`) --------------
   kMpiEnter = 48,  // sub: kMpiCut; a48: epoch, if kMpiCut; payload: call site |
                    // procedure << 48 (its number in the table of wrappers, journal's
                    // kTextProcedures; one that is none of MPI's is of several that poll)
-  kMpiLeave = 49,  // payload as its begin; a48: how many more unsuccessful polls in a row
+  kMpiLeave = 49,  // payload as its start; a48: how many more unsuccessful polls in a row
                    // the region includes
   // What a call did is between its kMpiEnter and its kMpiLeave, most of it just
   // before the latter. A message or collective is a pair of records, its second half is
@@ -161,7 +161,7 @@ enum Kind : std::uint8_t {
   kSkippedValue = 106,   // sub: SkippedValue; payload: the value
   kLimitReached = 107,   // sub: LossCause; payload: epoch
   kMarksEnd = 108,       // marks=summary: as kLoopLeft, but the loop goes on without marks
-  kSlowIteration = 109,  // written because it left the band of its loop: ticks: its begin;
+  kSlowIteration = 109,  // written because it left the band of its loop: ticks: its start;
                          // aux32: loop; aux16: level; payload: number; then three
   kSlowValue = 110,      // sub: SlowValue; payload: ticks
   kAnchor = 111,  // before a kIteration: payload: collectives over all processes that this
@@ -244,7 +244,7 @@ enum class RegionClass : std::uint8_t {
   kFunction,      // a function: the key's address is its own
   kNumber,        // no region: a parameter whose values are numbers, by its number
   kText,          // no region: one whose values are strings
-  kProgram,       // the program, for its begin and end
+  kProgram,       // the program, for its start and end
   kKokkos,        // of a region only, whose key is kUser: Kokkos reported it
   kCount
 };
@@ -273,7 +273,7 @@ struct RecordKind {
   Part part = Part::kNowhere;
   // What libotf2 stores for its events, as measured: otf2-print's counts of events and the sizes of the files,
   // of programs with OpenMP and with MPI. (A region and its wait are one; records inside an MPI call have the
-  // time of its begin or its end, or their own.)
+  // time of its start or its end, or their own.)
   std::uint8_t archive_bytes = 0;
   Effect effect = Effect::kNone;
   // The region that it opens and what that one's own time is, where `sub` and what lies around do not say
@@ -437,7 +437,7 @@ inline constexpr std::uint64_t kOfProgram = kinds_where([](const RecordKind& row
 inline constexpr std::uint64_t kEvents =
     kinds_where([](const RecordKind& row) { return row.part == Part::kEvent; });
 
-// Kinds are laid out in pairs, an end directly after its begin.
+// Kinds are laid out in pairs, an end directly after its start.
 constexpr std::uint8_t begin_of(std::uint8_t end_kind) noexcept { return end_kind - 1; }
 
 }  // namespace refrain::spool

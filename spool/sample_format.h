@@ -1,5 +1,5 @@
 // The stacks that a process was sampled with: a call tree of code addresses, in a file of its own
-// (`samples` in the process' folder), in memory of fixed size.
+// (`samples` in the process' directory), in memory of fixed size.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/sampler/sample_table.h) and 5 (read by
 // sample_reader.h, also after the process was killed).
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kSampleNodes = 1 << 16;  // capacity, at most; 1.
 
 // In SampleNode::address: the frame is the innermost one.
 inline constexpr std::uint64_t kInnermost = std::uint64_t{1} << 63;
-// Addresses of no code: outermost frames of stacks that could not be followed to their begin.
+// Addresses of no code: outermost frames of stacks that could not be followed to their start.
 inline constexpr std::uint64_t kUnknownCaller = 1;  // no tables for unwinding, or no sense
 inline constexpr std::uint64_t kDeeper = 2;         // more frames than are followed
 

@@ -16,7 +16,7 @@ namespace refrain::spool {
 namespace {
 
 // More samples than a process can have; sums of so many stay far from overflow.
-constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 44;
+constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 44;
 constexpr std::uint64_t kLongestPeriod = 3600'000'000'000;
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
@@ -64,7 +64,7 @@ class SampleParser {
     tree_.ended = word(offsetof(SampleHeader, ended)) != 0;
     if (tree_.period_ns == 0 || tree_.period_ns > kLongestPeriod) return false;
     return std::max({tree_.taken, tree_.shortened, tree_.lost, tree_.missed,
-                     tree_.not_followed}) <= kMostSamples;
+                     tree_.not_followed}) <= kMaxSamples;
   }
 
   // Node 0 needs not be ready: it is always there.
@@ -82,10 +82,10 @@ class SampleParser {
       const std::uint64_t address = count(at + offsetof(SampleNode, address));
       const std::uint32_t parent = word(at + offsetof(SampleNode, parent));
       const std::uint64_t samples = count(at + offsetof(SampleNode, samples));
-      if (ready != 1 || parent >= i || places[parent] == kNowhere || samples > kMostSamples)
+      if (ready != 1 || parent >= i || places[parent] == kNowhere || samples > kMaxSamples)
         return false;
       all += samples;
-      if (all > kMostSamples) return false;
+      if (all > kMaxSamples) return false;
       const auto [entry, is_new] = known.try_emplace(
           {places[parent], address}, static_cast<std::uint32_t>(tree_.nodes.size()));
       places[i] = entry->second;
@@ -112,8 +112,8 @@ base::Result<SampleTree> read_samples(std::span<const std::byte> file,
 base::Result<SampleTree> read_samples(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return base::Failure{path + " cannot be read"};
-  constexpr std::size_t kMostBytes = kSampleHeaderBytes + kSampleNodes * sizeof(SampleNode);
-  std::vector<char> bytes(kMostBytes);
+  constexpr std::size_t kMaxBytes = kSampleHeaderBytes + kSampleNodes * sizeof(SampleNode);
+  std::vector<char> bytes(kMaxBytes);
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (in.bad()) return base::Failure{path + " cannot be read"};
   bytes.resize(static_cast<std::size_t>(in.gcount()));

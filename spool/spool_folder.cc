@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -190,6 +192,19 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
+// A process names its recording before it opens a file there, and recording_process() finds it only then: those of this host that
+// live may be about to, and of another host what is new.
+bool may_start_now(const std::string& archive, const struct stat& info) {
+  const std::string name = fs::path(archive).filename().string();
+  if (!name.starts_with(kProvisionalPrefix)) return false;
+  const std::size_t dash = name.find_last_of('-');
+  const long pid = std::atol(name.c_str() + dash + 1);
+  if (name.substr(0, dash).ends_with('-' + own_host()))
+    return pid > 0 && kill(static_cast<pid_t>(pid), 0) == 0;
+  constexpr std::int64_t kNewSeconds = 60;
+  return std::time(nullptr) - info.st_mtime < kNewSeconds;
+}
+
 void look_at(const std::string& archive, std::int64_t since, FoundArchives& found) {
   struct stat info {};
   if (stat(archive.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_mtime < since)
@@ -198,16 +213,17 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
   const bool written = exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
   const bool spool = exists(archive + "/spool");
   found.any |= written || spool;
-  if (spool && !written && recording_process(archive) == 0) found.left.push_back(archive);
+  if (spool && !written && !may_start_now(archive, info) && recording_process(archive) == 0)
+    found.left.push_back(archive);
 }
 
-// `shown`: what comes before the names in the folder.
+// `shown`: what comes before the names in the directory.
 void look_in(const std::string& folder, const std::string& shown, const std::string& prefix,
              std::int64_t since, FoundArchives& found) {
   std::error_code ignored;
   std::size_t looks = 0;
   for (const std::string& name : base::names_in(folder, ignored)) {
-    if (!name.starts_with(prefix) || ++looks > FoundArchives::kMostLooks) continue;
+    if (!name.starts_with(prefix) || ++looks > FoundArchives::kMaxLooks) continue;
     look_at(shown + name, since, found);
   }
 }
@@ -284,17 +300,17 @@ std::vector<DistantSpool> distant_spools(const std::string& archive) {
 
 std::string places_text(const std::vector<DistantSpool>& distant) {
   if (distant.empty()) return {};
-  constexpr std::size_t kMostHosts = 8;
+  constexpr std::size_t kMaxHosts = 8;
   std::vector<std::string> hosts;
   hosts.reserve(distant.size());
   for (const DistantSpool& spool : distant) hosts.push_back(spool.place.host);
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   std::string names;
-  for (std::size_t i = 0; i < hosts.size() && i < kMostHosts; ++i)
+  for (std::size_t i = 0; i < hosts.size() && i < kMaxHosts; ++i)
     names += (i == 0 ? "" : ", ") + hosts[i];
-  if (hosts.size() > kMostHosts)
-    names += " and " + std::to_string(hosts.size() - kMostHosts) + " more hosts";
+  if (hosts.size() > kMaxHosts)
+    names += " and " + std::to_string(hosts.size() - kMaxHosts) + " more hosts";
   const bool one = distant.size() == 1;
   return std::to_string(distant.size()) + (one ? " process is on " : " processes are on ") +
          names + " (process " + std::to_string(distant.front().process) + ": " +

@@ -1,9 +1,9 @@
-// Finds and opens the spool files of an archive folder: one ProcessSpool a process.
+// Finds and opens the spool files of an archive directory: one ProcessSpool a process.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, first thing the writer does.
 // Thread-safety: none while opening; const afterwards.
 // Ownership: the SpoolFolder owns the mappings of all files.
-// Errors: a missing or unreadable folder gives an empty list; complaints say why, and
+// Errors: a missing or unreadable directory gives an empty list; complaints say why, and
 // name every file of which only a part could be read. What lies on another host is listed apart.
 #pragma once
 
@@ -48,13 +48,13 @@ struct SpoolFolder {
   std::uint64_t disk_bytes = 0;
 };
 
-// Path of the spool inside an archive folder.
+// Path of the spool inside an archive directory.
 std::string spool_path(const std::string& archive);
 
 SpoolFolder open_spool_folder(const std::string& archive);
 // Of one process; none if it has left nothing.
 SpoolFolder open_spool_of(const std::string& archive, std::uint32_t process);
-// Its folder: in the archive's folder, or where the note there says (spool_place.h).
+// Its directory: in the archive's directory, or where the note there says (spool_place.h).
 std::string process_path(const std::string& archive, std::uint32_t process);
 // The numbers of the processes that have one, in order; also where it cannot be seen from here.
 std::vector<std::uint32_t> process_numbers(const std::string& archive,
@@ -62,7 +62,7 @@ std::vector<std::uint32_t> process_numbers(const std::string& archive,
 // Whether the spool of a process is on another host and not to be seen from here.
 std::optional<SpoolPlace> distant_place(const std::string& archive, std::uint32_t process);
 
-// Removes the spool of one process, in the archive's folder or elsewhere.
+// Removes the spool of one process, in the archive's directory or elsewhere.
 void remove_spool_of(const std::string& archive, std::uint32_t process) noexcept;
 // Removes the spool of an archive, but for what is on other hosts.
 void remove_spools(const std::string& archive, std::error_code& error) noexcept;
@@ -79,15 +79,15 @@ long recording_process(const std::string& archive);
 //
 // Place in the flow: ARCHITECTURE.md, stage 1 and the end: for `refrain run` before a program and for
 // the library after one. Thread-safety: none needed. Errors: what cannot be read counts as absent.
-// Cost: one look at each folder with an archive's prefix; at most kMostLooks.
+// Cost: one look at each directory with an archive's prefix; at most kMaxLooks.
 
 struct FoundArchives {
-  static constexpr std::size_t kMostLooks = 1000;
+  static constexpr std::size_t kMaxLooks = 1000;
   bool any = false;               // archives, or unfinished ones
   std::vector<std::string> left;  // paths of recordings that no process writes to
 };
 
-// In the folder `archive` and in those that further processes take beside it (ARCHIVE.2, ...), if it is not empty; else in
+// In the directory `archive` and in those that further processes take next to it (ARCHIVE.2, ...), if it is not empty; else in
 // those of `folder` with the default name of archives; and the recordings there of processes that did not come to the end of
 // MPI_Init. Only what changed at `since` or later, in seconds of the epoch.
 FoundArchives find_archives(const std::string& archive, const std::string& folder,
@@ -96,7 +96,7 @@ FoundArchives find_archives(const std::string& archive, const std::string& folde
 // A line about recordings without archive, of which there is one at least.
 std::string line_about_left(const std::vector<std::string>& left);
 
-// --- Brings the spools of a job that was killed together: from the nodes into the archive's folder.
+// --- Brings the spools of a job that was killed together: from the nodes into the archive's directory.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, before `refrain recover`, where the setting spool_dir has put the spools
 // elsewhere (spool_place.h). Thread-safety: none needed; one process a node.
@@ -108,11 +108,11 @@ std::vector<DistantSpool> distant_spools(const std::string& archive);
 // "3 processes are on node17, node18 (process 4: /tmp/refrain-spool-app-node17-4711/spool/process-0)"
 std::string places_text(const std::vector<DistantSpool>& distant);
 
-// Looks in `folder` for spools that are not where their notes say, by the names of their folders, and changes the
+// Looks in `folder` for spools that are not where their notes say, by the names of their directories, and changes the
 // notes. The number that were found.
 std::size_t find_moved_spools(const std::string& archive, const std::string& folder);
 
-// Moves all spools that can be seen from here into the archive's folder: how many these were.
+// Moves all spools that can be seen from here into the archive's directory: how many these were.
 base::Result<std::size_t> collect_spools(const std::string& archive);
 
 }  // namespace refrain::spool

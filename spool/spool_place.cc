@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = std::size_t{2} * PATH_MAX;  // of a note
+constexpr std::size_t kMaxText = std::size_t{2} * PATH_MAX;  // of a note
 
 fs::path note_of(const std::string& archive, std::uint32_t process) {
   return fs::path(archive) / "spool" /
@@ -28,7 +28,7 @@ fs::path note_of(const std::string& archive, std::uint32_t process) {
 
 std::string contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  std::string text(kMostText, '\0');
+  std::string text(kMaxText, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   return text;
@@ -46,7 +46,7 @@ std::string value_of(std::string_view text, std::string_view key) {
   return {};
 }
 
-// What is in a note is removed at the end: nothing but a folder of ours.
+// What is in a note is removed at the end: nothing but a directory of ours.
 bool is_placed(const std::string& folder) {
   const fs::path path(folder);
   const std::string root = fs::path(place_root(folder)).filename().string();
@@ -100,7 +100,7 @@ void name_archive(const std::string& root, const std::string& archive) noexcept 
     (void)base::write_new_file((fs::path(root) / "archive").string(),
                                "archive " + archive + "\n", base::Existing::kReplace,
                                base::file_mode());
-    // It is for `refrain watch` and for people who find the folder.
+    // It is for `refrain watch` and for people who find the directory.
   } catch (const std::exception&) {
   }
 }

@@ -1,7 +1,7 @@
-// Where the spool of a process lies, if not in the archive's folder (setting spool_dir).
+// Where the spool of a process lies, if not in the archive's directory (setting spool_dir).
 //
-// Place in the flow: ARCHITECTURE.md, stages 2 and 5. A folder of the node's own that looks like an archive's, and a note in
-// the archive's folder:
+// Place in the flow: ARCHITECTURE.md, stages 2 and 5. A directory of the node's own that looks like an archive's, and a note in
+// the archive's directory:
 //
 //   <spool_dir>/refrain-spool-<program>-<host>-<pid>/spool/process-0/   the spool
 //   <spool_dir>/refrain-spool-<program>-<host>-<pid>/archive            path of the archive
@@ -36,14 +36,14 @@ base::Result<> write_place(const std::string& archive, std::uint32_t process,
 std::optional<SpoolPlace> read_place(const std::string& archive, std::uint32_t process);
 void remove_place(const std::string& archive, std::uint32_t process) noexcept;
 
-// The folder of the node that has the spool `folder` of a note: its second last but one part.
+// The directory of the node that has the spool `folder` of a note: its second last but one part.
 std::string place_root(const std::string& folder);
-// The archive that a folder of the node belongs to; empty: it is none.
+// The archive that a directory of the node belongs to; empty: it is none.
 std::string archive_of_place(const std::string& root);
-// Says so in the folder of the node.
+// Says so in the directory of the node.
 void name_archive(const std::string& root, const std::string& archive) noexcept;
 
-// Removes the spool of a note from this node, with its folder.
+// Removes the spool of a note from this node, with its directory.
 void remove_placed(const SpoolPlace& place) noexcept;
 
 }  // namespace refrain::spool

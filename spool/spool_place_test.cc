@@ -1,8 +1,13 @@
 #include "spool/spool_place.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "spool/spool_folder.h"
 #include "test/support/files.h"
@@ -13,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of a node with the spool of a process, as the tracer makes it.
+// The directory of a node with the spool of a process, as the tracer makes it.
 std::string placed_spool(const fs::path& node, const std::string& name) {
   const fs::path root = node / (kPlacePrefix + name);
   SpoolBuilder(1).write(root);
@@ -117,6 +122,23 @@ TEST_CASE("SpoolPlace: recordings that were left - the job's, not those of its p
   };
   CHECK(left(job.folder / "here").empty());
   CHECK(left(job.folder / "there").size() == 1);  // killed before it knew its job
+}
+
+TEST_CASE("SpoolPlace: recordings that were left - not those of processes that start") {
+  const Job job;
+  const auto left = [&](const std::string& host, const std::string& process,
+                        std::time_t age) {
+    const fs::path in = job.folder / ("jobs-" + host + process);
+    const fs::path recording = in / (kProvisionalPrefix + ("app-" + host + '-' + process));
+    fs::create_directories(recording / "spool");
+    fs::last_write_time(recording,
+                        fs::file_time_type::clock::now() - std::chrono::seconds(age));
+    return find_archives("", in.string(), 0).left.size();
+  };
+  CHECK(left(own_host(), std::to_string(getpid()), 3600) == 0);
+  CHECK(left(own_host(), "999999999", 0) == 1);  // no process has this number
+  CHECK(left("another", std::to_string(getpid()), 0) == 0);
+  CHECK(left("another", "1", 3600) == 1);
 }
 
 }  // namespace refrain::spool::spool_place_test

@@ -125,8 +125,8 @@ FlowGraph read_flow_graph(std::span<const std::byte> area) {
       copy_at<std::uint64_t>(area, offsetof(FlowHeader, edges_elsewhere));
   for (std::uint32_t i = 0; i < paths; ++i) {
     const auto path = copy_at<FlowPath>(area, flow_path_offset(capacity, i));
-    const std::size_t count = std::min<std::size_t>(path.count, kMostPathFrames);
-    graph.damaged = graph.damaged || path.count > kMostPathFrames;
+    const std::size_t count = std::min<std::size_t>(path.count, kMaxPathFrames);
+    graph.damaged = graph.damaged || path.count > kMaxPathFrames;
     graph.paths.emplace_back(path.frames, path.frames + count);
   }
   for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -152,7 +152,7 @@ FlowGraph read_flow_graph(std::span<const std::byte> area) {
 
 namespace {
 
-// What the sums are at the begin of a row.
+// What the sums are at the start of a row.
 struct Begin {
   IterationRow row{};
   std::vector<std::uint64_t> counters;
@@ -179,8 +179,8 @@ class RowParser {
         copy_at<std::uint32_t>(area_, offsetof(IterationRowsHeader, counters));
     if (capacity_ == 0) return false;
     out_.damaged =
-        counters > kMostRowCounters || capacity_ > kMostRows ||
-        row_offset(capacity_, std::min(counters, kMostRowCounters)) > area_.size();
+        counters > kMaxRowCounters || capacity_ > kMaxRows ||
+        row_offset(capacity_, std::min(counters, kMaxRowCounters)) > area_.size();
     out_.counters = out_.damaged ? 0 : counters;
     begin_ = copy_at<std::uint64_t>(area_, offsetof(IterationRowsHeader, begin));
     return !out_.damaged;
@@ -243,7 +243,7 @@ class RowParser {
                : kOutsideClass;
   }
 
-  // The sums at the end, as the begin of one more row.
+  // The sums at the end, as the start of one more row.
   void close(std::uint64_t team_end, std::uint64_t end) {
     ClassSums times;
     for (std::size_t i = 0; i < kRowClasses; ++i)

@@ -86,7 +86,7 @@ struct IterationRows {
     std::vector<std::uint64_t> counters;  // values at its end
   };
   unsigned counters = 0;
-  std::vector<Row> rows;  // one after another, from the begin of the recording to its end
+  std::vector<Row> rows;  // one after another, from the start of the recording to its end
   bool damaged = false;
 };
 

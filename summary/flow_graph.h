@@ -55,7 +55,7 @@ struct FlowGraph {
     std::uint64_t time = 0;  // of the events of `to` that came this way
     std::uint64_t least = 0;
     std::uint64_t greatest = 0;
-    std::uint64_t gap = 0;  // between the end of the event before and the begin of this one
+    std::uint64_t gap = 0;  // between the end of the event before and the start of this one
     std::uint64_t gap_least = 0;
     std::uint64_t gap_greatest = 0;
     std::uint64_t bytes_sent = 0;
@@ -63,7 +63,7 @@ struct FlowGraph {
     bool operator==(const Edge&) const = default;
   };
 
-  // Chosen for signatures beside the call: "site", "callers", "partner", "size".
+  // Chosen for signatures besides the call: "site", "callers", "partner", "size".
   std::vector<std::string> components;
   // Sorted, without duplicates: the start is the first. None: there is no graph.
   std::vector<Node> nodes;

@@ -83,10 +83,10 @@ std::uint32_t loop_of(const json& value, std::size_t loops) {
 
 std::int64_t signed_number(const json& value, const char* name) {
   // An unsigned number that is too large would become a negative one.
-  constexpr auto kMost =
+  constexpr auto kMax =
       static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (!value.is_number_integer() ||
-      (value.is_number_unsigned() && value.get<std::uint64_t>() > kMost))
+      (value.is_number_unsigned() && value.get<std::uint64_t>() > kMax))
     fail(std::string("'") + name + "' is not a number");
   return value.get<std::int64_t>();
 }

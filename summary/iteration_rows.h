@@ -26,7 +26,7 @@ struct IterationRows {
   static constexpr std::size_t kOutside = kTimeClasses;
   static constexpr std::size_t kClasses = kTimeClasses + 1;
 
-  // Rows follow each other without gaps, from the begin of recording to its end.
+  // Rows follow each other without gaps, from the start of recording to its end.
   struct Row {
     std::uint64_t begin = 0;
     std::uint32_t loop = kNoLoop;  // index in RunSummary::loops

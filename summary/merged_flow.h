@@ -56,7 +56,7 @@ struct FlowLink {
   };
   // All ranks together: `sums.count` as well.
   FlowGraph::Edge sums;
-  std::vector<Weight> weights;  // greatest first
+  std::vector<Weight> weights;  // largest first
   bool operator==(const FlowLink&) const = default;
 };
 // Sorted by `from` and `to`. `only`: of clusters, by their index; all if empty.
@@ -69,7 +69,7 @@ std::string label(const FlowLink& link);
 std::string to_text(const MergedFlow& flow);
 base::Result<MergedFlow> merged_flow_from_text(const std::string& text);
 
-// Where it lies in an archive's folder.
+// Where it lies in an archive's directory.
 std::string merged_flow_path(const std::string& archive);
 // Makes the file.
 base::Result<> write_merged_flow(const std::string& archive, const MergedFlow& flow);

@@ -16,7 +16,7 @@ std::uint64_t last_of(const Section& section) {
   return last;
 }
 
-// Whether each dimension goes around what lies in it.
+// Returns true if each dimension goes around what lies in it.
 bool possible(const Section& section) {
   std::uint64_t extent = 1;
   std::uint64_t size = 1;

@@ -20,25 +20,27 @@ using namespace summary_json;
 using Sums = RunSummary::Sums;
 
 constexpr const char* kSummaryFormat = "refrain summary";
-constexpr std::uint64_t kSummaryVersion = 2;
+constexpr std::uint64_t kSummaryVersion = 3;
+constexpr std::uint64_t kOldSummaryVersion = 2;  // still read: two columns had other names
 constexpr const char* kPrefix = "process-";
 constexpr const char* kSuffix = ".json";
 
 struct Column {
   const char* name;
+  const char* old_name;  // up to kOldSummaryVersion
   std::uint64_t Sums::*value;
 };
 constexpr Column kColumns[] = {
-    {"visits", &Sums::visits},
-    {"time", &Sums::time},
-    {"least", &Sums::least},
-    {"greatest", &Sums::greatest},
-    {"bytes_sent", &Sums::bytes_sent},
-    {"bytes_received", &Sums::bytes_received},
-    {"messages_sent", &Sums::messages_sent},
-    {"messages_received", &Sums::messages_received},
-    {"time_elsewhere", &Sums::time_elsewhere},
-    {"regions_elsewhere", &Sums::regions_elsewhere},
+    {"visits", "visits", &Sums::visits},
+    {"time", "time", &Sums::time},
+    {"minimum", "least", &Sums::least},
+    {"maximum", "greatest", &Sums::greatest},
+    {"bytes_sent", "bytes_sent", &Sums::bytes_sent},
+    {"bytes_received", "bytes_received", &Sums::bytes_received},
+    {"messages_sent", "messages_sent", &Sums::messages_sent},
+    {"messages_received", "messages_received", &Sums::messages_received},
+    {"time_elsewhere", "time_elsewhere", &Sums::time_elsewhere},
+    {"regions_elsewhere", "regions_elsewhere", &Sums::regions_elsewhere},
 };
 
 json index_or_null(std::uint32_t index) {
@@ -114,7 +116,8 @@ RunSummary::Node node_of(const json& from, const RunSummary& summary) {
   return node;
 }
 
-RunSummary::Location location_of(const json& from, const RunSummary& summary) {
+RunSummary::Location location_of(const json& from, const RunSummary& summary,
+                                 std::uint64_t version) {
   const std::size_t nodes = summary.nodes.size();
   RunSummary::Location location;
   location.reference = number(member(from, "reference"), "reference");
@@ -131,12 +134,13 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary) {
       number(member(from, "regions_outside"), "regions_outside");
   location.sums.resize(nodes);
   for (const Column& column : kColumns) {
-    if (!from.contains(column.name)) continue;
-    const json& values = list(from[column.name], column.name);
+    const char* const name = version == kSummaryVersion ? column.name : column.old_name;
+    if (!from.contains(name)) continue;
+    const json& values = list(from[name], name);
     if (values.size() != nodes)
-      fail(std::string("'") + column.name + "' has not one value a node");
+      fail(std::string("'") + name + "' has not one value a node");
     for (std::size_t i = 0; i < nodes; ++i)
-      location.sums[i].*column.value = number(values[i], column.name);
+      location.sums[i].*column.value = number(values[i], name);
   }
   for (const json& edge : list(member(from, "edges"), "edges")) {
     if (list(edge, "edge").size() != 3) fail("an edge has not three values");
@@ -219,9 +223,10 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   if (!from.contains("format") || from["format"] != kSummaryFormat)
     fail("is not a summary");
   const std::uint64_t version = number(member(from, "version"), "version");
-  if (version != kSummaryVersion)
+  if (version < kOldSummaryVersion || version > kSummaryVersion)
     fail("is a summary of version " + std::to_string(version) +
-         "; this program reads version " + std::to_string(kSummaryVersion));
+         "; this program reads versions " + std::to_string(kOldSummaryVersion) + " to " +
+         std::to_string(kSummaryVersion));
   RunSummary summary;
   summary.process = small(member(from, "process"), "process");
   if (!member(from, "rank").is_null()) summary.rank = small(from["rank"], "rank");
@@ -252,7 +257,7 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
     summary.counters.push_back(
         {text(member(counter, "name"), "name"), text(member(counter, "unit"), "unit")});
   for (const json& location : list(member(from, "locations"), "locations"))
-    summary.locations.push_back(location_of(location, summary));
+    summary.locations.push_back(location_of(location, summary, version));
   for (const json& reference : list(member(from, "locations_without"), "locations_without"))
     summary.locations_without.push_back(number(reference, "locations_without"));
   return summary;

@@ -1,5 +1,5 @@
 // The summary of a run: exact counts and times of all regions of one process by call path, whether
-// their events are in the archive or not; one file a process in the archive's folder "summary".
+// their events are in the archive or not; one file a process in the archive's directory "summary".
 //
 // Place in the flow: ARCHITECTURE.md, stage 5 (written) and 6 (read). The format is in
 // docs/reference/summary.md: JSON, so that scripts can read it.
@@ -113,7 +113,7 @@ enum class Iterations : bool { kLeave, kRead };
 base::Result<RunSummary> summary_from_text(const std::string& text,
                                            Iterations iterations = Iterations::kRead);
 
-// Where the summary of a process lies in an archive's folder.
+// Where the summary of a process lies in an archive's directory.
 std::string summary_path(const std::string& archive, std::uint32_t process);
 // Makes the file.
 base::Result<> write_summary(const std::string& archive, const RunSummary& summary);

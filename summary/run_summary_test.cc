@@ -170,6 +170,23 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
   CHECK(read.regions[0].name.back() == 'b');
 }
 
+TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
+  const std::string now = to_text(example());
+  std::string before = test::replaced(now, "\"version\":3", "\"version\":2");
+  for (const auto& [name, old] :
+       {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
+    std::size_t renamed = 0;
+    for (std::size_t at; (at = before.find(name)) != std::string::npos; ++renamed)
+      before.replace(at, std::string(name).size(), old);
+    CHECK(renamed > 0);
+  }
+  CHECK(to_text(*summary_from_text(before)) == now);
+  // A file has the names of its version.
+  const RunSummary mixed =
+      *summary_from_text(test::replaced(before, "\"version\":2", "\"version\":3"));
+  CHECK(mixed.locations[0].sums[0].greatest == 0);
+}
+
 TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   const std::string good = to_text(example());
   CHECK(error_of("") == "is not a summary");
@@ -179,8 +196,9 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
         "is not a summary");
-  CHECK(error_of(test::replaced(good, "\"version\":2", "\"version\":3")) ==
-        "is a summary of version 3; this program reads version 2");
+  for (const std::string version : {"1", "4"})
+    CHECK(error_of(test::replaced(good, "\"version\":3", "\"version\":" + version)) ==
+          "is a summary of version " + version + "; this program reads versions 2 to 3");
   CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==

@@ -41,11 +41,11 @@ Partner partner_of(const json& from) {
   list_of(from, 2, "partner");
   Partner partner;
   partner.kind = kind_of(from[0], Partner::Kind::kSeveral, "partner");
-  constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr auto kMax = std::numeric_limits<std::int32_t>::max();
   const bool fits =
       from[1].is_number_integer() &&
-      (from[1].is_number_unsigned() ? from[1].get<std::uint64_t>() <= std::uint64_t{kMost}
-                                    : from[1].get<std::int64_t>() >= -std::int64_t{kMost});
+      (from[1].is_number_unsigned() ? from[1].get<std::uint64_t>() <= std::uint64_t{kMax}
+                                    : from[1].get<std::int64_t>() >= -std::int64_t{kMax});
   if (!fits) fail("'partner' is not a rank");
   partner.rank = from[1].get<std::int32_t>();
   return partner;

@@ -1,12 +1,12 @@
 #include <catch2/catch.hpp>
 
 #include "waits/findings.h"
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::causers_test {
 
 TEST_CASE("Causers: who did more before a barrier, and where") {
-  MadeUpTrace trace(4);
+  SyntheticTrace trace(4);
   for (const std::uint32_t rank : {0U, 1U, 2U, 3U}) {
     const std::uint64_t work = rank == 3 ? 900 : 100;
     trace.enter(rank, 0, rMain);
@@ -26,7 +26,7 @@ TEST_CASE("Causers: who did more before a barrier, and where") {
 }
 
 TEST_CASE("Causers: of each call path its own, also of special cases") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.region(0, 0, 10, rInit);
   trace.region(1, 0, 10, rInit);
   trace.region(2, 0, 10, rInit);

@@ -1,11 +1,11 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::collectives_test {
 
 TEST_CASE("Waits: barrier - until the last one enters, and what it takes then") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.collective(0, 100, 410, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   trace.collective(1, 250, 420, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   trace.collective(2, 400, 430, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
@@ -21,7 +21,7 @@ TEST_CASE("Waits: barrier - until the last one enters, and what it takes then") 
 }
 
 TEST_CASE("Waits: all to all - until the last one enters") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.collective(0, 100, 350, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
   trace.collective(1, 300, 360, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
   trace.collective(0, 500, 540, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
@@ -34,7 +34,7 @@ TEST_CASE("Waits: all to all - until the last one enters") {
 }
 
 TEST_CASE("Waits: broadcast - all but the root wait for the root") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.collective(0, 100, 410, rBcast, OTF2_COLLECTIVE_OP_BCAST, 1);
   trace.collective(1, 400, 405, rBcast, OTF2_COLLECTIVE_OP_BCAST, 1);
   trace.collective(2, 600, 610, rBcast, OTF2_COLLECTIVE_OP_BCAST, 1);
@@ -44,7 +44,7 @@ TEST_CASE("Waits: broadcast - all but the root wait for the root") {
 }
 
 TEST_CASE("Waits: reduce - the root waits for the last one") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.collective(0, 100, 420, rReduce, OTF2_COLLECTIVE_OP_REDUCE, 0);
   trace.collective(1, 400, 405, rReduce, OTF2_COLLECTIVE_OP_REDUCE, 0);
   trace.collective(2, 50, 60, rReduce, OTF2_COLLECTIVE_OP_REDUCE, 0);
@@ -54,7 +54,7 @@ TEST_CASE("Waits: reduce - the root waits for the last one") {
 }
 
 TEST_CASE("Waits: scan - for the ranks below") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.collective(0, 300, 310, rScan, OTF2_COLLECTIVE_OP_SCAN, 99);
   trace.collective(1, 100, 320, rScan, OTF2_COLLECTIVE_OP_SCAN, 99);
   trace.collective(2, 350, 360, rScan, OTF2_COLLECTIVE_OP_SCAN, 99);
@@ -64,7 +64,7 @@ TEST_CASE("Waits: scan - for the ranks below") {
 }
 
 TEST_CASE("Waits: init and finalize - of all ranks") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.region(0, 0, 110, rInit);
   trace.region(1, 100, 130, rInit);
   trace.region(0, 200, 610, rFinalize);
@@ -78,7 +78,7 @@ TEST_CASE("Waits: init and finalize - of all ranks") {
 }
 
 TEST_CASE("Waits: collectives - members that do not agree, or are missing, are reported") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.collective(0, 100, 200, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   trace.collective(1, 150, 200, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
   trace.collective(0, 300, 400, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
@@ -90,7 +90,7 @@ TEST_CASE("Waits: collectives - members that do not agree, or are missing, are r
 }
 
 TEST_CASE("Waits: collectives - left before the last one entered: clocks are reported") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.collective(0, 100, 200, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   trace.collective(1, 240, 260, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   const WaitAnalysis result = trace.analyze();

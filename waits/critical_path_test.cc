@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::critical_path_test {
 namespace {
@@ -22,7 +22,7 @@ double at(const WaitAnalysis& analysis, const std::string& metric, std::uint32_t
 
 TEST_CASE(
     "Critical path: a program's time - also before its first region and after its last") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   for (const std::uint32_t rank : {0, 1})
     trace.add(rank, 0, reader::EventKind::kProgramBegin);
   trace.region(0, 100, 200, rInit);
@@ -38,7 +38,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Critical path: of one rank - all of it") {
-  MadeUpTrace trace(1);
+  SyntheticTrace trace(1);
   trace.region(0, 100, 400, rMain);
   trace.region(0, 450, 500, rTask);
   const WaitAnalysis result = trace.analyze();
@@ -50,7 +50,7 @@ TEST_CASE("Critical path: of one rank - all of it") {
 
 TEST_CASE(
     "Critical path: through a message - work of the late sender, then of the receiver") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(0, 0, rMain);
   trace.enter(1, 0, rMain);
   trace.send(0, 400, 450, 1);
@@ -68,7 +68,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Critical path: stays where nobody waits") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(0, 0, rMain);
   trace.enter(1, 0, rMain);
   trace.send(0, 100, 120, 1);
@@ -81,7 +81,7 @@ TEST_CASE("Critical path: stays where nobody waits") {
 }
 
 TEST_CASE("Critical path: through a late receiver") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(0, 0, rMain);
   trace.enter(1, 0, rMain);
   trace.send(0, 100, 520, 1);
@@ -96,7 +96,7 @@ TEST_CASE("Critical path: through a late receiver") {
 }
 
 TEST_CASE("Critical path: a chain of ranks, each of which waits for the one before") {
-  MadeUpTrace trace(4);
+  SyntheticTrace trace(4);
   for (const std::uint32_t rank : {0U, 1U, 2U, 3U}) trace.enter(rank, 0, rMain);
   for (const std::uint32_t rank : {1U, 2U, 3U}) {
     trace.send(rank - 1, 100 * rank, 100 * rank + 5, rank);
@@ -112,7 +112,7 @@ TEST_CASE("Critical path: a chain of ranks, each of which waits for the one befo
 }
 
 TEST_CASE("Critical path: a receive that ends when the next send begins") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   for (const std::uint32_t rank : {0U, 1U, 2U}) trace.enter(rank, 0, rMain);
   trace.send(0, 100, 120, 1);
   trace.receive(1, 10, 100, 0);
@@ -127,7 +127,7 @@ TEST_CASE("Critical path: a receive that ends when the next send begins") {
 }
 
 TEST_CASE("Critical path: through barriers, from one that came last to the other") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   for (const std::uint32_t rank : {0U, 1U, 2U}) trace.enter(rank, 0, rMain);
   const std::uint64_t first[] = {300, 100, 200}, second[] = {400, 900, 500};
   for (const std::uint32_t rank : {0U, 1U, 2U}) {
@@ -144,7 +144,7 @@ TEST_CASE("Critical path: through barriers, from one that came last to the other
 }
 
 TEST_CASE("Critical path: through collective operations with a root, scans and finalize") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   for (const std::uint32_t rank : {0U, 1U}) trace.enter(rank, 0, rMain);
   trace.collective(0, 200, 205, rBcast, OTF2_COLLECTIVE_OP_BCAST, 0);
   trace.collective(1, 100, 210, rBcast, OTF2_COLLECTIVE_OP_BCAST, 0);
@@ -164,8 +164,8 @@ TEST_CASE("Critical path: through collective operations with a root, scans and f
 }
 
 TEST_CASE("Critical path: through teams of threads, by fork and barrier") {
-  MadeUpTrace trace(1, 2);
-  using At = MadeUpTrace::At;
+  SyntheticTrace trace(1, 2);
+  using At = SyntheticTrace::At;
   trace.enter(0, 0, rMain);
   trace.add(0, 100, reader::EventKind::kThreadFork).ref = 2;
   for (const std::uint32_t thread : {0U, 1U}) {
@@ -186,7 +186,7 @@ TEST_CASE("Critical path: through teams of threads, by fork and barrier") {
 
 TEST_CASE(
     "Critical path: where an effect comes before its cause it is as long as the run") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(0, 0, rMain);
   trace.enter(1, 0, rMain);
   trace.receive(1, 100, 200, 0);
@@ -200,8 +200,8 @@ TEST_CASE(
 }
 
 // Each rank but the first waits for the one before, and then works; the last one longest.
-MadeUpTrace long_chain() {
-  MadeUpTrace trace(4);
+SyntheticTrace long_chain() {
+  SyntheticTrace trace(4);
   trace.region(0, 10, 5410, rTask);
   trace.send(0, 5410, 5410, 1);
   for (const std::uint32_t rank : {1U, 2U, 3U}) {
@@ -252,7 +252,7 @@ TEST_CASE("Critical path: where clocks disagree it is as long as the run, withou
 }
 
 TEST_CASE("Critical path: activities and waits add up to all of the run's time") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   for (const std::uint32_t rank : {0U, 1U, 2U}) {
     trace.enter(rank, 0, rMain);
     trace.region(rank, 0, 100 + 200 * rank, rTask);
@@ -273,7 +273,7 @@ TEST_CASE("Critical path: activities and waits add up to all of the run's time")
 }
 
 TEST_CASE("Critical path: what only some ranks do is imbalance between partitions") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.region(0, 0, 500, rTask);
   trace.region(1, 0, 100, rLoop);
   trace.collective(0, 500, 510, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);

@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::delay_costs_test {
 namespace {
@@ -46,14 +46,14 @@ double explained_mpi(const WaitAnalysis& analysis) {
 }
 
 // Synchronised at 0.
-void init(MadeUpTrace& trace, std::uint32_t ranks) {
+void init(SyntheticTrace& trace, std::uint32_t ranks) {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) trace.region(rank, 0, 10, rInit);
 }
 
 }  // namespace
 
 TEST_CASE("Delay costs: late sender - what it did longer than the receiver") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   init(trace, 2);
   // Both loop for 100, only the sender has a task of 200.
   trace.region(0, 10, 110, rLoop);
@@ -71,7 +71,7 @@ TEST_CASE("Delay costs: late sender - what it did longer than the receiver") {
 
 TEST_CASE(
     "Delay costs: late sender - in proportion, where the receiver did more elsewhere") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   init(trace, 2);
   // 300 and 100 longer than the receiver, which had 200 of its own: 200 are lost.
   trace.region(0, 10, 310, rLoop);
@@ -86,7 +86,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Delay costs: a chain of late senders - long-term costs of the first") {
-  MadeUpTrace trace(4);
+  SyntheticTrace trace(4);
   init(trace, 4);
   trace.region(0, 10, 410, rTask);
   trace.send(0, 410, 410, 1);
@@ -108,7 +108,7 @@ TEST_CASE("Delay costs: a chain of late senders - long-term costs of the first")
 }
 
 TEST_CASE("Delay costs: barrier - only since the one before") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   for (const std::uint32_t rank : {0U, 1U, 2U}) {
     trace.region(rank, 0, 300 - 100 * rank, rLoop);
     trace.collective(rank, 300 - 100 * rank, 300, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
@@ -125,7 +125,7 @@ TEST_CASE("Delay costs: barrier - only since the one before") {
 
 TEST_CASE(
     "Delay costs: a late sender that makes its receiver late for an operation of all") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   init(trace, 3);
   trace.region(0, 10, 310, rTask);
   trace.send(0, 310, 315, 1);
@@ -149,7 +149,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Delay costs: late receiver, late root, early root") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   init(trace, 2);
   trace.send(0, 10, 120, 1);
   trace.region(1, 10, 110, rTask);
@@ -168,8 +168,8 @@ TEST_CASE("Delay costs: late receiver, late root, early root") {
 }
 
 TEST_CASE("Delay costs: threads - at barriers, and outside of parallel regions") {
-  MadeUpTrace trace(1, 2);
-  using At = MadeUpTrace::At;
+  SyntheticTrace trace(1, 2);
+  using At = SyntheticTrace::At;
   trace.enter(0, 0, rMain);
   trace.region(0, 0, 100, rTask);
   trace.add(0, 100, reader::EventKind::kThreadFork).ref = 2;
@@ -192,8 +192,8 @@ TEST_CASE("Delay costs: threads - at barriers, and outside of parallel regions")
 }
 
 TEST_CASE("Delay costs: threads - what was not written is nobody's doing") {
-  MadeUpTrace trace(1, 2);
-  using At = MadeUpTrace::At;
+  SyntheticTrace trace(1, 2);
+  using At = SyntheticTrace::At;
   trace.enter(0, 0, rMain);
   const auto region = [&](Ticks begin) {
     trace.add(0, begin, reader::EventKind::kThreadFork).ref = 2;
@@ -226,8 +226,8 @@ TEST_CASE("Delay costs: threads - what was not written is nobody's doing") {
 }
 
 TEST_CASE("Delay costs: idle threads - of a wait that is known after the next fork") {
-  MadeUpTrace trace(3, 2);
-  using At = MadeUpTrace::At;
+  SyntheticTrace trace(3, 2);
+  using At = SyntheticTrace::At;
   init(trace, 3);
   const auto parallel = [&](std::uint64_t begin, std::uint64_t end) {
     trace.add(0, begin, reader::EventKind::kThreadFork).ref = 2;
@@ -260,7 +260,7 @@ TEST_CASE("Delay costs: idle threads - of a wait that is known after the next fo
 }
 
 TEST_CASE("Delay costs: many communicators - the latest ones count") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   reader::CommInfo comm = trace.d.comms[0];
   std::uint64_t now = 0;
   std::uint32_t late = 0;
@@ -290,7 +290,7 @@ TEST_CASE("Delay costs: many communicators - the latest ones count") {
 }
 
 TEST_CASE("Delay costs: of many messages - all waiting is charged, nothing twice") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   init(trace, 3);
   std::uint64_t now[] = {10, 10, 10};
   std::uint64_t random = 12345;
@@ -320,8 +320,8 @@ TEST_CASE("Delay costs: of many messages - all waiting is charged, nothing twice
 namespace {
 
 // Each rank but the first waits for the one before.
-MadeUpTrace chain() {
-  MadeUpTrace trace(4);
+SyntheticTrace chain() {
+  SyntheticTrace trace(4);
   trace.region(0, 10, 410, rTask);
   trace.send(0, 410, 410, 1);
   for (const std::uint32_t rank : {1U, 2U, 3U}) {
@@ -357,8 +357,8 @@ TEST_CASE("Delay costs: clocks that disagree - messages in one direction cost th
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
     const std::uint32_t ranks = 2 + seed % 4;
-    const MadeUpTrace trace = drawn_messages(seed, ranks, 60, true);
-    const WaitAnalysis expected = MadeUpTrace(trace).analyze();
+    const SyntheticTrace trace = drawn_messages(seed, ranks, 60, true);
+    const WaitAnalysis expected = SyntheticTrace(trace).analyze();
     std::mt19937 random(seed);
     std::vector<std::uint64_t> ahead(ranks);
     for (std::uint32_t rank = ranks; --rank > 0;)

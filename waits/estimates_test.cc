@@ -8,7 +8,7 @@
 #include <random>
 
 #include "waits/findings.h"
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::estimates_test {
 namespace {
@@ -21,7 +21,7 @@ struct OneReceive {
 
 // Rank 1 receives: each call waits for the sender, then takes some time more.
 WaitAnalysis received(const std::vector<OneReceive>& calls, std::size_t written) {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) trace.enter(rank, 0, rMain);
   std::uint64_t now = 10;
   for (std::size_t i = 0; i < written; ++i) {
@@ -93,7 +93,7 @@ class Job {
   // Iterations [first, last) are not written, nor messages for which `lost` is true.
   WaitAnalysis part(std::size_t first, std::size_t last,
                     const std::function<bool(std::uint32_t)>& lost) const {
-    MadeUpTrace trace = trace_;
+    SyntheticTrace trace = trace_;
     const std::uint64_t off = first == 0 ? 5 : ends_[first - 1] + 1, on = ends_[last - 1];
     std::erase_if(trace.events(), [&](const reader::TraceEvent& event) {
       const bool end = event.peer != reader::kNone;
@@ -142,7 +142,7 @@ class Job {
     ++now;
   }
 
-  MadeUpTrace trace_{kRanks};
+  SyntheticTrace trace_{kRanks};
   std::vector<std::uint64_t> ends_;  // of the iterations
 };
 
@@ -277,7 +277,7 @@ TEST_CASE("Estimates: bounds contain the whole run, whatever messages are missin
 TEST_CASE(
     "Estimates: calls whose message is missing are not taken for calls without a wait") {
   const auto analyze = [](std::size_t with, std::size_t without, std::size_t skipped) {
-    MadeUpTrace made(2);
+    SyntheticTrace made(2);
     for (std::uint32_t rank = 0; rank < 2; ++rank) made.enter(rank, 0, rMain);
     std::uint64_t now = 10;
     for (std::size_t i = 0; i < with + without; ++i) {
@@ -358,7 +358,7 @@ TEST_CASE("Estimates: calls of a summary are found by their path, place and loca
 }
 
 TEST_CASE("Estimates: thread management - as the summary's forks have it") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   for (std::uint32_t thread = 0; thread < 2; ++thread) {
     trace.enter({0, thread}, 10, rParallel);
     trace.leave({0, thread}, 80, rParallel);
@@ -397,7 +397,7 @@ TEST_CASE("Estimates: thread management - as the summary's forks have it") {
 // A worker takes part in one of two iterations that are written, and in all that are not; what the summary does not know of it is idle.
 TEST_CASE(
     "Estimates: idle threads - counted, where the summary has all calls; never +- 0") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   trace.enter(0, 0, rMain);
   trace.add(0, 10, reader::EventKind::kThreadFork);
   for (std::uint32_t thread = 0; thread < 2; ++thread) {

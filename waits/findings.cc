@@ -11,7 +11,7 @@ namespace refrain::waits {
 namespace {
 
 // Of a call path in a text; Refrain records no more.
-constexpr std::size_t kMostSteps = 256;
+constexpr std::size_t kMaxSteps = 256;
 
 // "dir/file.c:12"
 bool split_site(const std::string& site, std::string& file, std::uint32_t& line) {
@@ -191,9 +191,9 @@ std::string path_text(const WaitAnalysis& analysis, PathId path) {
   std::string text;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!text.empty()) text += " > ";
-    if (steps.size() > kMostSteps && i == kMostSteps / 2) {
-      i = steps.size() - kMostSteps / 2;
-      text += "... " + std::to_string(i - kMostSteps / 2) + " more > ";
+    if (steps.size() > kMaxSteps && i == kMaxSteps / 2) {
+      i = steps.size() - kMaxSteps / 2;
+      text += "... " + std::to_string(i - kMaxSteps / 2) + " more > ";
     }
     const WaitAnalysis::Path& at = analysis.paths[steps[i]];
     text += name_of(analysis, steps[i]);

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::findings_test {
 namespace {
@@ -19,7 +19,7 @@ const Finding* of(const std::vector<Finding>& findings, const WaitAnalysis& resu
 }  // namespace
 
 TEST_CASE("Waits: findings - the most time first, with its ranks and its place") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   for (std::uint32_t rank = 0; rank < 3; ++rank) trace.enter(rank, 0, rMain);
   trace.receive(1, 100, 460, 0);
   trace.send(0, 400, 450, 1);
@@ -46,7 +46,7 @@ TEST_CASE("Waits: findings - the most time first, with its ranks and its place")
 }
 
 TEST_CASE("Waits: findings - none of less than the least share") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.receive(1, 100, 460, 0);
   trace.send(0, 400, 450, 1);
   const WaitAnalysis result = trace.analyze();
@@ -55,7 +55,7 @@ TEST_CASE("Waits: findings - none of less than the least share") {
 }
 
 TEST_CASE("Waits: findings - wrong order is said instead of late sender") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(0, 200, 210, 1, 1);
   trace.send(0, 400, 410, 1, 2);
   trace.receive(1, 100, 420, 0, 2);
@@ -69,7 +69,7 @@ TEST_CASE("Waits: findings - wrong order is said instead of late sender") {
 
 TEST_CASE(
     "Waits: findings - idle threads belong to the MPI call that waits, and not to MPI_Init") {
-  MadeUpTrace trace(2, 2);
+  SyntheticTrace trace(2, 2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     trace.enter(rank, 0, rMain);
     trace.region(rank, 10, 100, rInit);
@@ -101,7 +101,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: deep call paths - places as of each alone, a text that does not grow") {
-  MadeUpTrace trace(1);
+  SyntheticTrace trace(1);
   constexpr std::uint64_t kDepth = 1000;
   trace.d.regions[rLoop].line = 0;  // it has the place of what is around it
   const auto region = [](std::uint64_t depth) { return depth % 3 == 0 ? rMain : rLoop; };

@@ -1,14 +1,14 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::intercommunicators_test {
 namespace {
 
 // Ranks 0 and 1 are one group, 2 and 3 the other.
-class Trace : public MadeUpTrace {
+class Trace : public SyntheticTrace {
  public:
-  Trace() : MadeUpTrace(4) {
+  Trace() : SyntheticTrace(4) {
     reader::CommInfo comm;
     comm.of_processes = true;
     comm.group = static_cast<std::uint32_t>(d.groups.size());

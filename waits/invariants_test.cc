@@ -1,10 +1,10 @@
-// What holds of every analysis, of made-up programs that are drawn by chance (of fixed seeds), whole and with events
+// What holds of every analysis, of synthetic programs that are drawn at random (of fixed seeds), whole and with events
 // missing.
 #include <catch2/catch.hpp>
 #include <random>
 
 #include "waits/findings.h"
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::invariants_test {
 namespace {
@@ -60,7 +60,7 @@ TEST_CASE("Waits: invariants - also where events are missing, in each order of t
     CAPTURE(seed);
     const std::uint32_t ranks = 1 + seed % 4, threads = 1 + seed % 3;
     DrawnProgram program(seed, ranks, threads, in_order(ranks));
-    MadeUpTrace& trace = program.run_damaged(40, seed);
+    SyntheticTrace& trace = program.run_damaged(40, seed);
     check(trace.analyze());
   }
 }

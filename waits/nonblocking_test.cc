@@ -1,16 +1,16 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::nonblocking_test {
 namespace {
 
 constexpr const char* kWait = "mpi_nonblocking_collective_wait";
 
-class Trace : public MadeUpTrace {
+class Trace : public SyntheticTrace {
  public:
-  using MadeUpTrace::MadeUpTrace;
+  using SyntheticTrace::SyntheticTrace;
 
   void begin(At at, std::uint64_t begin, std::uint64_t request,
              const std::string& name = "MPI_Iallreduce") {
@@ -71,7 +71,7 @@ TEST_CASE("Waits: non-blocking collectives with a root, and prefixes") {
     OTF2_CollectiveOp operation;
     std::array<Ticks, 3> waits;
   };
-  // Rank 1 is the root. Begins at 200, 300, 100; all wait from 120 on, or from their begin.
+  // Rank 1 is the root. Begins at 200, 300, 100; all wait from 120 on, or from their start.
   const Case each = GENERATE(Case{OTF2_COLLECTIVE_OP_BCAST, {90, 0, 180}},
                              Case{OTF2_COLLECTIVE_OP_REDUCE, {0, 0, 0}},
                              Case{OTF2_COLLECTIVE_OP_SCAN, {0, 0, 180}});
@@ -200,7 +200,7 @@ TEST_CASE("Waits: neighbours do not wait for all") {
 TEST_CASE("Waits: operations of all with different parts are operations of all") {
   const OTF2_CollectiveOp operation =
       GENERATE(OTF2_COLLECTIVE_OP_ALLTOALLV, OTF2_COLLECTIVE_OP_ALLTOALLW);
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.collective(0, 100, 320, rAllreduce, operation, 99);
   trace.collective(1, 300, 330, rAllreduce, operation, 99);
   CHECK(total(trace.analyze(), "mpi_wait_nxn") == 200);

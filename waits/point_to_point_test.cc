@@ -1,13 +1,13 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::point_to_point_test {
 
 using reader::EventKind;
 
 TEST_CASE("Waits: late sender - until the send begins") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.receive(1, 100, 460, 0);
   trace.send(0, 400, 450, 1);
   const WaitAnalysis result = trace.analyze();
@@ -20,7 +20,7 @@ TEST_CASE("Waits: late sender - until the send begins") {
 }
 
 TEST_CASE("Waits: late sender - none where the send comes first") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(0, 50, 80, 1);
   trace.receive(1, 100, 140, 0);
   const WaitAnalysis result = trace.analyze();
@@ -30,7 +30,7 @@ TEST_CASE("Waits: late sender - none where the send comes first") {
 
 TEST_CASE("Waits: late sender - two ranks exchanged exchange their severities") {
   for (const std::uint32_t a : {0U, 1U}) {
-    MadeUpTrace trace(2);
+    SyntheticTrace trace(2);
     const std::uint32_t b = 1 - a;
     trace.receive(b, 100, 460, a);
     trace.send(a, 400, 450, b);
@@ -42,7 +42,7 @@ TEST_CASE("Waits: late sender - two ranks exchanged exchange their severities") 
 
 TEST_CASE(
     "Waits: late sender - at most until the receive's leave, and the clocks are reported") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.receive(1, 100, 200, 0);
   trace.send(0, 230, 250, 1);
   const WaitAnalysis result = trace.analyze();
@@ -52,7 +52,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: late sender - of a non-blocking receive, in the call that completes it") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(1, 10, rIrecv);
   trace.request(1, 12, EventKind::kMpiIrecvRequest, 5);
   trace.leave(1, 15, rIrecv);
@@ -67,7 +67,7 @@ TEST_CASE("Waits: late sender - of a non-blocking receive, in the call that comp
 }
 
 TEST_CASE("Waits: late sender - MPI_Test does not wait") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(1, 10, rIrecv);
   trace.request(1, 12, EventKind::kMpiIrecvRequest, 5);
   trace.leave(1, 15, rIrecv);
@@ -79,7 +79,7 @@ TEST_CASE("Waits: late sender - MPI_Test does not wait") {
 }
 
 TEST_CASE("Waits: late sender - a call waits for the latest of its messages, once") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.enter(0, 10, rWaitall);
   trace.request(0, 10, EventKind::kMpiIrecvRequest, 1);
   trace.request(0, 10, EventKind::kMpiIrecvRequest, 2);
@@ -94,7 +94,7 @@ TEST_CASE("Waits: late sender - a call waits for the latest of its messages, onc
 }
 
 TEST_CASE("Waits: wrong order - a message from another source was sent before") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.send(2, 10, 20, 0, 2);
   trace.send(1, 200, 210, 0, 1);
   trace.receive(0, 100, 230, 1, 1);
@@ -107,7 +107,7 @@ TEST_CASE("Waits: wrong order - a message from another source was sent before") 
 }
 
 TEST_CASE("Waits: wrong order - a message from the same source was sent before") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(1, 10, 20, 0, 2);
   trace.send(1, 200, 210, 0, 1);
   trace.receive(0, 100, 230, 1, 1);
@@ -118,7 +118,7 @@ TEST_CASE("Waits: wrong order - a message from the same source was sent before")
 }
 
 TEST_CASE("Waits: wrong order - not where messages are received as they are sent") {
-  MadeUpTrace trace(3);
+  SyntheticTrace trace(3);
   trace.send(1, 200, 210, 0, 1);
   trace.send(2, 220, 230, 0, 2);
   trace.receive(0, 100, 230, 1, 1);
@@ -129,7 +129,7 @@ TEST_CASE("Waits: wrong order - not where messages are received as they are sent
 }
 
 TEST_CASE("Waits: late receiver - until the receive is posted") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(0, 100, 520, 1);
   trace.receive(1, 400, 510, 0);
   const WaitAnalysis result = trace.analyze();
@@ -139,14 +139,14 @@ TEST_CASE("Waits: late receiver - until the receive is posted") {
 }
 
 TEST_CASE("Waits: late receiver - not where the send was over before") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(0, 100, 150, 1);
   trace.receive(1, 400, 510, 0);
   CHECK(total(trace.analyze(), "mpi_latereceiver") == 0);
 }
 
 TEST_CASE("Waits: late receiver - of a non-blocking send, in the call that completes it") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(0, 10, rIsend);
   trace.message(0, 10, EventKind::kMpiIsend, 1, 0, 9);
   trace.leave(0, 20, rIsend);
@@ -160,7 +160,7 @@ TEST_CASE("Waits: late receiver - of a non-blocking send, in the call that compl
 
 TEST_CASE("Waits: exchange - no part of a call is charged twice") {
   // Both wait for the other's send; rank 1 is late.
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.enter(0, 100, rSendrecv);
   trace.message(0, 100, EventKind::kMpiSend, 1);
   trace.message(0, 420, EventKind::kMpiRecv, 1);
@@ -176,7 +176,7 @@ TEST_CASE("Waits: exchange - no part of a call is charged twice") {
 }
 
 TEST_CASE("Waits: messages - matched in the order in which receives were posted") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(0, 10, 20, 1);
   trace.send(0, 500, 510, 1);
   trace.enter(1, 5, rIrecv);
@@ -197,7 +197,7 @@ TEST_CASE("Waits: messages - matched in the order in which receives were posted"
 
 TEST_CASE(
     "Waits: messages - ends without the other one are reported, the rest is analysed") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.send(0, 10, 20, 1, 77);
   trace.receive(1, 15, 30, 0, 78);
   trace.send(0, 40, 50, 9);
@@ -211,7 +211,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: messages - many in flight, and memory for what is pending only") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   for (std::uint64_t i = 0; i < 5000; ++i) trace.send(0, 10 * i, 10 * i + 5, 1);
   for (std::uint64_t i = 0; i < 5000; ++i)
     trace.receive(1, 60000 + 10 * i, 60005 + 10 * i, 0);

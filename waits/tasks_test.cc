@@ -1,13 +1,13 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::tasks_test {
 namespace {
 
-class Trace : public MadeUpTrace {
+class Trace : public SyntheticTrace {
  public:
-  explicit Trace(OTF2_RegionRole role = OTF2_REGION_ROLE_TASK_WAIT) : MadeUpTrace(1, 3) {
+  explicit Trace(OTF2_RegionRole role = OTF2_REGION_ROLE_TASK_WAIT) : SyntheticTrace(1, 3) {
     taskwait_ = static_cast<std::uint32_t>(d.regions.size());
     d.regions.push_back({.name = "!$omp taskwait @p.c:7",
                          .file = "p.c",
@@ -70,9 +70,9 @@ TEST_CASE(
   trace.create(0, 10, 1);
   trace.create(0, 20, 2);
   trace.run(1, 30, done ? 90 : 400, 0, 1);
-  trace.enter(MadeUpTrace::At(0, 0), 100, trace.taskwait());
+  trace.enter(SyntheticTrace::At(0, 0), 100, trace.taskwait());
   trace.run(0, 110, 300, 0, 2);
-  trace.leave(MadeUpTrace::At(0, 0), done ? 310 : 420, trace.taskwait());
+  trace.leave(SyntheticTrace::At(0, 0), done ? 310 : 420, trace.taskwait());
   const WaitAnalysis result = trace.analyze();
   CHECK(of_location(result, kWait, 0) == (done ? 0 : 10 + 100));
 }
@@ -82,11 +82,11 @@ TEST_CASE(
   Trace trace;
   for (std::uint64_t number = 1; number <= 3; ++number)
     trace.create(0, 10 * number, number);
-  trace.enter(MadeUpTrace::At(0, 0), 100, trace.taskwait());
+  trace.enter(SyntheticTrace::At(0, 0), 100, trace.taskwait());
   trace.run(1, 100, 300, 0, 1);
   trace.run(0, 110, 150, 0, 2);
   trace.run(0, 280, 400, 0, 3);  // 20 of it before
-  trace.leave(MadeUpTrace::At(0, 0), 410, trace.taskwait());
+  trace.leave(SyntheticTrace::At(0, 0), 410, trace.taskwait());
   CHECK(of_location(trace.analyze(), kWait, 0) == 200 - 40 - 20);
 }
 
@@ -94,11 +94,11 @@ TEST_CASE("Waits: taskwait - of an explicit task, for its own children") {
   Trace trace;
   trace.create(0, 10, 1);
   trace.to(1, 30, 0, 1);
-  trace.enter(MadeUpTrace::At(0, 1), 30, rTask);
+  trace.enter(SyntheticTrace::At(0, 1), 30, rTask);
   trace.create(1, 40, 7);
   trace.run(2, 50, 300, 1, 7);
   trace.wait(1, 100, 310);
-  trace.leave(MadeUpTrace::At(0, 1), 350, rTask);
+  trace.leave(SyntheticTrace::At(0, 1), 350, rTask);
   trace.task(1, 350, reader::EventKind::kThreadTaskComplete, 0, 1);
   trace.wait(0, 60, 360);
   const WaitAnalysis result = trace.analyze();
@@ -110,7 +110,7 @@ TEST_CASE("Waits: taskwait - is no barrier of the team, also with the role of on
   Trace trace(GENERATE(OTF2_REGION_ROLE_TASK_WAIT, OTF2_REGION_ROLE_BARRIER));
   trace.add(0, 10, reader::EventKind::kThreadFork);
   for (std::uint32_t thread = 0; thread < 3; ++thread) {
-    const MadeUpTrace::At at(0, thread);
+    const SyntheticTrace::At at(0, thread);
     trace.team_begin(at, 20);
     trace.enter(at, 20, rParallel);
     if (thread == 0) trace.wait(0, 100, 200);

@@ -1,17 +1,17 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::teams_test {
 
 using reader::EventKind;
-using At = MadeUpTrace::At;
+using At = SyntheticTrace::At;
 
 namespace {
 
 // A parallel region of rank 0 from 100 to 1000: thread t begins at 110 + 10 t, and enters its last barrier at
 // `arrivals[t]`.
-void add_region(MadeUpTrace& trace, const std::vector<std::uint64_t>& arrivals) {
+void add_region(SyntheticTrace& trace, const std::vector<std::uint64_t>& arrivals) {
   trace.enter(0, 0, rMain);
   trace.add(0, 100, EventKind::kThreadFork);
   const std::uint64_t last = *std::ranges::max_element(arrivals);
@@ -48,7 +48,7 @@ void check_sum(const WaitAnalysis& result) {
 }  // namespace
 
 TEST_CASE("Waits: implicit barrier - until the last thread of the team enters") {
-  MadeUpTrace trace(1, 3);
+  SyntheticTrace trace(1, 3);
   add_region(trace, {500, 900, 300});
   const WaitAnalysis result = trace.analyze();
   CHECK(of_location(result, "omp_ibarrier_wait", 0) == 400);
@@ -60,7 +60,7 @@ TEST_CASE("Waits: implicit barrier - until the last thread of the team enters") 
 }
 
 TEST_CASE("Waits: fork and join - each thread's part") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   add_region(trace, {500, 500});
   const WaitAnalysis result = trace.analyze();
   CHECK(of_location(result, "omp_fork", 0) == 10);
@@ -71,7 +71,7 @@ TEST_CASE("Waits: fork and join - each thread's part") {
 }
 
 TEST_CASE("Waits: a helper thread of the runtime - only its time in regions counts") {
-  MadeUpTrace trace(1, 3);
+  SyntheticTrace trace(1, 3);
   trace.d.locations[2].helper = true;
   add_region(trace, {500, 500});
   trace.region(At(0, 2), 150, 180, rTask);
@@ -85,7 +85,7 @@ TEST_CASE("Waits: a helper thread of the runtime - only its time in regions coun
 
 TEST_CASE(
     "Waits: idle threads - while the program is serial, where the primary thread is") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   add_region(trace, {500, 500});
   const WaitAnalysis result = trace.analyze();
   CHECK(of_location(result, "omp_idle_threads", 0) == 0);
@@ -98,7 +98,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: limited parallelism - a thread that takes no part in a region") {
-  MadeUpTrace trace(1, 3);
+  SyntheticTrace trace(1, 3);
   add_region(trace, {500, 500, 500});
   // A second one from 1000 to 2000, of two threads.
   trace.add(0, 1000, EventKind::kThreadFork);
@@ -115,7 +115,7 @@ TEST_CASE("Waits: limited parallelism - a thread that takes no part in a region"
 }
 
 TEST_CASE("Waits: explicit barrier - tasks that a thread runs inside are no wait") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   trace.add(0, 0, EventKind::kThreadFork);
   for (std::uint32_t t = 0; t < 2; ++t) {
     trace.team_begin(At(0, t), 0);
@@ -140,7 +140,7 @@ TEST_CASE("Waits: explicit barrier - tasks that a thread runs inside are no wait
 
 TEST_CASE(
     "Waits: explicit barrier - only what ran before the last thread entered is less wait") {
-  MadeUpTrace trace(1, 3);
+  SyntheticTrace trace(1, 3);
   trace.add(0, 0, EventKind::kThreadFork);
   for (std::uint32_t t = 0; t < 3; ++t) {
     trace.team_begin(At(0, t), 0);
@@ -168,7 +168,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: critical - as far as another thread had it") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   const auto lock = [&](At at, std::uint64_t time, EventKind kind) {
     trace.request(at, time, kind, 3);
   };
@@ -193,7 +193,7 @@ TEST_CASE("Waits: critical - as far as another thread had it") {
 }
 
 TEST_CASE("Waits: lock - as far as another thread had it") {
-  MadeUpTrace trace(1, 2);
+  SyntheticTrace trace(1, 2);
   trace.request(At(0, 0), 100, EventKind::kThreadAcquireLock, 3);
   trace.request(At(0, 0), 300, EventKind::kThreadReleaseLock, 3);
   trace.enter(At(0, 1), 250, rSetLock);
@@ -204,7 +204,7 @@ TEST_CASE("Waits: lock - as far as another thread had it") {
 }
 
 TEST_CASE("Waits: regions - that do not balance are reported, and all time is somewhere") {
-  MadeUpTrace trace(1, 1);
+  SyntheticTrace trace(1, 1);
   trace.enter(0, 0, rMain);
   trace.leave(0, 5, rRecv);
   trace.enter(0, 10, rLoop);
@@ -217,7 +217,7 @@ TEST_CASE("Waits: regions - that do not balance are reported, and all time is so
 }
 
 TEST_CASE("Waits: gaps - their time is known to be unknown") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.collective(0, 100, 350, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   trace.collective(1, 300, 350, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {

@@ -364,7 +364,7 @@ std::vector<DelayMetric> delay_metrics() {
   return out;
 }
 
-constexpr double kMost = 9e18;  // of an archive that defines nonsense
+constexpr double kMax = 9e18;  // of an archive that defines nonsense
 
 // By location, and by those paths of the analysis that its process has: Columns says which.
 using Table = std::vector<std::vector<double>>;
@@ -452,7 +452,7 @@ class Adder {
     for (LocationId i; i < table.size(); ++i)
       for (std::size_t column = 0; column < table[i].size(); ++column) {
         const auto ticks =
-            static_cast<Ticks>(std::llround(std::clamp(table[i][column], 0.0, kMost)));
+            static_cast<Ticks>(std::llround(std::clamp(table[i][column], 0.0, kMax)));
         if (ticks != 0) rows.at(paths_of(i)[column]).at(i) = ticks;
       }
   }

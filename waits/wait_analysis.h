@@ -145,7 +145,7 @@ struct WaitAnalysis {
   };
 
   // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h). `error`: how
-  // far the estimate is off by chance, the standard error.
+  // far the estimate is off at random, the standard error.
   struct Estimate {
     double seen = 0;
     double whole = 0;
@@ -180,7 +180,7 @@ struct WaitAnalysis {
   Problems problems;
   // By patterns, more than what contains them has, and cut off: 0, or a pattern is wrong.
   Ticks overcharged = 0;
-  std::vector<Cause> causes;  // the first paths::Causes::kMost different ones
+  std::vector<Cause> causes;  // the first paths::Causes::kMax different ones
   std::string paths_error;    // why there is no critical path
 
   double seconds(double ticks) const { return ticks / ticks_per_second; }
@@ -205,7 +205,7 @@ base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
 // Fails where there is nothing to analyse in it.
 base::Result<> has_events(const std::string& archive,
                           const reader::TraceDefinitions& definitions);
-// The archive's folder, for temporary files.
+// The archive's directory, for temporary files.
 std::string folder_of(const std::string& archive);
 // The same of a replay that has finished.
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
@@ -258,7 +258,7 @@ class LocationFinder {
 
 // Metrics of the critical path (its profile, its imbalance, what activities on it and off it cost) and delay costs.
 //
-// Thread-safety: pure. They are trees of their own beside that of `time`: other views of the same time. Units: ticks,
+// Thread-safety: pure. They are trees of their own besides that of `time`: other views of the same time. Units: ticks,
 // rounded. Source: names and definitions of Scalasca 2.6; Boehme, "Characterizing load and communication imbalance in
 // parallel applications" (2014), chapter 5.
 

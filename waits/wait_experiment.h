@@ -15,7 +15,7 @@
 
 namespace refrain::waits {
 
-// The file's name beside the trace.
+// The file's name next to the trace.
 inline constexpr const char* kAnalysisName = "analysis.cubex";
 
 cube::Experiment experiment_of(const WaitAnalysis& analysis,

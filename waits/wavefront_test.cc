@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::wavefront_test {
 namespace {
@@ -43,7 +43,7 @@ class Sweeps {
       trace_.leave(rank, now_[rank] + 10, rMain);
     return trace_.analyze();
   }
-  MadeUpTrace& trace() { return trace_; }
+  SyntheticTrace& trace() { return trace_; }
 
   // By direction (bit 0: up in x, bit 1: up in y) and rank: what the first block waits.
   std::vector<std::vector<std::uint64_t>> expected =
@@ -66,7 +66,7 @@ class Sweeps {
     now_[rank] = end;
   }
 
-  MadeUpTrace trace_;
+  SyntheticTrace trace_;
   std::uint32_t columns_, rows_;
   std::vector<std::uint64_t> now_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> sent_;

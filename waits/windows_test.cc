@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::windows_test {
 namespace {
@@ -25,7 +25,7 @@ TEST_CASE("Waits: windows are made and freed together") {
   const OTF2_CollectiveOp operation =
       GENERATE(OTF2_COLLECTIVE_OP_CREATE_HANDLE, OTF2_COLLECTIVE_OP_DESTROY_HANDLE);
   const bool made = operation == OTF2_COLLECTIVE_OP_CREATE_HANDLE;
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   const char* name = made ? "MPI_Win_allocate" : "MPI_Win_free";
   trace.together(0, 100, 420, name, operation);
   trace.together(1, 400, 430, name, operation);
@@ -39,7 +39,7 @@ TEST_CASE("Waits: windows are made and freed together") {
 TEST_CASE(
     "Waits: a window made by an operation of its communicator; communicators are not windows") {
   const bool window = GENERATE(true, false);
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   const std::uint32_t region =
       window ? trace.region_of("MPI_Win_create") : trace.region_of("MPI_Comm_dup");
   trace.collective(0, 100, 420, region, OTF2_COLLECTIVE_OP_CREATE_HANDLE, 99);
@@ -50,7 +50,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: fence - for the last one, and for accesses to the own window") {
-  MadeUpWindows trace(3);
+  SyntheticWindows trace(3);
   for (const std::uint32_t rank : {0U, 1U, 2U}) trace.fence(rank, 10, 20);
   trace.fence(0, 100, 510);
   trace.access(1, 200, 300, 0);
@@ -69,7 +69,7 @@ TEST_CASE("Waits: fence - for the last one, and for accesses to the own window")
 }
 
 TEST_CASE("Waits: fence - accesses of the next epoch do not count") {
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   trace.fence(0, 100, 310);
   trace.fence(1, 300, 360);
   trace.access(0, 320, 350, 1);  // before rank 1 has left
@@ -81,7 +81,7 @@ TEST_CASE("Waits: fence - accesses of the next epoch do not count") {
 }
 
 TEST_CASE("Waits: fence - one that does not synchronize is no wait") {
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   trace.fence(0, 100, 110);
   trace.fence(1, 300, 310);
   CHECK(all_waits(trace.analyze()) == 0);
@@ -94,7 +94,7 @@ TEST_CASE("Waits: late post - charged to the call in which it is") {
   };
   const auto [post, start, put, complete] = GENERATE(
       Case{50, 0, 0, 0}, Case{150, 50, 0, 0}, Case{350, 0, 50, 0}, Case{550, 0, 0, 50});
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   trace.sync(1, post, post + 5, "MPI_Win_post", trace.only(0));
   trace.sync(0, 100, 200, "MPI_Win_start", trace.only(1));
   trace.access(0, 300, 400, 1);
@@ -107,7 +107,7 @@ TEST_CASE("Waits: late post - charged to the call in which it is") {
 }
 
 TEST_CASE("Waits: late post - of the last target, of an access its own target") {
-  MadeUpWindows trace(3);
+  SyntheticWindows trace(3);
   const std::uint32_t targets = trace.group({1, 2});
   trace.sync(1, 120, 125, "MPI_Win_post", trace.only(0));
   trace.sync(2, 450, 455, "MPI_Win_post", trace.only(0));
@@ -124,7 +124,7 @@ TEST_CASE("Waits: late post - of the last target, of an access its own target") 
 
 TEST_CASE(
     "Waits: early wait - until the last origin completes, and its part after the last access") {
-  MadeUpWindows trace(3);
+  SyntheticWindows trace(3);
   const std::uint32_t origins = trace.group({0, 1});
   trace.sync(2, 10, 20, "MPI_Win_post", origins);
   trace.sync(0, 30, 40, "MPI_Win_start", trace.only(2));
@@ -141,7 +141,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Waits: early wait - a test does not wait") {
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   trace.sync(1, 10, 20, "MPI_Win_post", trace.only(0));
   trace.sync(0, 30, 40, "MPI_Win_start", trace.only(1));
   trace.sync(1, 50, 60, "MPI_Win_test", trace.only(0), OTF2_RMA_SYNC_LEVEL_NONE);
@@ -158,7 +158,7 @@ TEST_CASE("Waits: early wait - a test does not wait") {
 }
 
 TEST_CASE("Waits: epochs without their other side are left out, the others found") {
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   const bool exposure = GENERATE(true, false);
   if (exposure) {  // the access to it is in a gap
     trace.sync(1, 10, 20, "MPI_Win_post", trace.only(0));
@@ -183,7 +183,7 @@ TEST_CASE("Waits: lock - in the call in which another process gives it up") {
   };
   const auto [free, lock, put, unlock] = GENERATE(Case{50, 0, 0, 0}, Case{150, 50, 0, 0},
                                                   Case{350, 0, 50, 0}, Case{550, 0, 0, 50});
-  MadeUpWindows trace(3);
+  SyntheticWindows trace(3);
   trace.lock(1, 10, 20, 0);
   trace.unlock(1, free, free + 5, 0);
   trace.lock(2, 100, 200, 0);
@@ -196,7 +196,7 @@ TEST_CASE("Waits: lock - in the call in which another process gives it up") {
 }
 
 TEST_CASE("Waits: lock - shared ones and other targets do not exclude each other") {
-  MadeUpWindows trace(4);
+  SyntheticWindows trace(4);
   const bool shared = GENERATE(true, false);
   const auto type = shared ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
   trace.lock(1, 10, 20, 0, type);
@@ -207,7 +207,7 @@ TEST_CASE("Waits: lock - shared ones and other targets do not exclude each other
 }
 
 TEST_CASE("Waits: lock - of all targets") {
-  MadeUpWindows trace(3);
+  SyntheticWindows trace(3);
   trace.lock(1, 10, 20, OTF2_UNDEFINED_UINT32, OTF2_LOCK_SHARED);
   trace.lock(2, 100, 200, 0);
   trace.unlock(1, 150, 160, OTF2_UNDEFINED_UINT32);
@@ -219,7 +219,7 @@ TEST_CASE("Waits: lock - of all targets") {
 
 TEST_CASE("Waits: progress - until the target calls MPI, if it was outside") {
   const bool outside = GENERATE(true, false);
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   if (!outside) trace.enter(0, 50, rBarrier);
   trace.lock(1, 100, 110, 0);
   trace.access(1, 200, 320, 0);
@@ -232,7 +232,7 @@ TEST_CASE("Waits: progress - until the target calls MPI, if it was outside") {
 }
 
 TEST_CASE("Waits: progress - what was a wait for a lock is not charged twice") {
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   trace.lock(0, 10, 20, 0);
   trace.lock(1, 100, 320, 0);
   trace.unlock(0, 300, 310, 0);
@@ -243,7 +243,7 @@ TEST_CASE("Waits: progress - what was a wait for a lock is not charged twice") {
 }
 
 TEST_CASE("Waits: windows that are not defined are left out") {
-  MadeUpWindows trace(2);
+  SyntheticWindows trace(2);
   trace.fence(0, 100, 310);
   trace.access(0, 320, 330, 1);
   trace.d.windows.clear();

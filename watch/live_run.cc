@@ -338,7 +338,7 @@ struct LiveRun::Process {
   std::uint32_t number = 0;
   fs::path folder;
   spool::SpoolFile file;
-  spool::SpoolFile facts;     // beside it, if there is one
+  spool::SpoolFile facts;     // next to it, if there is one
   spool::Journal journal;     // points into `file`
   std::uint64_t records = 0;  // of the journal, when it was read
   std::uint64_t fact_records = 0;
@@ -471,7 +471,7 @@ bool LiveRun::is_over() const { return spool::recording_process(archive_) == 0; 
 
 RunState LiveRun::look() {
   std::error_code error;
-  // The processes of a job begin in folders of their own (MPI_Init moves them).
+  // The processes of a job begin in directories of their own (MPI_Init moves them).
   if (!fs::exists(archive_, error))
     for (const auto& process : processes_) {
       const std::string moved =

@@ -29,7 +29,7 @@ namespace refrain::watch {
 
 // What a running traced job does, at one moment: plain values.
 //
-// Units: nanoseconds where the name says so; bytes. Counts are those of the summary (docs/reference/summary.md), from the begin
+// Units: nanoseconds where the name says so; bytes. Counts are those of the summary (docs/reference/summary.md), from the start
 // of recording up to now.
 
 struct LoopState {
@@ -44,12 +44,12 @@ struct LoopState {
   double median_ns = 0;   // of the latest 16
   double slowest_ns = 0;  // of all
   double total_ns = 0;
-  double running_ns = 0;  // since the begin of the one that runs
+  double running_ns = 0;  // since the start of the one that runs
 };
 
 struct LocationState {
   std::uint32_t number = 0;
-  analysis::ClassTimes run{};     // since the begin of recording
+  analysis::ClassTimes run{};     // since the start of recording
   analysis::ClassTimes recent{};  // since the last look; all zeros without one
 };
 
@@ -61,7 +61,7 @@ struct RankState {
   bool alive = false;      // the process exists
   bool recording = false;  // and has not ended its recording
   bool killed = false;     // it is gone, and has not
-  double time_ns = 0;      // since the begin of recording
+  double time_ns = 0;      // since the start of recording
   std::vector<LocationState> locations;
   std::uint64_t regions = 0;  // begun
   std::uint64_t mpi_calls = 0;
@@ -112,7 +112,7 @@ class LiveRun {
   LiveRun(const LiveRun&) = delete;
   LiveRun& operator=(const LiveRun&) = delete;
 
-  // The spools of an archive's folder.
+  // The spools of an archive's directory.
   base::Result<> open(const std::string& archive);
 
   // No process of this machine writes to the spool.

@@ -99,7 +99,7 @@ class Summarizer {
       location.sums.resize(result_.nodes.size());
       regions::add_sums(node, location.sums[places[i].node]);
       if (places[i].inner == RunSummary::kNone) continue;
-      // Both begin and end together; what it has moved was counted above.
+      // Both start and end together; what it has moved was counted above.
       RunSummary::Sums& inner = location.sums[places[i].inner];
       CallTree::Node same;
       same.visits = node.visits;

@@ -26,7 +26,7 @@ summary::RunSummary summarize_process(const ProcessModel& model,
                                       const std::vector<LocationOutcome>& outcomes,
                                       std::uint64_t first_location);
 
-// --- What an archive has beside the events: the summary of each process, and its samples.
+// --- What an archive has besides the events: the summary of each process, and its samples.
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, behind the writing of the events; part of archive_writer.h.
 // Thread-safety: none. Errors: a summary that cannot be written, for it is part

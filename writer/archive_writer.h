@@ -14,7 +14,7 @@
 //
 // Thread-safety: one call a process at a time (libotf2's error callback is global). Not
 // for signal handlers.
-// Ownership: the archive is made in a temporary folder inside `archive` and moved to its
+// Ownership: the archive is made in a temporary directory inside `archive` and moved to its
 // place when it is complete, traces.otf2 last, so that readers never find an incomplete
 // one.
 // Errors: nothing is thrown or printed. After an error the spool is
@@ -35,7 +35,7 @@ base::Result<WriteResult> write_archive(const WriteOptions& options) noexcept;
 // The same by all processes of an MPI job together: each reads its own spool and writes its
 // own locations, rank 0 the rest. All call it, with rank 0's options; rank 0's result
 // describes the whole archive. If one process fails, all have an error, and the spool is
-// unchanged; `others_failed` says that it was not this one. All must see the archive's folder. Rank 0 needs memory for all definitions of
+// unchanged; `others_failed` says that it was not this one. All must see the archive's directory. Rank 0 needs memory for all definitions of
 // the archive, others for those they share.
 base::Result<WriteResult> write_archive_together(const WriteOptions& options,
                                                  exchange::Exchange& exchange,

@@ -35,7 +35,7 @@ Written inside_region(const test::TemporaryFolder& folder, Inside inside) {
   return write_and_check(builder, folder);
 }
 
-// The lines between the begin and the end of the region.
+// The lines between the start and the end of the region.
 Lines body(const Written& written) {
   Lines all = lines(written.trace, 0);
   return {all.begin() + 4, all.end() - 4};

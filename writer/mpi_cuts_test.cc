@@ -157,7 +157,7 @@ TEST_CASE(
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
-// A slow iteration of an inner loop was written at the begin of a skipped one; it took less
+// A slow iteration of an inner loop was written at the start of a skipped one; it took less
 // than the slack of iterations' cuts.
 TEST_CASE("MPI cuts: the begin of a skipped iteration was written - left out") {
   const test::TemporaryFolder folder;

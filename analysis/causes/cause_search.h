@@ -69,9 +69,14 @@ class CauseSearch {
   std::vector<std::vector<std::size_t>> alike(const Frame& frame,
                                               const std::vector<std::size_t>& causers,
                                               const std::vector<bool>& is_causer) const;
-  // What they do more than those that are no causers, ns of an iteration.
+  // What they do more than those that are no causers, ns of an iteration; kPositive: where they do less, nothing.
+  enum class More { kMean, kPositive };
   std::vector<Amount> more_of(const Frame& frame, const std::vector<std::size_t>& group,
-                              const std::vector<bool>& is_causer, double& all) const;
+                              const std::vector<bool>& is_causer, More which,
+                              double& all) const;
+  // No few ranks cause most of it, because several have more work in different iterations: one from some iteration on, another in
+  // every tenth. Causes by shape. Returns false, without any, if that is not most of it.
+  bool in_own_iterations(Frame& frame, const std::vector<double>& cost, RootCause cause);
   // Empty: no few cause most of it.
   std::vector<std::size_t> most_of(const std::vector<double>& cost) const;
   struct Means {
@@ -96,7 +101,7 @@ class CauseSearch {
   }
 
   void named(Frame& frame, const std::vector<std::size_t>& causers,
-             const std::vector<bool>& is_causer, RootCause cause);
+             const std::vector<bool>& is_causer, More which, RootCause cause);
   // The thread of these processes that computes most in parallel regions; kNone: the primary one.
   std::uint32_t busiest(const std::vector<std::size_t>& causers) const;
   void tell_ranks(RootCause& cause) const;

@@ -209,7 +209,7 @@ void CauseSearch::kernel() {
   const auto ns = static_cast<double>(all.kernel_ns);
   const auto on_cores = static_cast<double>(all.core_ns);
   // Threads that take turns on a core call the kernel for that.
-  if (crowded_ || ns < kInKernel * on_cores || ns < kLeastShare * out_.time_ns) return;
+  if (crowded_ || ns < kInKernel * on_cores || ns < kMinShare * out_.time_ns) return;
   const auto faults = static_cast<double>(all.page_faults);
   const bool by_faults = faults * kLongFault >= ns / 2;
   out_.kernel = fmt::format("Of {} on cores {} ({}) were in the kernel, mostly {} ({})",
@@ -262,11 +262,11 @@ bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
 
 void CauseSearch::few_cores() {
   const double ns = ledger(Account::kCores);
-  if (share(ns) < kLeastShare || out_.cores.empty()) return;
+  if (share(ns) < kMinShare || out_.cores.empty()) return;
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
   cause.what = "Too few cores";
   cause.text =
-      fmt::format("{}. Not explained by anything else: {}.", out_.cores, lost_text(cause));
+      fmt::format("{}. Not part of another finding: {}.", out_.cores, lost_text(cause));
   cause.hint = out_.cores_hint + " Until then, the other times include waiting for a core.";
   out_.causes.push_back(std::move(cause));
 }

@@ -138,8 +138,8 @@ std::vector<MpiCall> mpi_calls(const RunProfile& profile) {
   for (auto& [name, call] : found) {
     const PathTotal& total = totals[name];
     call.name = name;
-    call.bytes = std::max(total.bytes_sent, total.bytes_received) /
-                 std::max<std::uint64_t>(1, call.visits);
+    const std::uint64_t visits = std::max<std::uint64_t>(1, call.visits);
+    call.bytes = (std::max(total.bytes_sent, total.bytes_received) + visits / 2) / visits;
     out.push_back(std::move(call));
   }
   return out;

@@ -10,7 +10,7 @@
 namespace refrain::analysis {
 
 void CauseSearch::communication() {
-  if (share(ledger(Account::kCommunication)) < kLeastShare) return;
+  if (share(ledger(Account::kCommunication)) < kMinShare) return;
   std::vector<MpiCall> calls = mpi_calls(profile_);
   std::vector<WaitsOfProcess> waits(processes_);
   for (std::size_t i = 0; i < processes_; ++i)
@@ -25,7 +25,7 @@ void CauseSearch::communication() {
   for (MpiCall& call : calls) {
     for (double& ns : call.lost_ns) ns *= scale;
     call.others_ns *= scale;
-    if (share(call.total_lost() + call.others_ns) >= kLeastShare) one_call(call);
+    if (share(call.total_lost() + call.others_ns) >= kMinShare) one_call(call);
   }
 }
 

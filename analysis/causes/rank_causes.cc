@@ -84,13 +84,14 @@ void CauseSearch::ranks(Frame& frame) {
   }
   const double lost = total_of(lost_in);
   move(Account::kCommunication, Account::kUnevenRanks, lost);
-  if (share(lost) < kLeastShare) return;
+  if (share(lost) < kMinShare) return;
   RootCause cause;
   cause.account = Account::kUnevenRanks;
   cause.loop = frame.loop;
   cause.iterations = frame.iterations;
   cause.of_ns = time_of(frame);
   const std::vector<std::size_t> causers = most_of(cost);
+  if (causers.empty() && in_own_iterations(frame, cost, cause)) return;
   if (causers.empty()) {
     cause.lost_ns = without_core(Account::kUnevenRanks, lost);
     varying(frame, cause.lost_ns / lost, std::move(cause));
@@ -101,14 +102,38 @@ void CauseSearch::ranks(Frame& frame) {
   for (const std::vector<std::size_t>& group : alike(frame, causers, is_causer)) {
     cause.lost_ns = 0;
     for (const std::size_t each : group) cause.lost_ns += cost[each];
-    double excess = 0;
-    (void)more_of(frame, group, is_causer, excess);
-    if (had_no_core(group, excess)) {  // then all that wait for it do so for a core
-      move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
-      continue;
-    }
-    named(frame, group, is_causer, cause);
+    named(frame, group, is_causer, More::kMean, cause);
   }
+}
+
+bool CauseSearch::in_own_iterations(Frame& frame, const std::vector<double>& cost,
+                                    RootCause cause) {
+  std::map<TimeShape::Kind, std::vector<std::size_t>> groups;
+  double sum = 0;
+  for (std::size_t i = 0; i < processes_; ++i) {
+    if (cost[i] < 0.1 * total_of(cost)) continue;
+    std::vector<bool> is_causer(processes_);
+    is_causer[i] = true;
+    double excess = 0;
+    const TimeShape::Kind kind =
+        shape_of(more_of(frame, {i}, is_causer, More::kPositive, excess)).kind;
+    if (kind == TimeShape::Kind::kAll || kind == TimeShape::Kind::kSome) continue;
+    groups[kind].push_back(i);
+    sum += cost[i];
+  }
+  if (groups.size() < 2 || sum < kNamed * total_of(cost)) return false;
+  for (const auto& [kind, group] : groups)
+    if (2 * group.size() > processes_) return false;
+  for (const auto& [kind, group] : groups) {
+    std::vector<bool> is_causer(processes_);
+    cause.lost_ns = 0;
+    for (const std::size_t each : group) {
+      is_causer[each] = true;
+      cause.lost_ns += cost[each];
+    }
+    named(frame, group, is_causer, More::kPositive, cause);
+  }
+  return true;
 }
 
 void CauseSearch::in_turn(const Frame& frame,
@@ -146,7 +171,8 @@ std::vector<std::vector<std::size_t>> CauseSearch::alike(
   std::map<std::pair<std::string, TimeShape::Kind>, std::vector<std::size_t>> groups;
   for (const std::size_t each : causers) {
     double excess = 0;
-    const std::vector<Amount> amounts = more_of(frame, {each}, is_causer, excess);
+    const std::vector<Amount> amounts =
+        more_of(frame, {each}, is_causer, More::kMean, excess);
     groups[{places_.of_more({each}, is_causer, excess), shape_of(amounts).kind}].push_back(
         each);
   }
@@ -157,15 +183,16 @@ std::vector<std::vector<std::size_t>> CauseSearch::alike(
 
 std::vector<Amount> CauseSearch::more_of(const Frame& frame,
                                          const std::vector<std::size_t>& group,
-                                         const std::vector<bool>& is_causer,
+                                         const std::vector<bool>& is_causer, More which,
                                          double& all) const {
   std::vector<Amount> amounts = frame.cells;
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
     const Means work = means(frame, cell, group, is_causer,
                              [](const Part& part, std::size_t) { return part.work; });
-    all += work.more();
-    amounts[cell].each = work.more() / static_cast<double>(std::max<std::uint64_t>(
-                                           1, frame.cells[cell].count));
+    const double more = which == More::kMean ? work.more() : std::max(0.0, work.more());
+    all += more;
+    amounts[cell].each =
+        more / static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
   }
   return amounts;
 }
@@ -189,7 +216,7 @@ std::vector<std::size_t> CauseSearch::most_of(const std::vector<double>& cost) c
 }
 
 void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
-                        const std::vector<bool>& is_causer, RootCause cause) {
+                        const std::vector<bool>& is_causer, More which, RootCause cause) {
   std::vector<bool> is(processes_);
   for (const std::size_t each : causers) {
     is[each] = true;
@@ -199,12 +226,18 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
     return static_cast<double>(std::max<std::size_t>(parts_.threads[i], 2) - 1);
   };
   double excess = 0, others = 0, iterations = 0, uneven = 0;
-  const std::vector<Amount> amounts = more_of(frame, causers, is_causer, excess);
+  const std::vector<Amount> amounts = more_of(frame, causers, is_causer, which, excess);
+  if (had_no_core(causers, excess))  // then all that wait for it do so for a core
+    return move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
+  std::vector<double> usual;  // of the others, an iteration
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
     const Means work = means(frame, cell, causers, is_causer,
                              [](const Part& part, std::size_t) { return part.work; });
+    const auto count =
+        static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
     others += work.others;
-    iterations += static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
+    iterations += count;
+    usual.push_back(work.others / count);
     double most = 0, most_of_others = 0;
     for (std::size_t i = 0; i < processes_; ++i) {
       most = std::max(most, frame.at(cell, i).work);
@@ -232,7 +265,9 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
     take(&Part::imbalance, Account::kUnevenThreads);
   }
   cause.when = shape_of(amounts);
-  cause.others_ns = iterations > 0 ? others / iterations : 0;
+  cause.others_ns = which == More::kPositive ? median_of(std::move(usual))
+                    : iterations > 0         ? others / iterations
+                                             : 0;
   cause.where = places_.of_more(causers, is_causer, excess);
   // Not their primary threads have more, but others in parallel regions.
   if (2 * uneven > excess * static_cast<double>(causers.size()))

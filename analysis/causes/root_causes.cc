@@ -30,7 +30,7 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
     {"mpi_io", "MPI file I/O"},
     {"start", "start and end of MPI"},
     {"devices", "devices"},
-    {"cores", "ready to run, but no free core"},
+    {"cores", "waiting for a free core"},
     {"unknown", "unknown"},
 }};
 
@@ -77,7 +77,7 @@ Conclusions CauseSearch::find() {
   few_cores();
   kernel();
   std::erase_if(out_.causes,
-                [](const RootCause& cause) { return cause.share < kLeastShare; });
+                [](const RootCause& cause) { return cause.share < kMinShare; });
   std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);
   if (crowded_)
     std::ranges::stable_partition(out_.causes, [](const RootCause& cause) {

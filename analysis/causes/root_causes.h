@@ -13,7 +13,7 @@
 // A gain is what the run would be shorter by, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
-// Cost: O(rows of all threads); memory: kMostParts x 72 bytes at most, iterations are put together for it.
+// Cost: O(rows of all threads); memory: kMaxParts x 72 bytes at most, iterations are put together for it.
 #pragma once
 
 #include <array>
@@ -92,10 +92,10 @@ struct Conclusions {
   std::string cores;       // a sentence on that, and why; empty: it is little
   std::string cores_hint;  // what to do about it
   std::string kernel;      // a sentence on time in the kernel; empty: it is little
-  // Most time first, but too few cores for the threads before all: they are in all that is waited for. Each at least kLeastShare.
+  // Most time first, but too few cores for the threads before all: they are in all that is waited for. Each at least kMinShare.
   std::vector<RootCause> causes;
 };
-inline constexpr double kLeastShare = 0.01;
+inline constexpr double kMinShare = 0.01;
 
 // Returns true if a cause is of this account.
 bool has_cause(const Conclusions& conclusions, Account account) noexcept;

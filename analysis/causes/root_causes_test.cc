@@ -218,6 +218,36 @@ TEST_CASE("Root causes: several ranks with more work; another one each time") {
   CHECK(found.causes[0].gain_ns == Approx(120 * (2000 - 7000.0 / 6)));
 }
 
+TEST_CASE(
+    "Root causes: ranks with as much more work as each other, in different iterations") {
+  // Rank 1 computes from iteration 40 on, rank 0 writes a file in every 20th; both cost the same.
+  const auto runs = ranks(2, 118, [](std::size_t rank, std::size_t i) {
+    const auto noise = static_cast<std::int64_t>((7 * i + 3 * rank) % 5);
+    if (rank == 0) return 7000 + noise + (i % 20 == 19 ? 60000 : 0);
+    return 7000 + noise + (i >= 40 ? 4200 : 0);
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  for (const RootCause& each : found.causes) UNSCOPED_INFO(each.text);
+  REQUIRE(found.causes.size() == 2);
+  const bool file_first = found.causes[0].when.kind == TimeShape::Kind::kEvery;
+  const RootCause& file = found.causes[file_first ? 0 : 1];
+  const RootCause& since = found.causes[file_first ? 1 : 0];
+  CHECK(file.what == "Uneven work between ranks");
+  CHECK(file.ranks == std::vector<std::uint32_t>{0});
+  CHECK(file.when.kind == TimeShape::Kind::kEvery);
+  CHECK(file.when.period == 20);
+  CHECK(file.when.from == 19);
+  CHECK(file.when.after == Approx((2 * 60000 + 3 * (60000 - 4200)) / 5.0).margin(10));
+  CHECK(file.gain_ns == Approx(2 * 60000 + 3 * (60000 - 4200)).margin(2000));
+  CHECK(since.ranks == std::vector<std::uint32_t>{1});
+  CHECK(since.when.kind == TimeShape::Kind::kSince);
+  CHECK(since.when.from == 40);
+  CHECK(since.when.after == Approx(4200).margin(300));
+  CHECK(since.others_ns == Approx(7000).margin(10));
+  CHECK(since.gain_ns == Approx(75 * 4200).margin(1000));
+}
+
 TEST_CASE("Root causes: nothing is uneven - nothing is found") {
   const auto runs = ranks(4, 200, [](std::size_t, std::size_t i) {
     return 4000 + static_cast<std::int64_t>(i % 7);

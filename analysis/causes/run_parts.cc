@@ -97,8 +97,8 @@ class PartsBuilder {
 
   // A file may hold any numbers.
   static bool counts(const Row& row) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-    return row.count != 0 && row.count < kMost && row.first < kMost;
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
+    return row.count != 0 && row.count < kMax && row.first < kMax;
   }
 
   // Begins of rows of a loop, and after the last one its end, in iterations.
@@ -140,8 +140,8 @@ class PartsBuilder {
       Frame& frame = out_.frames.emplace_back();
       frame.loop = iterations_.loops[loop].name;
       frame.iterations = common.back() - common.front();
-      const std::size_t most = std::max<std::size_t>(
-          8, kMostParts / std::max<std::size_t>(1, processes_.size()));
+      const std::size_t most =
+          std::max<std::size_t>(8, kMaxParts / std::max<std::size_t>(1, processes_.size()));
       const std::size_t step = (common.size() - 2) / most + 1;
       for (std::size_t i = 0; i + 1 < common.size(); i += step) {
         const std::uint64_t next = common[std::min(i + step, common.size() - 1)];

@@ -2,7 +2,7 @@
 //
 // Place in the flow: private to analysis/causes. Thread-safety: pure. Units: ns.
 // Shapes: a frame is an outermost loop that all processes have, or, without a name, everything else as one cell. Its cells
-// are iterations that have rows of their own in each process, counted through all visits from 0; of kMostParts parts at most,
+// are iterations that have rows of their own in each process, counted through all visits from 0; of kMaxParts parts at most,
 // neighbours are one cell.
 // Cost: O(rows of all threads x log cells).
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace refrain::analysis {
 
-inline constexpr std::size_t kMostParts = std::size_t{1} << 22;
+inline constexpr std::size_t kMaxParts = std::size_t{1} << 22;
 
 // Of a process in some iterations.
 struct Part {

@@ -15,7 +15,7 @@ void CauseSearch::serial_parts() {
   cause.account = Account::kSerial;
   cause.lost_ns = ledger(Account::kSerial);
   cause.share = share(cause.lost_ns);
-  if (cause.share < kLeastShare || workers() == 0) return;
+  if (cause.share < kMinShare || workers() == 0) return;
   in_frame(cause, main_frame(&Part::serial), &Part::serial);
   // That of each process, which all its threads could share.
   const double serial = cause.lost_ns / workers();
@@ -91,7 +91,7 @@ void CauseSearch::threads() {
   const double left = ledger(Account::kUnevenThreads) / all;
   for (const ParallelRegion& region : totals_.parallel_regions) {
     const double ns = imbalance(region) * left;
-    if (share(ns) >= kLeastShare) uneven_threads(region, ns, ns > kNamed * all * left);
+    if (share(ns) >= kMinShare) uneven_threads(region, ns, ns > kNamed * all * left);
   }
 }
 
@@ -234,7 +234,7 @@ void CauseSearch::files() {
 void CauseSearch::management() {
   for (const ParallelRegion& region : totals_.parallel_regions) {
     double ns = region.times[static_cast<std::size_t>(TimeClass::kThreadManagement)];
-    if (share(ns) < kLeastShare || region.forks == 0) continue;
+    if (share(ns) < kMinShare || region.forks == 0) continue;
     ns = without_core(Account::kManagement, ns);  // threads begin late without one
     const std::string name = region_text(profile_.regions[region.region]);
     RootCause cause =
@@ -263,7 +263,7 @@ void CauseSearch::paths_of(TimeClass cls, Account account, const Tell& tell) {
   }
   for (std::uint32_t i = 0; i < profile_.paths.size() && all > 0; ++i) {
     const double ns = times[i] / all * ledger(account);
-    if (share(ns) < kLeastShare) continue;
+    if (share(ns) < kMinShare) continue;
     const PathTotal& total = totals_.paths[i];
     const auto visits = static_cast<double>(std::max<std::uint64_t>(1, total.visits));
     RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);

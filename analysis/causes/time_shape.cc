@@ -8,8 +8,8 @@
 namespace refrain::analysis {
 namespace {
 
-constexpr std::size_t kFewest = 8;       // below that nothing is said of when
-constexpr std::size_t kMostTrend = 512;  // values of which a trend is asked
+constexpr std::size_t kMin = 8;         // below that nothing is said of when
+constexpr std::size_t kMaxTrend = 512;  // values of which a trend is asked
 constexpr double kChance = 0.01;
 constexpr double kMuch = 0.25;  // of the larger amount, that a change or trend must be
 constexpr double kLeftOver =
@@ -53,7 +53,7 @@ bool some(std::span<const Amount> amounts, TimeShape& shape) {
   const double middle = median_of(values);
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::abs(value - middle));
-  // 3.5 deviations, of which the MAD is 0.6745; and not what is small beside those that have half of it all.
+  // 3.5 deviations, of which the MAD is 0.6745; and not what is small next to those that have half of it all.
   const double limit = middle + std::max(3.5 * median_of(distances) / 0.6745,
                                          0.25 * (half_of_all(values) - middle));
   double all = 0, in = 0;
@@ -148,7 +148,7 @@ struct Line {
 
 // Over the numbers of values.
 Line trend(const std::vector<double>& values) {
-  const std::size_t step = (values.size() + kMostTrend - 1) / kMostTrend;
+  const std::size_t step = (values.size() + kMaxTrend - 1) / kMaxTrend;
   std::vector<double> x, y;
   for (std::size_t i = 0; i < values.size(); i += step) {
     const std::size_t end = std::min(values.size(), i + step);
@@ -188,7 +188,7 @@ double median_of(std::vector<double> values) {
 
 TimeShape shape_of(std::span<const Amount> amounts) {
   TimeShape shape{.after = mean(amounts)};
-  if (amounts.size() < kFewest) return shape;
+  if (amounts.size() < kMin) return shape;
   if (TimeShape found; some(amounts, found)) return found;
   const std::vector<double> values = values_of(amounts);
   const double one = deviation(values, median_of(values));

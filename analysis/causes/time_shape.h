@@ -4,7 +4,7 @@
 // Method: few large values among small ones are outliers, by median and MAD (Iglewicz and Hoaglin 1993), periodic if their
 // distances agree. Otherwise a change between two levels (Pettitt 1979, by ranks; where, by least squares) or a trend (Mann 1945, with Sen's slope, 1968),
 // whichever leaves less, in sum of absolute deviations; neither where chance explains it (p > 0.01) or where it leaves most.
-// Cost: O(n log n) for n values, and kMostTrend^2 / 2 for the trend. Memory: O(n).
+// Cost: O(n log n) for n values, and kMaxTrend^2 / 2 for the trend. Memory: O(n).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct TimeShape {
   std::uint64_t period = 0;  // kEvery
   std::uint64_t number = 0;  // kEvery, kSome: of iterations
   double before =
-      0;  // an iteration's amount; kSince, kUntil: before the change; kGrowing: at the begin
+      0;  // an iteration's amount; kSince, kUntil: before the change; kGrowing: at the start
   double after =
       0;  // likewise after it; at the end; kEvery, kSome: of those iterations; kAll: of each
 };

@@ -71,7 +71,7 @@ TEST_CASE("Shape in time: every tenth iteration, and some") {
     CHECK(every.from == 9);
     CHECK(every.number == 20);
     CHECK(every.after == Approx(3).margin(0.1));
-    // One of them, by chance, much more so.
+    // One of them, at random, much more so.
     const auto one_more = of(
         200, [](std::size_t i) { return i == 29       ? 30.0
                                         : i % 10 == 9 ? 3.0

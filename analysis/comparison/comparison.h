@@ -136,7 +136,7 @@ struct ProfileOptions {
   Progress progress{};
 };
 
-// `path`: the archive's folder, or its anchor file.
+// `path`: the archive's directory, or its anchor file.
 base::Result<TraceProfile> read_trace_profile(const std::string& path,
                                               const ProfileOptions& options = {});
 

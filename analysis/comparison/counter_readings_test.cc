@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/comparison/comparison.h"
-#include "analysis/comparison/made_up_run.h"
 #include "analysis/comparison/profile_sink.h"
+#include "analysis/comparison/synthetic_run.h"
 
 namespace refrain::analysis::counter_readings_test {
 namespace {
@@ -23,8 +23,8 @@ constexpr std::uint64_t kLarge = std::uint64_t{1} << 60;
 // Each iteration the first thread does 3, of which 2 in `work`, the other one 5 in `work`.
 // With `reduced` as Refrain writes it: marks have values, also of skipped iterations; other
 // threads do not.
-MadeUpRun counted(int iterations, int written, bool reduced) {
-  MadeUpRun run(1);
+SyntheticRun counted(int iterations, int written, bool reduced) {
+  SyntheticRun run(1);
   define_counters(run.definitions);
   std::uint64_t first = kLarge;
   std::uint64_t second = 0;
@@ -102,7 +102,7 @@ TEST_CASE("Profile: counters - whole, reduced, and as if reduced") {
 }
 
 TEST_CASE("Profile: counters - a region's end in the nanosecond of a mark's end") {
-  MadeUpRun run = counted(60, 60, false);
+  SyntheticRun run = counted(60, 60, false);
   ++run.events.back().ticks;
   CHECK(run.profile(4).loops[0].counters[0].calls == 59);
 }

@@ -310,19 +310,19 @@ void IterationClasses::settle() {
   for (const Sample& sample : samples_) inner_.push_back(sample.inner);
   std::sort(inner_.begin(), inner_.end());
   inner_.erase(std::unique(inner_.begin(), inner_.end()), inner_.end());
-  const bool useful = inner_.size() >= 2 && inner_.size() <= kMost;
+  const bool useful = inner_.size() >= 2 && inner_.size() <= kMax;
   if (!useful || (!by_position() && !by_duration())) inner_.clear();
   samples_.clear();
 }
 
 // Only visits that can be compared with others count.
 bool IterationClasses::by_position() {
-  std::map<std::uint64_t, std::array<std::size_t, kMost>> counts;
+  std::map<std::uint64_t, std::array<std::size_t, kMax>> counts;
   for (const Sample& sample : samples_) ++counts[sample.position][of_inner(sample.inner)];
   std::size_t all = 0;
   std::size_t compared = 0;
   std::size_t wrong = 0;
-  std::array<std::size_t, kMost> sums{};
+  std::array<std::size_t, kMax> sums{};
   for (const auto& [position, of_class] : counts) {
     const auto most = std::max_element(of_class.begin(), of_class.end());
     std::size_t here = 0;
@@ -332,7 +332,7 @@ bool IterationClasses::by_position() {
     if (here < 2) continue;
     compared += here;
     wrong += here - *most;
-    for (std::size_t i = 0; i < kMost; ++i) sums[i] += of_class[i];
+    for (std::size_t i = 0; i < kMax; ++i) sums[i] += of_class[i];
   }
   const std::size_t most = *std::max_element(sums.begin(), sums.end());
   if (2 * compared > all && is_of_use(wrong, compared, most)) return true;

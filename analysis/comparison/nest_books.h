@@ -63,7 +63,7 @@ struct Sums {
   };
   Regions regions;
   std::vector<Thread> threads;  // by thread of the process
-  // By region and counter: from the begin to the end of a call.
+  // By region and counter: from the start to the end of a call.
   std::vector<Counted> region_counters;
   std::vector<double> thread_counters;  // by thread and counter
   double sends = 0, bytes_sent = 0, receives = 0, bytes_received = 0, collectives = 0;
@@ -206,8 +206,8 @@ class NestBooks {
 // Thread-safety: const after settle(). Cost: settle() sorts the samples.
 class IterationClasses {
  public:
-  static constexpr std::size_t kMost = 8;
-  static constexpr std::uint32_t kNoClass = kMost;  // with a number that no sample has
+  static constexpr std::size_t kMax = 8;
+  static constexpr std::uint32_t kNoClass = kMax;  // with a number that no sample has
 
   // A written iteration.
   struct Sample {

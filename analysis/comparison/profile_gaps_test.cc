@@ -1,14 +1,14 @@
 // Profiles of traces with gaps of unusual shape: slow and partial iterations, gaps without marks.
 #include <catch2/catch.hpp>
 
-#include "analysis/comparison/made_up_run.h"
+#include "analysis/comparison/synthetic_run.h"
 
 namespace refrain::analysis::profile_gaps_test {
 
 TEST_CASE("Profile: slow iterations that were written - represent no others") {
   // The first three and two slow ones are written; the slow ones wait in the barrier.
   const auto made = [](bool reduced) {
-    MadeUpRun run(1);
+    SyntheticRun run(1);
     for (int i = 0; i < 100; ++i) {
       const bool slow = i == 40 || i == 70;
       const bool skipped = reduced && i >= 3 && !slow;
@@ -30,7 +30,7 @@ TEST_CASE("Profile: slow iterations that were written - represent no others") {
 TEST_CASE("Profile: a thread ahead of the first one or late - its calls are not lost") {
   const bool ahead = GENERATE(true, false);
   const auto made = [ahead](bool reduced) {
-    MadeUpRun run(1);
+    SyntheticRun run(1);
     constexpr int kIterations = 60;
     // Written: the first four, and some by themselves.
     const auto written = [&](int i) { return !reduced || i < 4 || i % 10 == 5; };
@@ -74,7 +74,7 @@ TEST_CASE("Profile: a thread ahead of the first one or late - its calls are not 
 
 TEST_CASE("Profile: a partial iteration without marks of what was skipped - completed") {
   const auto made = [](bool reduced) {
-    MadeUpRun run(1);
+    SyntheticRun run(1);
     for (int i = 0; i < 20; ++i) {
       const bool part = reduced && i >= 3 && i % 5 == 0;  // its first inner one is written
       const bool skipped = reduced && i >= 3 && !part;
@@ -111,7 +111,7 @@ TEST_CASE("Profile: a partial iteration without marks of what was skipped - comp
 // its calls.
 TEST_CASE("Profile: an iteration with only the slow part written - is no sample") {
   const auto made = [](bool reduced) {
-    MadeUpRun run(1);
+    SyntheticRun run(1);
     for (int i = 0; i < 40; ++i) {
       const bool slow = i == 20;
       const bool skipped = reduced && i >= 5;
@@ -139,7 +139,7 @@ TEST_CASE("Profile: an iteration with only the slow part written - is no sample"
 
 TEST_CASE("Profile: an interval without marks - attributed to the loop before it") {
   const auto made = [](bool reduced) {
-    MadeUpRun run(1);
+    SyntheticRun run(1);
     for (int i = 0; i < 50; ++i) {
       const bool skipped = reduced && i >= 3;
       if (skipped && i == 3) run.switch_writing(0, false);
@@ -155,7 +155,7 @@ TEST_CASE("Profile: an interval without marks - attributed to the loop before it
 }
 
 TEST_CASE("Profile: a gap after the last loop - belongs to no iteration") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   for (int i = 0; i < 20; ++i) {
     if (i == 3) run.switch_writing(0, false);
     run.begin(0, kOuter, i < 3);
@@ -172,7 +172,7 @@ TEST_CASE("Profile: a gap after the last loop - belongs to no iteration") {
 }
 
 TEST_CASE("Profile: skipped without anything to estimate from - reported") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   run.enter(0, kWork);
   run.pass(100);
   run.leave(0, kWork);

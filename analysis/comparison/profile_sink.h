@@ -22,9 +22,9 @@
 namespace refrain::analysis {
 
 // Values of the counters of a trace (OTF2's metrics): how much each has counted on a
-// location, and between the begin and the end of a region.
+// location, and between the start and the end of a region.
 //
-// Thread-safety: none. Counters are metrics that accumulate, whatever their values refer to (since the begin, since
+// Thread-safety: none. Counters are metrics that accumulate, whatever their values refer to (since the start, since
 // the record before, up to the next), not levels such as a temperature. There is one counter per name, in all
 // classes. A record of values belongs to the next event of its location, at the same time. Cost: O(values) a record.
 
@@ -52,7 +52,7 @@ class CounterReadings {
   void read(const CounterTable& table, const reader::TraceEvent& event);
   // Counted between the first record and the latest; by counter.
   const std::vector<double>& totals() const noexcept { return totals_; }
-  // And before the first one, since the begin.
+  // And before the first one, since the start.
   const std::vector<double>& before() const noexcept { return before_; }
   // Between the two latest records.
   const std::vector<double>& latest() const noexcept { return latest_; }
@@ -114,7 +114,7 @@ class ProfileSink final : public reader::TraceSink {
   struct Frame {
     std::uint32_t region;
     Place* place;  // where its call was counted; nullptr: nowhere
-    bool counted;  // the thread's counters at its begin are known
+    bool counted;  // the thread's counters at its start are known
     bool first;    // the region is not open further out
     std::uint64_t
         settled_ns;  // of the thread's written time: up to then its inclusive time is
@@ -130,7 +130,7 @@ class ProfileSink final : public reader::TraceSink {
     std::vector<Frame> stack;
     std::vector<std::uint32_t> open;  // by region: how often on the stack
     CounterReadings counters;
-    std::vector<double> entered;  // by frame and counter: the value at its begin
+    std::vector<double> entered;  // by frame and counter: the value at its start
     bool gap = false;             // there was a gap since the latest record of them
     // Skipped iterations of the process before that record, by loop; valid at `version`.
     std::vector<double> skipped;

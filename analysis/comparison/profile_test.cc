@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "analysis/comparison/comparison.h"
-#include "analysis/comparison/made_up_run.h"
+#include "analysis/comparison/synthetic_run.h"
 
 namespace refrain::analysis::profile_test {
 
 // Time that grew with the square of the depth would take days here.
 TEST_CASE("Profile: 100 000 nested regions - each has its time") {
   constexpr std::uint32_t kDepth = 100'000;
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   for (std::uint32_t i = 0; i < kDepth; ++i)
     run.definitions.regions.push_back({.name = "deep " + std::to_string(i),
                                        .file = "p.c",
@@ -41,8 +41,8 @@ TEST_CASE("Profile: 100 000 nested regions - each has its time") {
 namespace {
 
 // Visits of a loop of 24 iterations, of which six have iterations of an inner loop.
-MadeUpRun unequal_nest(int visits, bool same_places, bool same_durations) {
-  MadeUpRun run(1);
+SyntheticRun unequal_nest(int visits, bool same_places, bool same_durations) {
+  SyntheticRun run(1);
   std::mt19937 random(5);
   std::vector<int> inner(24, 0);
   for (int i = 0; i < 6; ++i) inner[static_cast<std::size_t>(i)] = 1 + i % 3;
@@ -75,7 +75,7 @@ MadeUpRun unequal_nest(int visits, bool same_places, bool same_durations) {
 TEST_CASE(
     "Profile: an unequal nest - skipped iterations are like those of their position") {
   const bool same_durations = GENERATE(false, true);
-  const MadeUpRun run = unequal_nest(30, true, same_durations);
+  const SyntheticRun run = unequal_nest(30, true, same_durations);
   const TraceProfile reduced = run.profile(10, {}, filters::Nested::kEach);
   CHECK(reduced.estimated_ns > 0);
   check_alike(reduced, run.profile(), 0.01);
@@ -83,7 +83,7 @@ TEST_CASE(
 
 TEST_CASE(
     "Profile: an unequal nest - skipped iterations are like those that last as long") {
-  const MadeUpRun run = unequal_nest(30, false, false);
+  const SyntheticRun run = unequal_nest(30, false, false);
   const TraceProfile reduced = run.profile(10, {}, filters::Nested::kEach);
   CHECK(reduced.estimated_ns > 0);
   const TraceProfile whole = run.profile();
@@ -93,13 +93,13 @@ TEST_CASE(
 
 // Neither positions nor durations distinguish them: the mean is used.
 TEST_CASE("Profile: an unequal nest - where nothing distinguishes them the mean is used") {
-  const MadeUpRun run = unequal_nest(200, false, true);
+  const SyntheticRun run = unequal_nest(200, false, true);
   CHECK(region(run.profile(10, {}, filters::Nested::kEach), "work").calls ==
         Approx(region(run.profile(), "work").calls).epsilon(0.1));
 }
 
 TEST_CASE("Profile: coalesced polls - each is a call") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   run.enter(0, kMain);
   run.send(0, 10);
   run.polls(0, 1000);
@@ -149,7 +149,7 @@ TEST_CASE("Profile: skipped iterations like the others - the estimate is exact")
                                                               {1, 2, 1000, 10},
                                                               {1, 5, 5, 100}}));
   CAPTURE(processes, outer, inner, limit);
-  const MadeUpRun run = nest(processes, outer, inner);
+  const SyntheticRun run = nest(processes, outer, inner);
   const TraceProfile whole = run.profile();
   const TraceProfile reduced = run.profile(limit);
   check_same(whole, reduced);
@@ -159,7 +159,7 @@ TEST_CASE("Profile: skipped iterations like the others - the estimate is exact")
 }
 
 TEST_CASE("Profile: marks not on the thread defined first - the same profile") {
-  MadeUpRun run = nest(2, 30, 25);
+  SyntheticRun run = nest(2, 30, 25);
   const TraceProfile wanted = run.profile();
   for (reader::ProcessInfo& process : run.definitions.processes) {
     std::swap(process.locations[0], process.locations[1]);
@@ -176,7 +176,7 @@ TEST_CASE("Profile: marks not on the thread defined first - the same profile") {
 
 TEST_CASE("Profile: iterations of different duration - counts are exact, times nearly") {
   std::mt19937 random(3);
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   for (int i = 0; i < 2000; ++i) {
     run.begin(0, kOuter, true);
     work(run, 0, random() % 200);
@@ -188,7 +188,7 @@ TEST_CASE("Profile: iterations of different duration - counts are exact, times n
 }
 
 TEST_CASE("Profile: unmatched leaves and enters - are harmless") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   run.leave(0, kOuter);
   run.leave(0, kWork);
   run.enter(1, 1000);

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "analysis/comparison/comparison.h"
-#include "analysis/comparison/made_up_run.h"
+#include "analysis/comparison/synthetic_run.h"
 
 namespace refrain::analysis::profile_totals_test {
 namespace {
@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint64_t kLimit = 3;
 
 // Iterations that have little in common: what was skipped cannot be guessed from the others.
-MadeUpRun moody_run(std::uint32_t processes) {
-  MadeUpRun run(processes);
+SyntheticRun moody_run(std::uint32_t processes) {
+  SyntheticRun run(processes);
   std::mt19937 random(7);
   for (std::uint32_t process = 0; process < processes; ++process) {
     run.enter(2 * process, kMain);
@@ -52,7 +52,7 @@ void check_equal(const Efficiencies& found, const Efficiencies& wanted) {
 }  // namespace
 
 TEST_CASE("Profile: totals - of the whole run, exactly, where there are summaries") {
-  MadeUpRun run = moody_run(2);
+  SyntheticRun run = moody_run(2);
   const TraceProfile whole = run.profile();  // from its events
   const TraceProfile guessed = run.profile(kLimit);
   REQUIRE(guessed.estimated_ns > 0);
@@ -82,7 +82,7 @@ TEST_CASE("Profile: totals - of the whole run, exactly, where there are summarie
 }
 
 TEST_CASE("Profile: totals - shares of the two sides of one run are equal") {
-  MadeUpRun run = moody_run(1);
+  SyntheticRun run = moody_run(1);
   run.summaries = summaries_of(run);
   const Comparison compared = compare(run.profile(), run.profile(kLimit), 0);
   std::size_t shares = 0;
@@ -102,9 +102,9 @@ TEST_CASE("Profile: totals - shares of the two sides of one run are equal") {
 }
 
 TEST_CASE("Profile: totals - one process without a summary is estimated") {
-  MadeUpRun run = moody_run(2);
+  SyntheticRun run = moody_run(2);
   const TraceProfile whole = run.profile();
-  run.summaries = {MadeUpSummary(run, 1).take()};
+  run.summaries = {SyntheticSummary(run, 1).take()};
   const TraceProfile half = run.profile(kLimit);
   CHECK(half.summaries == 1);
   CHECK(half.estimated.regions);
@@ -122,7 +122,7 @@ TEST_CASE("Profile: totals - one process without a summary is estimated") {
 }
 
 TEST_CASE("Profile: totals - a summary without one of the threads is not used") {
-  MadeUpRun run = moody_run(1);
+  SyntheticRun run = moody_run(1);
   for (reader::LocationInfo& location : run.definitions.locations) location.events = 1;
   run.summaries = summaries_of(run);
   run.summaries[0].locations.pop_back();
@@ -135,7 +135,7 @@ TEST_CASE("Profile: totals - a summary without one of the threads is not used") 
 }
 
 TEST_CASE("Profile: totals - regions without a place in the summary are reported") {
-  MadeUpRun run = moody_run(1);
+  SyntheticRun run = moody_run(1);
   const TraceProfile whole = run.profile();
   run.summaries = summaries_of(run);
   summary::RunSummary& summary = run.summaries[0];
@@ -164,7 +164,7 @@ TEST_CASE("Profile: totals - regions without a place in the summary are reported
 }
 
 TEST_CASE("Profile: totals - polls count one by one") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   run.enter(0, kMain);
   run.polls(0, 25);
   run.polls(0, 1);
@@ -174,7 +174,7 @@ TEST_CASE("Profile: totals - polls count one by one") {
 }
 
 TEST_CASE("Profile: totals - iterations inside skipped ones by the archive's properties") {
-  MadeUpRun run = moody_run(1);
+  SyntheticRun run = moody_run(1);
   const TraceProfile whole = run.profile();
   const auto inner_of = [](const TraceProfile& profile) {
     for (const LoopProfile& loop : profile.loops)
@@ -200,7 +200,7 @@ TEST_CASE("Profile: totals - iterations inside skipped ones by the archive's pro
 }
 
 TEST_CASE("Profile: a skipped iteration that was broken off is none") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   run.enter(0, kMain);
   for (int i = 0; i < 20; ++i) {
     run.begin(0, kOuter, true);

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "analysis/comparison/made_up_run.h"
+#include "analysis/comparison/synthetic_run.h"
 #include "base/result.h"
 
 namespace refrain::analysis::skip_plan_test {
@@ -12,7 +12,7 @@ namespace {
 constexpr filters::SlowSettings kSlow{.factor = 5, .share = 0.2, .apart_ticks = 0};
 
 // One iteration of 1020 ns and `longer`, on both threads, without communication.
-void work_alone(MadeUpRun& run, std::uint64_t longer) {
+void work_alone(SyntheticRun& run, std::uint64_t longer) {
   run.enter(0, kWork);
   run.enter(1, kWork);
   run.pass(1000);
@@ -23,8 +23,8 @@ void work_alone(MadeUpRun& run, std::uint64_t longer) {
   run.leave(0, kBarrier);
 }
 
-MadeUpRun flat(int iterations, const std::set<int>& slow, bool communication) {
-  MadeUpRun run(1);
+SyntheticRun flat(int iterations, const std::set<int>& slow, bool communication) {
+  SyntheticRun run(1);
   for (int i = 0; i < iterations; ++i) {
     run.begin(0, kOuter, true);
     const std::uint64_t longer = slow.contains(i) ? 30'000 : 0;
@@ -53,7 +53,7 @@ struct Gaps final : reader::TraceSink {
   void event(const reader::TraceEvent& event) override {
     if (event.kind != reader::EventKind::kMeasurementOnOff) return;
     ++count;
-    timed = timed && event.ticks == event.ns + MadeUpRun::kTicksAtBegin;
+    timed = timed && event.ticks == event.ns + SyntheticRun::kTicksAtBegin;
   }
   std::string error() const override { return {}; }
   base::Result<> finish(std::uint64_t) override { return {}; }
@@ -71,7 +71,7 @@ double calls(const TraceProfile& profile, const std::string& name) {
 }  // namespace
 
 TEST_CASE("SkipPlan: without slow iterations - as the policy of the run") {
-  const MadeUpRun run = nest(2, 5, 4);
+  const SyntheticRun run = nest(2, 5, 4);
   const auto nested =
       GENERATE(filters::Nested::kFirst, filters::Nested::kEach, filters::Nested::kOnce);
   INFO(filters::word_of(nested));
@@ -97,7 +97,7 @@ TEST_CASE("SkipPlan: without slow iterations - as the policy of the run") {
 TEST_CASE("SkipPlan: slow iterations - written as in a run") {
   const bool communication = GENERATE(false, true);
   const std::set<int> slow{40, 70, 71, 120};
-  const MadeUpRun run = flat(200, slow, communication);
+  const SyntheticRun run = flat(200, slow, communication);
   const SkipPlan plan = run.plan_of(10, kSlow);
   std::set<int> wanted = slow;
   for (int i = 0; i < 10; ++i) wanted.insert(i);
@@ -115,7 +115,7 @@ TEST_CASE("SkipPlan: slow iterations - written as in a run") {
 }
 
 TEST_CASE("SkipPlan: slow iterations of an inner loop - written alone, and counted once") {
-  MadeUpRun run(1);
+  SyntheticRun run(1);
   constexpr int kInnerTimes = 40;
   for (int i = 0; i < 60; ++i) {
     run.begin(0, kOuter, true);
@@ -147,7 +147,7 @@ TEST_CASE("SkipPlan: of all processes - only what each would have written") {
 }
 
 TEST_CASE("Skipping: gaps - at the time of the mark, in ticks and in nanoseconds") {
-  const MadeUpRun run = flat(30, {}, false);
+  const SyntheticRun run = flat(30, {}, false);
   const SkipPlan plan = run.plan_of(3);
   Gaps gaps;
   SkippingSink skipping(plan, gaps);

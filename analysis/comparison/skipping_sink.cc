@@ -71,7 +71,7 @@ void PlanSink::event(const TraceEvent& event) {
 
 base::Result<> PlanSink::finish(std::uint64_t) { return {}; }
 
-// Whether the iteration that begins is spent, see filters/nested_policy.h.
+// Returns true if the iteration that begins is spent, see filters/nested_policy.h.
 bool PlanSink::is_spent(Process& process, Visit& visit, bool outermost) {
   using enum filters::Nested;
   const std::uint64_t of_visit = visit.iterations++;

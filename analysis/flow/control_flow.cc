@@ -16,10 +16,10 @@ using FlowKind = ControlFlow::Kind;
 using FlowPlace = ControlFlow::Place;
 using Counts = std::map<std::uint32_t, std::uint64_t>;  // by location
 
-// A file may hold any numbers: the greatest stands for all above.
+// A file may hold any numbers: the largest stands for all above.
 void add_to(std::uint64_t& sum, std::uint64_t count) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  sum = count > kMost - sum ? kMost : sum + count;
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  sum = count > kMax - sum ? kMax : sum + count;
 }
 
 std::vector<ControlFlow::Part> parts_of(const Counts& counts) {

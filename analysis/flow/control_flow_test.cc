@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/flow/made_up_flow.h"
+#include "analysis/flow/synthetic_flow.h"
 
 namespace refrain::analysis::control_flow_test {
 namespace {
@@ -38,7 +38,7 @@ void check_balance(const ControlFlow& flow) {
 }  // namespace
 
 TEST_CASE("Control flow: the example of the paper - predecessors of A are P, B and C") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "P A . (4 B . A . ) C . A . .");
   const RunProfile profile = merge_summaries({process.summary()});
   const ControlFlow flow = control_flow(profile, {true});
@@ -56,7 +56,7 @@ TEST_CASE("Control flow: the example of the paper - predecessors of A are P, B a
 }
 
 TEST_CASE("Control flow: 76 = 1 + 75 - one iteration takes another path than the others") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "make . (1 solve . norm . first . ) (75 solve . norm . next . ) check .");
   const RunProfile profile = merge_summaries({process.summary()});
   const ControlFlow flow = control_flow(profile, {true});
@@ -68,7 +68,7 @@ TEST_CASE("Control flow: 76 = 1 + 75 - one iteration takes another path than the
 }
 
 TEST_CASE("Control flow: threads - those with the same counts are one part of an edge") {
-  MadeUpProcess process(0, 4);
+  SyntheticProcess process(0, 4);
   for (const std::size_t thread : {0, 1, 3}) process.run(thread, "(5 A . B . )");
   process.run(2, "(4 A . B . )");
   const RunProfile profile = merge_summaries({process.summary()});
@@ -86,7 +86,7 @@ TEST_CASE("Control flow: threads - those with the same counts are one part of an
 }
 
 TEST_CASE("Control flow: a fork - master and workers did the same") {
-  MadeUpProcess process(0, 2);
+  SyntheticProcess process(0, 2);
   process.run(0, "(3 fork:X X loop . wait . . . fork:Y Y . . ) user . ");
   process.run(1, "(3 X loop . wait . . Y . )");
   const RunProfile profile = merge_summaries({process.summary()});
@@ -102,7 +102,7 @@ TEST_CASE("Control flow: a fork - master and workers did the same") {
 
 TEST_CASE(
     "Control flow: processes - equal call trees are one, visits with nothing inside") {
-  MadeUpProcess first(0, 1), second(1, 1);
+  SyntheticProcess first(0, 1), second(1, 1);
   first.run(0, "(3 step . ) step send . .");
   second.run(0, "(3 step . ) step receive . .");
   const RunProfile profile = merge_summaries({first.summary(), second.summary()});
@@ -118,7 +118,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Control flow: missing transitions - counted, and no end is made up") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "P (5 A . B . ) . Q A . .");
   process.forget(0, "B", 2);
   const RunProfile profile = merge_summaries({process.summary()});
@@ -132,16 +132,16 @@ TEST_CASE("Control flow: missing transitions - counted, and no end is made up") 
 }
 
 TEST_CASE("Control flow: any numbers - sums do not wrap around") {
-  MadeUpProcess process(0, 2);
+  SyntheticProcess process(0, 2);
   for (const std::size_t thread : {0, 1}) process.run(thread, "A . B .");
   summary::RunSummary summary = process.summary();
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   for (auto& location : summary.locations)
-    for (auto& edge : location.edges) edge.count = kMost - 1;
+    for (auto& edge : location.edges) edge.count = kMax - 1;
   const RunProfile profile = merge_summaries({summary});
   const ControlFlow flow = control_flow(profile, {true, true});
   REQUIRE(!flow.levels[0].edges.empty());
-  for (const auto& edge : flow.levels[0].edges) CHECK(edge.count == kMost);
+  for (const auto& edge : flow.levels[0].edges) CHECK(edge.count == kMax);
 }
 
 TEST_CASE("Control flow: edges as one - counts of each location are added") {

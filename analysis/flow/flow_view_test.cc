@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/flow/control_flow.h"
-#include "analysis/flow/made_up_flow.h"
+#include "analysis/flow/synthetic_flow.h"
 
 namespace refrain::analysis::flow_view_test {
 namespace {
@@ -18,7 +18,7 @@ struct Made {
   ControlFlow flow;
 
   explicit Made(const std::string& text) {
-    MadeUpProcess process(0, 1);
+    SyntheticProcess process(0, 1);
     process.run(0, text);
     profile = merge_summaries({process.summary()});
     flow = control_flow(profile, {true});
@@ -160,7 +160,7 @@ TEST_CASE("Flow view: one in another, both chosen") {
 }
 
 TEST_CASE("Flow view: at most so many - the others of a level are one node") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "a x . . b . c .", 1);
   process.run(0, "d y . . a x . . e .", 10);
   Made made("a .");
@@ -195,7 +195,7 @@ TEST_CASE("Flow view: at most so many - the others of a level are one node") {
 }
 
 TEST_CASE("Flow view: no visits - one line") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   const RunProfile profile = merge_summaries({process.summary()});
   const ControlFlow flow = control_flow(profile, {true});
   CHECK(view_of(profile, flow, {}).error() == "no region was visited");

@@ -16,8 +16,8 @@ using reader::EventKind;
 using reader::TraceEvent;
 
 // So that no sum of an archive that defines nonsense overflows.
-constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 60;
-constexpr double kMostUnknown = 0.1;  // of the time
+constexpr std::uint64_t kMaxTicks = std::uint64_t{1} << 60;
+constexpr double kMaxUnknown = 0.1;  // of the time
 
 // Iterations of one class differ by a factor of √2 at most.
 int class_of(double ticks) {
@@ -86,7 +86,7 @@ void IdealNetwork::event(const TraceEvent& event) {
     return;
   }
   Ticks now = static_cast<Ticks>(
-      std::min(event.ticks - std::min(event.ticks, definitions_->base_ticks), kMostTicks));
+      std::min(event.ticks - std::min(event.ticks, definitions_->base_ticks), kMaxTicks));
   if (!std::exchange(thread.seen, true))
     thread.last = thread.at = thread.clock = thread.start = thread.start_clock = now;
   now = std::max(thread.last, now);
@@ -320,7 +320,7 @@ void IdealNetwork::matched(const reader::MatchedMessage& message) {
 void IdealNetwork::push(Thread& thread, Item item) {
   thread.queue.push_back(item);
   if (thread.queue.size() == 1) wake(thread.process);
-  if (thread.queue.size() > kMostSteps) give_up(thread);
+  if (thread.queue.size() > kMaxSteps) give_up(thread);
 }
 
 void IdealNetwork::wake(std::uint32_t process) { ready_.push_back(process); }
@@ -558,7 +558,7 @@ base::Result<> IdealNetwork::finish(std::uint64_t) {
     out_.unknown = "only some ranks have events";
   else if (several_threads_)
     out_.unknown = "several threads of a rank call MPI";
-  else if (unknown_time_ > kMostUnknown * all)
+  else if (unknown_time_ > kMaxUnknown * all)
     out_.unknown = "loops have no iteration that was written in full";
   return {};
 }

@@ -4,7 +4,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 6: a sink of reader/archive_stream.h; ideal_run.h makes a result of it.
 // Each process is its first thread, which alone may communicate. Its events become steps of a queue, which is worked off as far as what a step waits
 // for is known: a message's send (matched by reader/message_matcher.h), a part of an operation (ideal_operations.h). What the
-// archive never says is given up at the end, or when a queue has kMostSteps: then the step waits for nobody.
+// archive never says is given up at the end, or when a queue has kMaxSteps: then the step waits for nobody.
 // Model: a receive ends when its send begins, at the earliest; a send waits for nobody, also MPI_Ssend; files of MPI take
 // the time they took, all else in MPI none. Clocks of all processes are set to 0 at the end of MPI_Init.
 // Thread-safety: none. Units: ticks of the archive's clock.
@@ -30,7 +30,7 @@ namespace refrain::analysis {
 
 class IdealNetwork final : public reader::TraceSink {
  public:
-  static constexpr std::size_t kMostSteps = std::size_t{1} << 17;
+  static constexpr std::size_t kMaxSteps = std::size_t{1} << 17;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   using Ticks = std::int64_t;
 

@@ -195,7 +195,7 @@ double ideal_ns(const std::vector<std::vector<Op>>& ranks) {
   return most;
 }
 
-// Ranks that work, and messages and operations between them, drawn by chance of a seed.
+// Ranks that work, and messages and operations between them, drawn at random from a seed.
 std::vector<std::vector<Op>> drawn(std::uint32_t seed) {
   std::mt19937 random(seed);
   const std::uint32_t count = 2 + random() % 4;

@@ -169,7 +169,7 @@ void IdealOperations::drop(Comm& comm) {
   while (!comm.open.empty()) {
     const Operation& front = operations_[comm.open.front()];
     if (front.left != front.begun) return;
-    if (front.begun != comm.ranks.size() && comm.open.size() <= kMost) return;
+    if (front.begun != comm.ranks.size() && comm.open.size() <= kMax) return;
     operations_[comm.open.front()].waiters.clear();
     free_.push_back(comm.open.front());
     comm.open.pop_front();

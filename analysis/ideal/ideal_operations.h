@@ -4,7 +4,7 @@
 // A communicator's operations are numbered on each of its processes, as MPI requires them to be called in the same order; those
 // that do not block apart, in the order in which they begin. All wait for all, but: for the root (one to all), only the root (all to
 // one), for lower ranks (scan), for neighbours on a grid. What hands communicators back waits for nobody.
-// Memory: operations that have not been left by all; of communicators of which a process is missing kMost at most.
+// Memory: operations that have not been left by all; of communicators of which a process is missing kMax at most.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class IdealOperations {
  public:
   using Ticks = std::int64_t;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  static constexpr std::size_t kMost = 1 << 14;
+  static constexpr std::size_t kMax = 1 << 14;
 
   // A process' part in an operation.
   struct Part {

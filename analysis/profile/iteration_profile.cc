@@ -18,8 +18,8 @@ void add(ClassTimes& to, const ClassTimes& from) {
 
 // A file may hold any numbers.
 std::uint64_t whole(double number) {
-  constexpr double kMost = 9e18;
-  return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMost)) : 0;
+  constexpr double kMax = 9e18;
+  return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMax)) : 0;
 }
 
 // What rows of primary threads say of a loop.

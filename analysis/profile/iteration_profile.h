@@ -1,9 +1,9 @@
 // What the iterations of a run took, by class of time: the rows of all threads (summary/iteration_rows.h),
 // and what they come to for each outermost loop.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6, beside run_profile.h; `refrain profile --iterations`
+// Place in the flow: ARCHITECTURE.md, stage 6, next to run_profile.h; `refrain profile --iterations`
 // prints it. Definitions: docs/reference/profile.md. Thread-safety: pure. Cost: linear in rows.
-// Units: ns of the process, from its begin of recording on; iterations.
+// Units: ns of the process, from its start of recording on; iterations.
 // Time outside of all regions is useful, of a worker limited parallelism (run_profile.h).
 #pragma once
 

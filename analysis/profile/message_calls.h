@@ -188,7 +188,7 @@ struct MessageTables {
     double maximum_ns = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
-    // Time of the process with the least and the most, of those that made such calls.
+    // Time of the process with the minimum and the maximum, of those that made such calls.
     double process_minimum_ns = 0;
     double process_maximum_ns = 0;
     std::uint32_t slowest = 0;  // index of the process with the most

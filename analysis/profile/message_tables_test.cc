@@ -23,7 +23,7 @@ using Row = MessageTables::Row;
 Partner relative(std::int32_t rank) { return {Partner::Kind::kRelative, rank}; }
 
 // One call after another: the graph that a tracer would have kept, and what each call was.
-class MadeUpGraph {
+class SyntheticGraph {
  public:
   struct Call {
     std::string name;
@@ -32,7 +32,7 @@ class MadeUpGraph {
     std::string site{};
   };
 
-  MadeUpGraph() {
+  SyntheticGraph() {
     graph.components = {"site", "partner", "size"};
     graph.nodes.emplace_back();
   }
@@ -134,12 +134,12 @@ std::uint64_t class_of(std::uint64_t size) {
 
 enum class By { kSize, kPartner, kSignature };
 
-std::map<Key, Naive> naive_table(const std::vector<std::vector<MadeUpGraph>>& ranks,
+std::map<Key, Naive> naive_table(const std::vector<std::vector<SyntheticGraph>>& ranks,
                                  const std::vector<double>& frequencies, By by) {
   std::map<Key, Naive> out;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
-    for (const MadeUpGraph& graph : ranks[rank])
-      for (const MadeUpGraph::Call& call : graph.calls) {
+    for (const SyntheticGraph& graph : ranks[rank])
+      for (const SyntheticGraph::Call& call : graph.calls) {
         const std::uint64_t size = std::max(call.sent, call.received);
         Naive& sums = out[{call.name, by == By::kSize ? Partner{} : call.to,
                            by == By::kSize ? Partner{} : call.from,
@@ -189,7 +189,7 @@ TEST_CASE("Message tables: made-up graphs of several ranks - as counted call by 
     return static_cast<std::uint32_t>(random() % below);
   };
   const char* names[] = {"MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Allreduce"};
-  std::vector<std::vector<MadeUpGraph>> ranks(1 + pick(4));
+  std::vector<std::vector<SyntheticGraph>> ranks(1 + pick(4));
   // A tick is one or two ns, so that sums are exact, whatever their order.
   std::vector<double> frequencies;
   std::vector<RunSummary> summaries;
@@ -197,13 +197,13 @@ TEST_CASE("Message tables: made-up graphs of several ranks - as counted call by 
     frequencies.push_back(pick(2) == 0 ? 1e9 : 5e8);
     std::vector<FlowGraph> graphs;
     for (std::uint32_t thread = 0, threads = 1 + pick(2); thread < threads; ++thread) {
-      MadeUpGraph& graph = ranks[rank].emplace_back();
+      SyntheticGraph& graph = ranks[rank].emplace_back();
       for (std::uint32_t i = 0, calls = pick(60); i < calls; ++i) {
-        MadeUpGraph::Call call{.name = names[pick(4)],
-                               .sent = pick(3) == 0 ? 0 : std::uint64_t{1} << pick(20),
-                               .received = pick(3) == 0 ? 0 : pick(5000),
-                               .duration = pick(1000),
-                               .site = "p.c:" + std::to_string(pick(3))};
+        SyntheticGraph::Call call{.name = names[pick(4)],
+                                  .sent = pick(3) == 0 ? 0 : std::uint64_t{1} << pick(20),
+                                  .received = pick(3) == 0 ? 0 : pick(5000),
+                                  .duration = pick(1000),
+                                  .site = "p.c:" + std::to_string(pick(3))};
         if (call.name != "MPI_Allreduce" && call.name != "MPI_Recv")
           call.to = relative(static_cast<std::int32_t>(pick(4)) - 1);
         if (call.name == "MPI_Sendrecv" || call.name == "MPI_Recv")
@@ -225,7 +225,7 @@ TEST_CASE("Message tables: made-up graphs of several ranks - as counted call by 
 }
 
 TEST_CASE("Message tables: sizes - classes from a power of two to the next") {
-  MadeUpGraph graph;
+  SyntheticGraph graph;
   for (const std::uint64_t size : {0, 1, 2, 3, 4, 1023, 1024, 2047, 2048})
     graph.call({.name = "MPI_Send", .to = relative(1), .sent = size, .duration = 1});
   FlowGraph made = graph.get();
@@ -250,7 +250,7 @@ TEST_CASE("Message tables: sizes - classes from a power of two to the next") {
 }
 
 TEST_CASE("Message tables: mean and bandwidth, also of nothing") {
-  MadeUpGraph graph;
+  SyntheticGraph graph;
   graph.call({.name = "MPI_Sendrecv", .sent = 600, .received = 400, .duration = 10});
   graph.call({.name = "MPI_Sendrecv", .sent = 600, .received = 400, .duration = 30});
   graph.call({.name = "MPI_Barrier"});
@@ -265,7 +265,7 @@ TEST_CASE("Message tables: mean and bandwidth, also of nothing") {
 }
 
 TEST_CASE("Message tables: regions are no calls, what found no place is counted apart") {
-  MadeUpGraph graph;
+  SyntheticGraph graph;
   graph.call({.name = "MPI_Send", .to = relative(1), .sent = 8, .duration = 5});
   FlowGraph made = graph.get();
   made.nodes.push_back({.kind = Kind::kRegion, .name = "parallel"});
@@ -287,7 +287,7 @@ TEST_CASE("Message tables: regions are no calls, what found no place is counted 
 }
 
 TEST_CASE("Message tables: what the graph does not distinguish is not known") {
-  MadeUpGraph graph;
+  SyntheticGraph graph;
   graph.call({.name = "MPI_Send", .sent = 8, .duration = 5});
   FlowGraph made = graph.get();
   made.components = {"partner"};

@@ -113,7 +113,7 @@ namespace {
 
 using summary::RunSummary;
 
-constexpr double kMostTicks = 9e18;
+constexpr double kMaxTicks = 9e18;
 
 // A file may hold any numbers: no sum overflows, it wraps around.
 void add_to(std::int64_t& sum, std::uint64_t value) {
@@ -299,7 +299,7 @@ class Merger {
                            static_cast<double>(forks->second.count);
       const double open = std::round(share * static_cast<double>(forks->second.time));
       const double late = std::min({open - static_cast<double>(from.sums[i].time),
-                                    static_cast<double>(location.outside), kMostTicks});
+                                    static_cast<double>(location.outside), kMaxTicks});
       if (!(late > 0)) continue;
       const auto ticks = static_cast<std::int64_t>(late);
       const auto at = std::find_if(

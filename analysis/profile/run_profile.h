@@ -45,7 +45,7 @@ bool is_mpi(TimeClass cls) noexcept;
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
                    std::string_view name) noexcept;
 
-// Whether it is a parallel region of OpenMP.
+// Returns true if it is a parallel region of OpenMP.
 bool is_parallel_region(std::uint32_t role, std::uint32_t paradigm) noexcept;
 
 struct RunProfile {
@@ -58,7 +58,7 @@ struct RunProfile {
     std::string program{};
     bool complete = true;
     double ticks_per_second = 1e9;
-    std::uint64_t time = 0;               // from the begin of recording to its end
+    std::uint64_t time = 0;               // from the start of recording to its end
     std::uint64_t peak_memory_bytes = 0;  // 0: not known
     std::uint64_t memory_bytes = 0;       // at the end
   };

@@ -104,13 +104,13 @@ void Blocks::add(const std::string& name, std::span<const std::uint32_t> values,
 }
 
 void Blocks::add_ascending(const std::string& name, std::span<const double> values) {
-  constexpr double kMost = 4294967295.0;
+  constexpr double kMax = 4294967295.0;
   std::vector<std::uint32_t> differences;
   differences.reserve(values.size());
   double before = 0;
   for (const double value : values) {
     const double difference = value - before;
-    if (!(difference >= 0 && difference <= kMost) || std::floor(value) != value) break;
+    if (!(difference >= 0 && difference <= kMax) || std::floor(value) != value) break;
     differences.push_back(static_cast<std::uint32_t>(difference));
     before = value;
   }
@@ -125,7 +125,7 @@ bool Blocks::has(const std::string& name) const {
 }
 
 std::string Blocks::index_element() const {
-  nlohmann::ordered_json index = {{"format", "refrain report"}, {"version", 1}};
+  nlohmann::ordered_json index = {{"format", "refrain report"}, {"version", 2}};
   nlohmann::ordered_json& list = index["blocks"] = nlohmann::ordered_json::array();
   for (const Block& block : blocks_) {
     nlohmann::ordered_json& entry = list.emplace_back(nlohmann::ordered_json{

@@ -1,7 +1,7 @@
 // The data of a report: named blocks of JSON or of numbers, each compressed by itself, so that the page
 // reads what the view in front needs, and nothing else.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: collectors of this folder fill it, write_report() writes it.
+// Place in the flow: ARCHITECTURE.md, stage 7: collectors of this directory fill it, write_report() writes it.
 // Format: docs/reference/report-format.md. Thread-safety: none. Ownership: keeps compressed texts, not the data.
 // Units: bytes. Errors: none; what is no UTF-8 in JSON becomes U+FFFD.
 // Cost: zlib at its default level: some 30 MB a second.
@@ -83,7 +83,7 @@ std::string_view page_text();
 // Writes a report: the page with its data, as one file.
 //
 // Thread-safety: any thread, of different files. Errors: one line. The file has its name only when it is complete;
-// until then it is beside it, under another name, and is removed if something goes wrong.
+// until then it is next to it, under another name, and is removed if something goes wrong.
 
 // Where the data goes in the page.
 inline constexpr std::string_view kDataLine = "<!-- refrain:data -->";

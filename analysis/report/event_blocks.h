@@ -1,7 +1,7 @@
 // Blocks of a report from the events. First those that show the run as a line: the nest of loops, their visits and iterations.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after nest_sink.h. Format: docs/reference/report-format.md.
-// Thread-safety: pure, but for `blocks`. Units: ns since the begin of the run.
+// Thread-safety: pure, but for `blocks`. Units: ns since the start of the run.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ void add_nest(Blocks& blocks, const std::string& key, const analysis::ArchiveInf
 // Blocks of a report that show events in time: spans, the picture of the whole run, messages, collective operations and
 // waits; and the matrix of messages.
 //
-// Format: docs/reference/report-format.md. Thread-safety: pure, but for `blocks`. Units: ns since the begin of the run.
+// Format: docs/reference/report-format.md. Thread-safety: pure, but for `blocks`. Units: ns since the start of the run.
 
 // timeline and what belongs to it. `loops`: numbers of detected loops by their region's name. `limits` gets a sentence
 // for each thing that was left out.

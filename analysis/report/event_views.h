@@ -24,11 +24,11 @@ namespace refrain::report {
 
 // When threads waited, and for what: the longest waits.
 //
-// Thread-safety: none. Units: ticks of the archive's clock since its begin. Memory: at most 2 * kMost waits.
+// Thread-safety: none. Units: ticks of the archive's clock since its start. Memory: at most 2 * kMax waits.
 
 class WaitIntervals final : public waits::WaitObserver {
  public:
-  static constexpr std::size_t kMost = 200'000;
+  static constexpr std::size_t kMax = 200'000;
 
   struct Wait {
     std::uint32_t row = 0;
@@ -38,7 +38,7 @@ class WaitIntervals final : public waits::WaitObserver {
     double length() const { return static_cast<double>(ticks); }
   };
 
-  explicit WaitIntervals(const TimelineRows& rows) : rows_(rows), kept_(kMost) {}
+  explicit WaitIntervals(const TimelineRows& rows) : rows_(rows), kept_(kMax) {}
 
   void waited(const waits::Call& call, std::uint32_t metric, waits::Ticks begin,
               waits::Ticks wait) override {

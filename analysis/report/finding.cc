@@ -110,7 +110,7 @@ using analysis::RootCause;
 using analysis::RunProfile;
 using analysis::TimeClass;
 
-constexpr double kLeastShare = 0.005;
+constexpr double kMinShare = 0.005;
 
 class ProfileFinder {
  public:
@@ -189,7 +189,7 @@ class ProfileFinder {
   void management() {
     for (const analysis::MpiProcedure& procedure : totals_.mpi) {
       if (procedure.cls != TimeClass::kMpiManagement) continue;
-      if (share(procedure.time_ns) < kLeastShare) continue;
+      if (share(procedure.time_ns) < kMinShare) continue;
       out_.push_back(
           {.kind = Finding::Kind::kOverhead,
            .what = "MPI management",
@@ -330,7 +330,7 @@ class RunFinder {
     return count > 0 ? sum / count : 0;
   }
 
-  // The last tenth beside the first one, as far as most iterations in between follow.
+  // The last tenth compared with the first one, as far as most iterations in between follow.
   void trend(const PhaseInfo& phase, const IterationSeries& series) {
     const std::span<const SeriesRow> rows(series.rows());
     if (rows.size() < 50) return;

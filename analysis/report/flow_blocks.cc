@@ -26,7 +26,7 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongest = 44;  // bytes of a label that its box has room for
 
-// A graph while it is made: what the page is to get, beside what is laid out.
+// A graph while it is made: what the page is to get, next to what is laid out.
 struct Level {
   json head;
   std::vector<json> nodes;

@@ -1,4 +1,4 @@
-// Blocks of a report that are graphs: what came after what, level by level of the call tree; of MPI, call by call.
+// Blocks of a report that are graphs: control flow, level by level of the call tree; of MPI, call by call.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7, after analysis/flow/control_flow.h and summary/merged_flow.h. Format:
 // docs/reference/report-format.md. Thread-safety: pure, but for `blocks`; starts Graphviz. Errors: in the block.

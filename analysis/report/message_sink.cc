@@ -14,7 +14,7 @@ base::Result<> MessageSink::begin(const reader::TraceDefinitions& definitions) {
   for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
     if (definitions.processes[i].rank != reader::kNone)
       ranks_ = std::max<std::size_t>(ranks_, i + 1);
-  together_ = std::max<std::size_t>(1, (ranks_ + kMostGroups - 1) / kMostGroups);
+  together_ = std::max<std::size_t>(1, (ranks_ + kMaxGroups - 1) / kMaxGroups);
   return {};
 }
 
@@ -43,7 +43,7 @@ void MessageSink::event(const TraceEvent& event) {
       Process& of = processes_[process];
       of.requests[{event.location, event.request}] = of.first + of.posted.size();
       of.posted.emplace_back();
-      return release(of, kMostPosted);
+      return release(of, kMaxPosted);
     }
     case EventKind::kMpiRecv:
     case EventKind::kMpiIrecv:
@@ -52,7 +52,7 @@ void MessageSink::event(const TraceEvent& event) {
       if (Posted* posted = posted_for(event, processes_[process]); posted != nullptr) {
         posted->open = false;
         posted->cancelled = true;
-        release(processes_[process], kMostPosted);
+        release(processes_[process], kMaxPosted);
       }
       return;
     default:
@@ -76,7 +76,7 @@ void MessageSink::send(const TraceEvent& event, std::uint32_t process) {
     return ends.receives.pop_front();
   }
   ends.sends.push_back(sent);
-  if (ends.sends.size() > kMostPending) ends.sends.pop_front();
+  if (ends.sends.size() > kMaxPending) ends.sends.pop_front();
 }
 
 MessageSink::Posted* MessageSink::posted_for(const TraceEvent& event, Process& of) {
@@ -97,7 +97,7 @@ void MessageSink::receive(const TraceEvent& event, std::uint32_t process) {
   posted->cancelled = from >= processes_.size();
   posted->channel = {event.ref, from, process, event.tag};
   posted->received = {rows_.row_of(event.location), static_cast<double>(event.ns)};
-  release(of, kMostPosted);
+  release(of, kMaxPosted);
 }
 
 void MessageSink::release(Process& of, std::size_t most) {
@@ -113,7 +113,7 @@ void MessageSink::release(Process& of, std::size_t most) {
       continue;
     }
     ends.receives.push_back(posted.received);
-    if (ends.receives.size() > kMostPending) ends.receives.pop_front();
+    if (ends.receives.size() > kMaxPending) ends.receives.pop_front();
   }
 }
 
@@ -179,8 +179,8 @@ void CollectiveSink::join(const Call& call, std::uint32_t process, double left_n
     operation.left_ns = std::max(operation.left_ns, left_ns);
   }
   ++pending.members;
-  while (!comm.pending.empty() && (comm.pending.front().members >= comm.size ||
-                                   comm.pending.size() > kMostPending)) {
+  while (!comm.pending.empty() &&
+         (comm.pending.front().members >= comm.size || comm.pending.size() > kMaxPending)) {
     if (comm.pending.front().members >= comm.size)
       kept_.add(comm.pending.front().operation);
     comm.pending.pop_front();

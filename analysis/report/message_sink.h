@@ -1,10 +1,10 @@
 // Messages of MPI in an archive: from where to where and when, the longest of them; and how many between which ranks.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h).
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, next to others (event_views.h).
 // Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
-// which they were posted; a receive waits for those posted before it, kMostPosted at most.
-// Thread-safety: none. Units: ns since the begin of the run; bytes.
-// Memory: does not grow with the archive: what is pending, the longest kMost messages, a cell for each pair of groups
+// which they were posted; a receive waits for those posted before it, kMaxPosted at most.
+// Thread-safety: none. Units: ns since the start of the run; bytes.
+// Memory: does not grow with the archive: what is pending, the longest kMax messages, a cell for each pair of groups
 // of ranks that has messages.
 #pragma once
 
@@ -26,10 +26,10 @@ namespace refrain::report {
 
 class MessageSink final : public reader::TraceSink {
  public:
-  static constexpr std::size_t kMost = 100'000;
-  static constexpr std::size_t kMostGroups = 1024;
-  static constexpr std::size_t kMostPosted = 4096;
-  static constexpr std::size_t kMostPending = std::size_t{1} << 16;
+  static constexpr std::size_t kMax = 100'000;
+  static constexpr std::size_t kMaxGroups = 1024;
+  static constexpr std::size_t kMaxPosted = 4096;
+  static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
 
   struct Line {
     std::uint32_t from = 0, to = 0;  // rows
@@ -42,7 +42,7 @@ class MessageSink final : public reader::TraceSink {
     double bytes = 0;
   };
 
-  explicit MessageSink(const TimelineRows& rows) : rows_(rows), lines_(kMost) {}
+  explicit MessageSink(const TimelineRows& rows) : rows_(rows), lines_(kMax) {}
 
   base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;
@@ -110,13 +110,13 @@ class MessageSink final : public reader::TraceSink {
 // Collective operations of MPI in an archive: when the first and the last member came, and when the last one left.
 //
 // Operations of a communicator are numbered on each of its processes, as MPI requires them to be called in the same
-// order. Those that do not block are left out. Thread-safety: none. Units: ns since the begin of the run. Memory:
-// does not grow with the archive: what is pending, and the longest kMost.
+// order. Those that do not block are left out. Thread-safety: none. Units: ns since the start of the run. Memory:
+// does not grow with the archive: what is pending, and the longest kMax.
 
 class CollectiveSink final : public reader::TraceSink {
  public:
-  static constexpr std::size_t kMost = 50'000;
-  static constexpr std::size_t kMostPending = std::size_t{1} << 14;  // of a communicator
+  static constexpr std::size_t kMax = 50'000;
+  static constexpr std::size_t kMaxPending = std::size_t{1} << 14;  // of a communicator
 
   struct Operation {
     std::uint32_t region = 0;
@@ -127,7 +127,7 @@ class CollectiveSink final : public reader::TraceSink {
     double length() const { return left_ns - first_ns; }
   };
 
-  CollectiveSink() : kept_(kMost) {}
+  CollectiveSink() : kept_(kMax) {}
 
   base::Result<> begin(const reader::TraceDefinitions& definitions) override;
   void event(const reader::TraceEvent& event) override;

@@ -3,8 +3,8 @@
 
 #include "analysis/report/blocks.h"
 #include "analysis/report/flow_blocks.h"
-#include "analysis/report/made_up_events.h"
 #include "analysis/report/message_sink.h"
+#include "analysis/report/synthetic_events.h"
 #include "test/support/report_reader.h"
 
 namespace refrain::report::message_sinks_test {
@@ -14,7 +14,7 @@ using reader::EventKind;
 
 TEST_CASE(
     "Messages: lines - from the begin of the call that sends to the end of the receive") {
-  MadeUpEvents trace(2);
+  SyntheticEvents trace(2);
   trace.enter(1, 5, rRecv);
   trace.enter(0, 10, rSend);
   trace.message(0, 11, EventKind::kMpiSend, 1, 3, 0, 64);
@@ -38,7 +38,7 @@ TEST_CASE(
 
 // Two receives of one channel complete in the other order; a third one is cancelled.
 TEST_CASE("Messages: requests - first sent, first posted") {
-  MadeUpEvents trace(2);
+  SyntheticEvents trace(2);
   for (const std::uint64_t request : {1, 2, 3})
     trace.message(1, request, EventKind::kMpiIrecvRequest, 0, 0, request);
   trace.enter(0, 10, rSend);
@@ -60,7 +60,7 @@ TEST_CASE("Messages: requests - first sent, first posted") {
 }
 
 TEST_CASE("Messages: one end only - no line, but a number in the matrix") {
-  MadeUpEvents trace(2);
+  SyntheticEvents trace(2);
   trace.message(0, 10, EventKind::kMpiSend, 1);
   trace.message(1, 10, EventKind::kMpiRecv, 0, 5);
   trace.message(1, 11, EventKind::kMpiSend, 7);  // no such rank
@@ -72,13 +72,13 @@ TEST_CASE("Messages: one end only - no line, but a number in the matrix") {
 }
 
 TEST_CASE("Messages: many ranks - groups of them") {
-  MadeUpEvents trace(2500);
+  SyntheticEvents trace(2500);
   trace.message(2499, 10, EventKind::kMpiSend, 0, 0, 0, 5);
   const TimelineRows rows(trace.reported(), 2500);
   MessageSink sink(rows);
   trace.feed(sink, 100);
   const auto groups = sink.groups();
-  CHECK(groups.size() <= MessageSink::kMostGroups);
+  CHECK(groups.size() <= MessageSink::kMaxGroups);
   CHECK(groups.front().first == 0);
   CHECK(groups.back().second == 2499);
   CHECK(sink.matrix().begin()->first.first == groups.size() - 1);
@@ -98,7 +98,7 @@ TEST_CASE("Longest: more than it keeps - the longest stay") {
 }
 
 TEST_CASE("Collective operations: members - first, last, and the end") {
-  MadeUpEvents trace(3);
+  SyntheticEvents trace(3);
   for (std::uint64_t operation = 0; operation < 2; ++operation)
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       const std::uint64_t at = 100 * operation + 10 * rank;

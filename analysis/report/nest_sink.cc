@@ -116,7 +116,7 @@ void NestSink::event(const TraceEvent& event) {
   }
   if (event.kind == EventKind::kParameterInt && event.location == location_ &&
       !open_.empty() && open_.back().number < 0) {
-    // Directly after the begin: its number in the visit.
+    // Directly after the start: its number in the visit.
     Open& open = open_.back();
     if (const Visit& before = visits_[open_.size() - 1];
         before.bar.first >= 0 &&
@@ -200,7 +200,7 @@ void NestSink::add_bar(Loop& loop, const Bar& bar) {
   if (!loop.bars.empty() && loop.bars.back().visits < loop.visits_per_bar)
     return unite(loop.bars.back(), bar);
   loop.bars.push_back(bar);
-  if (loop.bars.size() <= kMostBars) return;
+  if (loop.bars.size() <= kMaxBars) return;
   loop.visits_per_bar *= 2;
   std::size_t to = 0;
   for (std::size_t i = 0; i < loop.bars.size(); i += 2, ++to) {
@@ -214,16 +214,15 @@ void NestSink::gap_ends(double ns) {
   if (!off_since_) return;
   gaps_.push_back({.begin_ns = *off_since_, .end_ns = ns, .text = {}});
   off_since_.reset();
-  if (gaps_.size() > 2 * kMostGaps) keep_longest();
+  if (gaps_.size() > 2 * kMaxGaps) keep_longest();
 }
 
 void NestSink::keep_longest() {
-  if (gaps_.size() <= kMostGaps) return;
-  std::ranges::nth_element(gaps_, gaps_.begin() + kMostGaps,
-                           [](const Gap& a, const Gap& b) {
-                             return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
-                           });
-  gaps_.resize(kMostGaps);
+  if (gaps_.size() <= kMaxGaps) return;
+  std::ranges::nth_element(gaps_, gaps_.begin() + kMaxGaps, [](const Gap& a, const Gap& b) {
+    return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
+  });
+  gaps_.resize(kMaxGaps);
 }
 
 base::Result<> NestSink::finish(std::uint64_t end_ns) {
@@ -275,9 +274,9 @@ void NestSink::take_markers() {
     moment.duration_ns = static_cast<double>(marker.duration_ns);
     moment.region = region_of(marker.text, moment.text);
     moment.iteration = number_in(moment.text);
-    if (marker.category == "pattern broken" && breaks_.size() < kMostMarkers)
+    if (marker.category == "pattern broken" && breaks_.size() < kMaxMarkers)
       breaks_.push_back(std::move(moment));
-    else if (marker.category == "slow iteration" && slow_.size() < kMostMarkers)
+    else if (marker.category == "slow iteration" && slow_.size() < kMaxMarkers)
       slow_.push_back(std::move(moment));
     else if (marker.category == "writing suspended")
       name_gap(moment);

@@ -1,8 +1,8 @@
 // The run as a line: visits and iterations of detected loops of one process, as their marks in the archive have them;
 // gaps, breaks, slow iterations.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h);
-// event_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, next to others (event_views.h);
+// event_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the start of the run.
 // Memory: does not grow with the archive (IterationSeries; bars are merged, the longest gaps kept).
 // Cost: O(1) an event.
 #pragma once
@@ -24,7 +24,7 @@ namespace refrain::report {
 // The iterations of one loop, one after the other, in memory of fixed size: where there are too many, neighbours are
 // merged two by two.
 //
-// Thread-safety: none. Units: ns since the begin of the run. Cost: O(1) an iteration, amortised.
+// Thread-safety: none. Units: ns since the start of the run. Cost: O(1) an iteration, amortised.
 
 // What of an iteration is in the archive, and why.
 enum IterationState : std::uint8_t { kSkippedState, kPartialState, kWrittenState };
@@ -52,10 +52,10 @@ struct SeriesRow {
 
 class IterationSeries {
  public:
-  static constexpr std::size_t kMost = 200'000;
+  static constexpr std::size_t kMax = 200'000;
   static constexpr std::size_t kSlowest = 20;
 
-  explicit IterationSeries(std::size_t most = kMost) : most_(most) {}
+  explicit IterationSeries(std::size_t most = kMax) : most_(most) {}
 
   // In the order of their begins.
   void add(double number, double begin_ns, double end_ns, IterationState state);
@@ -88,9 +88,9 @@ class IterationSeries {
 
 class NestSink final : public reader::TraceSink {
  public:
-  static constexpr std::size_t kMostBars = 2000;  // of a loop
-  static constexpr std::size_t kMostGaps = 2000;
-  static constexpr std::size_t kMostMarkers = 2000;
+  static constexpr std::size_t kMaxBars = 2000;  // of a loop
+  static constexpr std::size_t kMaxGaps = 2000;
+  static constexpr std::size_t kMaxMarkers = 2000;
 
   // One visit of a loop, or several.
   struct Bar {

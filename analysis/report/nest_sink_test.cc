@@ -3,13 +3,13 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/report/made_up_events.h"
+#include "analysis/report/synthetic_events.h"
 
 namespace refrain::report::nest_sink_test {
 namespace {
 
 // Three iterations of the outer loop, with two of the inner one each; the last one is skipped.
-void put_nest(MadeUpEvents& trace, std::uint32_t location) {
+void put_nest(SyntheticEvents& trace, std::uint32_t location) {
   for (std::uint64_t i = 0; i < 3; ++i) {
     const std::uint64_t at = 100 + 100 * i;
     trace.begin_iteration(location, at, rOuter, i, i == 2 ? 0 : 1);
@@ -21,7 +21,7 @@ void put_nest(MadeUpEvents& trace, std::uint32_t location) {
 }
 
 TEST_CASE("Nest: iterations - numbers, times and states of outermost loops") {
-  MadeUpEvents trace(2);
+  SyntheticEvents trace(2);
   put_nest(trace, 0);
   NestSink sink(0);
   trace.feed(sink, 1000);
@@ -40,7 +40,7 @@ TEST_CASE("Nest: iterations - numbers, times and states of outermost loops") {
 }
 
 TEST_CASE("Nest: bars - one for each visit, iterations counted over all of them") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   put_nest(trace, 0);
   NestSink sink(0);
   trace.feed(sink, 1000);
@@ -58,7 +58,7 @@ TEST_CASE("Nest: bars - one for each visit, iterations counted over all of them"
 }
 
 TEST_CASE("Nest: a loop that is visited again at once - two bars") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   for (std::uint64_t visit = 0; visit < 2; ++visit)
     for (std::uint64_t i = 0; i < 2; ++i)
       trace.iteration(0, 100 * visit + 10 * i, 100 * visit + 10 * i + 5, rOuter, i);
@@ -73,7 +73,7 @@ TEST_CASE("Nest: a loop that is visited again at once - two bars") {
 }
 
 TEST_CASE("Nest: many visits - bars are merged") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   for (std::uint64_t i = 0; i < 5000; ++i) {
     trace.begin_iteration(0, 100 * i, rOuter, i);
     trace.iteration(0, 100 * i + 10, 100 * i + 20, rInner, 0);
@@ -82,7 +82,7 @@ TEST_CASE("Nest: many visits - bars are merged") {
   NestSink sink(0);
   trace.feed(sink, 1'000'000);
   const auto& bars = sink.loops().at(rInner).bars;
-  CHECK(bars.size() <= NestSink::kMostBars);
+  CHECK(bars.size() <= NestSink::kMaxBars);
   std::uint64_t visits = 0;
   for (const NestSink::Bar& bar : bars) visits += bar.visits;
   CHECK(visits == 5000);
@@ -90,7 +90,7 @@ TEST_CASE("Nest: many visits - bars are merged") {
 }
 
 TEST_CASE("Nest: an iteration that does not come to its end - is none") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   trace.iteration(0, 10, 20, rOuter, 0);
   trace.begin_iteration(0, 20, rOuter, 1, 1, false);
   trace.leave(0, 25, rOuter);
@@ -101,7 +101,7 @@ TEST_CASE("Nest: an iteration that does not come to its end - is none") {
 }
 
 TEST_CASE("Nest: markers - why iterations are in the archive, and which ones are not") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   for (std::uint64_t i = 0; i < 10; ++i) {
     const bool written = i < 2 || i == 6 || i >= 8;
     if (i == 2 || i == 7) trace.writing(0, 100 * i, false);
@@ -136,7 +136,7 @@ TEST_CASE("Nest: markers - why iterations are in the archive, and which ones are
 }
 
 TEST_CASE("Nest: another process - its marks are not taken") {
-  MadeUpEvents trace(2);
+  SyntheticEvents trace(2);
   put_nest(trace, 1);
   NestSink first(0), second(1), any(reader::kNone);
   trace.feed(first, 1000);

@@ -31,7 +31,7 @@ struct RowPicture {
   struct Column {
     double first = 0;  // iteration, over all visits
     double count = 0;
-    double begin_ns = 0;  // since the begin of recording of the process
+    double begin_ns = 0;  // since the start of recording of the process
     double end_ns = 0;
   };
   std::vector<std::size_t> classes;      // by TimeClass, those that occur

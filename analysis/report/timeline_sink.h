@@ -1,9 +1,9 @@
 // The timeline of the events that an archive has: a span for each visit of a region, and for the picture of the whole
 // run which class took most of each bin of time.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, beside others (event_views.h);
-// event_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the begin of the run.
-// Memory: does not grow with the archive: at most 2 * SpanLimits::most spans. Where there are more, all of the begin
+// Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, next to others (event_views.h);
+// event_blocks.h makes blocks of it. Thread-safety: none. Units: ns since the start of the run.
+// Memory: does not grow with the archive: at most 2 * SpanLimits::most spans. Where there are more, all of the start
 // are kept, and of the rest the longest.
 // Cost: O(1) an event, and a step for each bin that it passes.
 #pragma once
@@ -68,14 +68,14 @@ class Longest {
 
 class TimelineRows {
  public:
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMax = 512;
   struct Row {
     std::uint32_t first = 0, last = 0, shown = 0;  // locations of the report
   };
 
   // `reported`: of each location of the archive its number in the report, or reader::kNone.
   TimelineRows(const std::vector<std::uint32_t>& reported, std::size_t locations,
-               std::size_t most = kMost)
+               std::size_t most = kMax)
       : row_of_(reported.size(), reader::kNone), shown_(reported.size(), false) {
     const std::size_t together = locations == 0 ? 1 : (locations + most - 1) / most;
     for (std::size_t i = 0; i < locations; i += together) {

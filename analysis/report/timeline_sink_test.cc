@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/report/made_up_events.h"
+#include "analysis/report/synthetic_events.h"
 
 namespace refrain::report::timeline_sink_test {
 namespace {
@@ -13,7 +13,7 @@ using analysis::TimeClass;
 std::size_t cls(TimeClass which) { return static_cast<std::size_t>(which); }
 
 TEST_CASE("Timeline: spans - one for each visit, outer before inner, by row") {
-  MadeUpEvents trace(1, 2);
+  SyntheticEvents trace(1, 2);
   trace.enter(1, 5, rWork);
   trace.enter(0, 10, rMain);
   trace.region(0, 10, 30, rWork);
@@ -39,7 +39,7 @@ TEST_CASE("Timeline: spans - one for each visit, outer before inner, by row") {
 }
 
 TEST_CASE("Timeline: calls of MPI - told apart by where they are, each of its region") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   trace.call(0, 10, 20, rSend, 4);
   trace.call(0, 30, 40, rSend, 5);
   trace.call(0, 50, 60, rSend, 4);
@@ -61,7 +61,7 @@ TEST_CASE("Timeline: calls of MPI - told apart by where they are, each of its re
 }
 
 TEST_CASE("Timeline: what is open at the end, or never left - ends there") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   trace.enter(0, 10, rMain);
   trace.enter(0, 20, rWork);
   trace.enter(0, 30, rBarrier);
@@ -77,7 +77,7 @@ TEST_CASE("Timeline: what is open at the end, or never left - ends there") {
 }
 
 TEST_CASE("Timeline: overview - the class with most own time of each bin") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   trace.enter(0, 0, rMain);
   trace.begin_iteration(0, 0, rOuter, 0);  // a mark is no time of its own
   trace.region(0, 100, 175, rBarrier);     // bin 1 and three quarters of it
@@ -100,7 +100,7 @@ TEST_CASE("Timeline: overview - the class with most own time of each bin") {
 }
 
 TEST_CASE("Timeline: too many spans - all of the begin, then the longest") {
-  MadeUpEvents trace(1);
+  SyntheticEvents trace(1);
   for (std::uint64_t i = 0; i < 10'000; ++i)
     trace.region(0, 1000 * i, 1000 * i + 1 + i % 500, rWork);
   const TimelineRows rows(trace.reported(), 1);
@@ -134,7 +134,7 @@ TEST_CASE("Timeline: too many spans - all of the begin, then the longest") {
 }
 
 TEST_CASE("Timeline: 256 ranks with 8 threads - rows of several, one of them shown") {
-  MadeUpEvents trace(256, 8);
+  SyntheticEvents trace(256, 8);
   for (std::uint32_t location = 0; location < 2048; ++location)
     trace.region(location, 10, 20 + location, rWork);
   const TimelineRows rows(trace.reported(), 2048);
@@ -154,7 +154,7 @@ TEST_CASE("Timeline: 256 ranks with 8 threads - rows of several, one of them sho
 }
 
 TEST_CASE("Timeline: a location that the profile has not - has no row") {
-  MadeUpEvents trace(1, 2);
+  SyntheticEvents trace(1, 2);
   trace.region(0, 0, 10, rWork);
   trace.region(1, 0, 10, rWork);
   const TimelineRows rows({0, reader::kNone}, 1);

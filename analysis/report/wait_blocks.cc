@@ -105,7 +105,7 @@ namespace {
 using waits::WaitAnalysis;
 using json = nlohmann::ordered_json;
 
-constexpr double kLeastWaitShare = 0.002;
+constexpr double kMinWaitShare = 0.002;
 
 std::string rank_text(const WaitAnalysis& analysis, std::uint32_t process) {
   const std::uint32_t rank = analysis.processes[process].rank;
@@ -165,7 +165,7 @@ void add_transfers(const WaitAnalysis& analysis, const WaitPlaces& places, doubl
       for (const auto& [location, each] : analysis.calls[path])
         calls += static_cast<double>(each.visits);
       const double seen = analysis.seconds(ticks);
-      if (seen < kLeastWaitShare * all) continue;
+      if (seen < kMinWaitShare * all) continue;
       const double factor = estimated(analysis, metric);
       const double seconds = std::min(all, seen * factor);
       Finding finding;
@@ -213,7 +213,7 @@ std::vector<Finding> wait_findings(const WaitAnalysis& analysis, const WaitPlace
                                    const When& when) {
   std::vector<Finding> out;
   const double all = analysis.seconds(analysis.total(waits::kTime));
-  for (const waits::Finding& each : waits::findings_of(analysis, kLeastWaitShare)) {
+  for (const waits::Finding& each : waits::findings_of(analysis, kMinWaitShare)) {
     if (is_below(analysis, each.metric, "omp_ibarrier") ||
         is_below(analysis, each.metric, "omp_management") ||
         is_below(analysis, each.metric, "omp_idle_threads"))

@@ -3,20 +3,20 @@
 
 #include "analysis/report/event_views.h"
 #include "analysis/report/wait_blocks.h"
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::report::wait_findings_test {
 namespace {
 
-using namespace waits;  // NOLINT: names of made_up_trace.h
-// made_up_events.h, which may be compiled with this file, has the same names for others.
+using namespace waits;  // NOLINT: names of synthetic_trace.h
+// synthetic_events.h, which may be compiled with this file, has the same names for others.
 using waits::rAllreduce;
 using waits::rMain;
 using waits::rTask;
 
 // Rank 1 works twice as long in main before the allreduce, in each of ten rounds.
-MadeUpTrace uneven() {
-  MadeUpTrace trace(3);
+SyntheticTrace uneven() {
+  SyntheticTrace trace(3);
   for (std::uint32_t rank = 0; rank < 3; ++rank) trace.enter(rank, 0, rMain);
   for (std::uint64_t i = 0; i < 10; ++i)
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -37,7 +37,7 @@ WaitPlaces nowhere(const WaitAnalysis& analysis) {
 }
 
 TEST_CASE("Wait findings: a sentence - where, how much, who waits, and because of whom") {
-  MadeUpTrace trace = uneven();
+  SyntheticTrace trace = uneven();
   const WaitAnalysis analysis = trace.analyze();
   const auto found = wait_findings(analysis, nowhere(analysis));
   REQUIRE(!found.empty());
@@ -54,7 +54,7 @@ TEST_CASE("Wait findings: a sentence - where, how much, who waits, and because o
 }
 
 TEST_CASE("Wait findings: communication itself - what is left of calls") {
-  MadeUpTrace trace = uneven();
+  SyntheticTrace trace = uneven();
   const WaitAnalysis analysis = trace.analyze();
   const auto found = wait_findings(analysis, nowhere(analysis));
   const auto transfer = std::ranges::find_if(found, [](const Finding& finding) {
@@ -68,7 +68,7 @@ TEST_CASE("Wait findings: communication itself - what is left of calls") {
 }
 
 TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
-  MadeUpTrace trace = uneven();
+  SyntheticTrace trace = uneven();
   WaitAnalysis analysis = trace.analyze();
   analysis.estimates.resize(analysis.tree.metrics.size());
   analysis.problems.gaps = 1;
@@ -90,7 +90,7 @@ TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
 
 TEST_CASE(
     "Wait intervals: each wait - from the enter of the call, on rows that are shown") {
-  MadeUpTrace trace = uneven();
+  SyntheticTrace trace = uneven();
   std::ranges::stable_sort(trace.events(), {}, &reader::TraceEvent::ticks);
   const TimelineRows rows({0, 1, 2}, 3);
   WaitIntervals waits(rows);

@@ -23,9 +23,9 @@ constexpr std::array<Exponent, 11> kExponents = {{{0, ""},
                                                   {2, "p^2"},
                                                   {2.5, "p^(5/2)"},
                                                   {3, "p^3"}}};
-constexpr int kMostLogarithms = 2;
-constexpr double kLeastChange = 0.01;  // of the value, by a term
-constexpr double kExact = 1e-9;        // relative: errors of rounding
+constexpr int kMaxLogarithms = 2;
+constexpr double kMinChange = 0.01;  // of the value, by a term
+constexpr double kExact = 1e-9;      // relative: errors of rounding
 
 double term_at(double p, double exponent, int logarithms) {
   return std::pow(p, exponent) * std::pow(std::log2(p), logarithms);
@@ -107,11 +107,11 @@ std::optional<GrowthModel> growth_of(std::span<const GrowthPoint> points) {
     if (!(point.value > 0) || !(point.p >= 1) || !std::isfinite(point.value)) return {};
     scales.insert(point.p);
   }
-  if (scales.size() < GrowthModel::kLeastScales) return {};
+  if (scales.size() < GrowthModel::kMinScales) return {};
   const Trial constant = trial_of(points, 0, 0);
   std::vector<Trial> trials;
   for (const Exponent& exponent : kExponents)
-    for (int logarithms = 0; logarithms <= kMostLogarithms; ++logarithms)
+    for (int logarithms = 0; logarithms <= kMaxLogarithms; ++logarithms)
       if (exponent.value != 0 || logarithms != 0)
         trials.push_back(trial_of(points, exponent.value, logarithms));
   const Trial best = *std::ranges::min_element(trials, {}, &Trial::left_out);
@@ -122,9 +122,9 @@ std::optional<GrowthModel> growth_of(std::span<const GrowthPoint> points) {
   const double explained = constant.fit.squares - best.fit.squares;
   const bool flat = constant.fit.squares <= count * kExact * kExact ||
                     explained < std::pow(quantile(freedom, true), 2) * error ||
-                    std::abs(high - low) < kLeastChange * std::max(high, low);
+                    std::abs(high - low) < kMinChange * std::max(high, low);
   const Trial& chosen = flat ? constant : best;
-  if (chosen.smape > GrowthModel::kMostError) return {};
+  if (chosen.smape > GrowthModel::kMaxError) return {};
   GrowthModel out;
   out.constant = chosen.fit.constant;
   out.factor = chosen.fit.factor;

@@ -22,8 +22,8 @@ struct GrowthPoint {
 };
 
 struct GrowthModel {
-  static constexpr std::size_t kLeastScales = 5;  // different p
-  static constexpr double kMostError = 0.5;       // of `error`
+  static constexpr std::size_t kMinScales = 5;  // different p
+  static constexpr double kMaxError = 0.5;      // of `error`
 
   struct Interval {
     double value = 0;
@@ -62,8 +62,8 @@ struct GrowthModel {
   std::string text() const;
 };
 
-// None: fewer than kLeastScales different p, a value is not positive, or what is left out is said worse than by
-// kMostError.
+// None: fewer than kMinScales different p, a value is not positive, or what is left out is said worse than by
+// kMaxError.
 std::optional<GrowthModel> growth_of(std::span<const GrowthPoint> points);
 
 }  // namespace refrain::analysis

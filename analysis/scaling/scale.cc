@@ -19,7 +19,7 @@ using Kind = PlaceTime::Kind;
 
 constexpr char kSeparator = '\n';
 
-// Begin and end of MPI itself: they are no loss of the part that is compared.
+// Start and end of MPI itself: they are no loss of the part that is compared.
 bool starts_mpi(const std::string& name) {
   return name.starts_with("MPI_Init") || name == "MPI_Finalize" ||
          name.starts_with("MPI_Session_");

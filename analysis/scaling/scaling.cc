@@ -16,7 +16,7 @@ namespace {
 
 // Loops are detected an iteration or two earlier or later.
 constexpr std::uint64_t kNearlyEqual = 8;  // iterations
-constexpr double kLeastPoint = 0.01;
+constexpr double kMinPoint = 0.01;
 
 std::string scale_text(const Scaling& scaling, const Factors& factors) {
   if (!scaling.mpi)
@@ -264,7 +264,7 @@ class ScalingBuilder {
   }
 
   std::optional<GrowthModel> model(const std::vector<double>& values) const {
-    if (out_.scales < GrowthModel::kLeastScales) return {};
+    if (out_.scales < GrowthModel::kMinScales) return {};
     std::vector<GrowthPoint> points;
     for (std::size_t run = 0; run < runs_.size(); ++run)
       points.push_back({.p = static_cast<double>(runs_[run].threads),
@@ -273,7 +273,7 @@ class ScalingBuilder {
   }
 
   void models() {
-    if (out_.scales < GrowthModel::kLeastScales) return;
+    if (out_.scales < GrowthModel::kMinScales) return;
     const auto largest = static_cast<double>(runs_.back().threads);
     out_.at = options_.at > 0 ? options_.at : 4 * largest;
     if (out_.at > 4 * largest)
@@ -334,20 +334,20 @@ class ScalingBuilder {
       const auto account = static_cast<Account>(i);
       if (account == Account::kUseful || account == Account::kStart) continue;
       const double points = share(now, account) - share(before, account);
-      if (points >= kLeastPoint / 2) more.push_back({account, points});
+      if (points >= kMinPoint / 2) more.push_back({account, points});
     }
     std::ranges::stable_sort(more, std::greater(), &More::points);
     const double lost = share(before, Account::kUseful) - share(now, Account::kUseful);
     std::string text =
         fmt::format("From {} to {} ", scale_text(out_, out_.factors[run - 1]),
                     scale_text(out_, out_.factors[run]));
-    if (std::abs(lost) < kLeastPoint) {
+    if (std::abs(lost) < kMinPoint) {
       text += "no point of parallel efficiency is lost";
     } else {
       text += fmt::format("{:.0f} points of parallel efficiency are {}",
                           100 * std::abs(lost), lost > 0 ? "lost" : "gained");
     }
-    if (lost >= kLeastPoint) {
+    if (lost >= kMinPoint) {
       const std::size_t shown = std::min<std::size_t>(3, more.size());
       for (std::size_t i = 0; i < shown; ++i)
         text += fmt::format("{}{:.0f} {}", i == 0 ? ": " : ", ", 100 * more[i].points,
@@ -356,7 +356,7 @@ class ScalingBuilder {
     text += computation(run);
     add_step(run);
     text += step_text(out_.steps.back());
-    if (lost >= kLeastPoint && !more.empty())
+    if (lost >= kMinPoint && !more.empty())
       if (const RootCause* cause = cause_of(now, more.front().account))
         text += fmt::format(" {}: {}", cause->what, cause->text);
     out_.findings.push_back(std::move(text));
@@ -424,7 +424,8 @@ class ScalingBuilder {
 
   static std::string step_text(const ScaleStep& step) {
     if (step.points < 1 || step.losses.empty()) return {};
-    std::string text = fmt::format(" Of {:.0f} points of the part above, ", step.points);
+    std::string text =
+        fmt::format(" Of the {:.0f} points that the table shows, ", step.points);
     for (std::size_t i = 0; i < step.losses.size(); ++i) {
       std::string factor = step.losses[i].factor;
       if (factor == "openmp") factor = "OpenMP";

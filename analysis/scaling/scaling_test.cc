@@ -537,7 +537,7 @@ TEST_CASE("Scaling: a step names the factor, the call, and what it does otherwis
   INFO(found->findings[0]);
   CHECK(
       found->findings[0].find(
-          "Of 13 points of the part above, 12 are transfer, 1 are serialization; "
+          "Of the 13 points that the table shows, 12 are transfer, 1 are serialization; "
           "MPI_Sendrecv @exchange p.c:9 takes 13 points more: 3 times as many messages of "
           "each rank, of 0.333 times the size (300 bytes).") != std::string::npos);
   const auto gained = scaling_of(

@@ -31,7 +31,7 @@ static Trips* trips_at(LoopCounts* counts, const Block* exit) {
 
 static void add_large(Trips* trips, ULong value, Long times) {
   // Beyond what is kept exactly: the largest power of two below.
-  if (trips->large_count >= kMostTrips) {
+  if (trips->large_count >= kMaxTrips) {
     ULong power = 1;
     while (power <= value / 2) power *= 2;
     value = power;
@@ -260,7 +260,7 @@ static const Block* left_for(const Block* outside, const Loop* loop) {
 }
 
 static void settle(Loop* loop, const Block* outside, const Block* from, ULong times) {
-  if (loop->settled_count == kMostSettled) return;
+  if (loop->settled_count == kMaxSettled) return;
   Settled* settled = &loop->settled[loop->settled_count++];
   settled->outside = outside;
   settled->from = from;

@@ -1,7 +1,7 @@
 // Disjoint blocks, and the control flow graph that the run has shown so far.
 //
 // A block begins where a jump went to. What valgrind translates begins there too, but may go on across the
-// begin of others; where a jump goes into the middle of a block, the block is split (section 3.1 of the
+// start of others; where a jump goes into the middle of a block, the block is split (section 3.1 of the
 // paper). Edges are jumps, falling through, and calls to the instruction after them; not calls and jumps to
 // other functions.
 #include "loop_tool.h"

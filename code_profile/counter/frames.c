@@ -12,7 +12,7 @@ UInt thread_slots;
 // Space below a stack pointer that belongs to its stack, too.
 enum { kNear = 4096 };
 // Tail calls in a row that get frames of their own.
-enum { kMostTails = 64 };
+enum { kMaxTails = 64 };
 
 CallCounts* call_counts(CallCounts** counts, UInt* slots, UInt slot) {
   if (slot < *slots) return &(*counts)[slot];
@@ -109,10 +109,10 @@ void enter_tail(Thread* thread, Block* block, Addr target, Addr sp) {
   Stack* stack = &thread->stack;
   // Functions that go on calling each other in this way never return.
   UInt row = 0;
-  while (row < stack->frame_count && row < kMostTails &&
+  while (row < stack->frame_count && row < kMaxTails &&
          stack->frames[stack->frame_count - 1 - row].kind == kTail)
     ++row;
-  if (row == kMostTails) pop_frame(thread);
+  if (row == kMaxTails) pop_frame(thread);
   push_call(thread, block, target, sp, True);
 }
 

@@ -1,6 +1,6 @@
 // What is put into each superblock that valgrind translates.
 //
-// At the begin of each block in it: is the block in the loop that the thread is in (else a call), it ran, its
+// At the start of each block in it: is the block in the loop that the thread is in (else a call), it ran, its
 // instructions, loads, stores and floating-point operations; at the head of a loop one iteration more. At
 // the end, where it is a call, a return, a jump to a place that is only known then, or to another function:
 // a call to frames.c. So what runs in a loop, without calls, is counted without leaving translated code.
@@ -235,10 +235,10 @@ static Bool repeats(Addr instruction, Addr target) {
   return False;
 }
 
-enum { kMostParts = 128 };
+enum { kMaxParts = 128 };
 typedef struct {
-  Block* blocks[kMostParts];
-  UInt first[kMostParts];  // statements
+  Block* blocks[kMaxParts];
+  UInt first[kMaxParts];  // statements
   UInt count;
   Addr last;  // instruction
   Addr end;
@@ -256,7 +256,7 @@ static void find_parts(const IRSB* in, Parts* parts) {
     }
     const Addr address = statement->Ist.IMark.addr;
     Block* block = parts->count == 0 ? block_at(address) : find_block(address);
-    if (block != NULL && parts->count < kMostParts) {
+    if (block != NULL && parts->count < kMaxParts) {
       if (parts->count > 0) set_segment(parts->blocks[parts->count - 1], &segment);
       VG_(memset)(&segment, 0, sizeof segment);
       parts->blocks[parts->count] = block;

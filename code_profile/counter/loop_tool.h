@@ -60,7 +60,7 @@ typedef struct {
 } Component;
 
 // How many trips ended at a block: kSmall counts and a table for longer ones.
-enum { kSmallTrips = 16, kMostTrips = 4096, kRecentTrips = 32 };
+enum { kSmallTrips = 16, kMaxTrips = 4096, kRecentTrips = 32 };
 typedef struct {
   ULong value, count;
 } TripCount;
@@ -93,7 +93,7 @@ typedef struct {
 } CallCounts;
 
 // Entries of before a loop was known, and where they seem to have left it.
-enum { kMostSettled = 4 };
+enum { kMaxSettled = 4 };
 typedef struct {
   const Block *outside, *from;
   ULong times;
@@ -107,7 +107,7 @@ struct Loop {
   Bool irreducible;
   Bool known;       // not only just found
   ULong unsettled;  // entries of before, which may not have ended
-  Settled settled[kMostSettled];
+  Settled settled[kMaxSettled];
   UInt settled_count;
   UInt unsettled_slot;
   UInt slots;
@@ -134,7 +134,7 @@ struct CallEdge {
 // Of an interpreter's dispatch.
 enum { kKnownTargets = 256 };
 
-// Straight code, disjoint from all other blocks, entered only at its begin.
+// Straight code, disjoint from all other blocks, entered only at its start.
 struct Block {
   struct Block* next;  // these two as VgHashNode
   UWord address;

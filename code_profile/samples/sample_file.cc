@@ -21,8 +21,8 @@ constexpr const char* kPrefix = "process-";
 constexpr const char* kSuffix = ".json";
 constexpr const char* kKinds[] = {"function", "loop", "unknown"};
 // More than a process can have; sums of so many, over processes, stay far from overflow.
-constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 44;
-constexpr std::size_t kMostNodes = std::size_t{1} << 20;
+constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 44;
+constexpr std::size_t kMaxNodes = std::size_t{1} << 20;
 constexpr std::uint64_t kLongestPeriod = 3600'000'000'000;
 
 struct Counter {
@@ -86,7 +86,7 @@ SampleNode node_of(const json& from, std::size_t before, std::size_t places) {
   if (node.parent != SampleNode::kThread && node.place >= places)
     fail("has a node without a place");
   node.samples = number(from[2], "node");
-  if (node.samples > kMostSamples) fail("has too many samples");
+  if (node.samples > kMaxSamples) fail("has too many samples");
   return node;
 }
 
@@ -107,7 +107,7 @@ PlacedSamples read_samples_of(const std::string& text_of_file) {
     fail("'period_ns' is not possible");
   for (const Counter& counter : kCounters) {
     samples.*counter.value = number(member(from, counter.name), counter.name);
-    if (samples.*counter.value > kMostSamples)
+    if (samples.*counter.value > kMaxSamples)
       fail(std::string("'") + counter.name + "' is too large");
   }
   samples.threads = small(member(from, "threads"), "threads");
@@ -117,12 +117,12 @@ PlacedSamples read_samples_of(const std::string& text_of_file) {
   for (const json& place : list(member(from, "places"), "places"))
     samples.places.push_back(place_of(place, samples.places));
   const json& nodes = list(member(from, "nodes"), "nodes");
-  if (nodes.size() > kMostNodes) fail("has too many nodes");
+  if (nodes.size() > kMaxNodes) fail("has too many nodes");
   std::uint64_t all = 0;
   for (const json& node : nodes) {
     samples.nodes.push_back(node_of(node, samples.nodes.size(), samples.places.size()));
     all += samples.nodes.back().samples;
-    if (all > kMostSamples) fail("has too many samples");
+    if (all > kMaxSamples) fail("has too many samples");
   }
   return samples;
 }

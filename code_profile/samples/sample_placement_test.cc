@@ -178,7 +178,7 @@ TEST_CASE("Write samples: from the spool into the archive - nothing, or one line
   const std::string problem = write_samples(spool, {known.module}, "", archive, 4).error();
   CHECK_THAT(problem, Catch::Contains("cut off"));
   CHECK(problem.find('\n') == std::string::npos);
-  // The folder of the archive is a file.
+  // The directory of the archive is a file.
   std::filesystem::resize_file(spool + "/samples", 0);
   spool::SampleBuilder().add({0, 1}, 1).write(spool + "/samples");
   CHECK(write_samples(spool, {}, "", spool + "/samples", 0).error() != "");

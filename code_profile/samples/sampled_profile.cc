@@ -81,7 +81,7 @@ class Builder {
       node.module = place.module;
       node.address = place.address;
       node.irreducible = place.irreducible;
-      // Of a made-up file, a loop may be in one that another process has in it.
+      // Of a synthetic file, a loop may be in one that another process has in it.
       if (place.parent != SamplePlace::kNone && nodes_of_[place.parent] < entry->second)
         node.parent = nodes_of_[place.parent];
       if (node.is_loop)

@@ -30,7 +30,7 @@ namespace refrain::code_profile {
 PlacedSamples place_samples(const spool::SampleTree& tree,
                             const std::vector<std::string>& module_texts);
 
-// The name of the file in the process' spool folder.
+// The name of the file in the process' spool directory.
 inline constexpr const char* kSpooledSamples = "samples";
 
 // Whether there are samples. `module_texts`: as in the journal.

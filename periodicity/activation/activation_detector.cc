@@ -9,7 +9,7 @@ namespace refrain::periodicity {
 namespace {
 
 // Of loops around each other with one header (recursion) so many are told apart.
-constexpr std::uint16_t kMostRecurrences = 3;
+constexpr std::uint16_t kMaxRecurrences = 3;
 
 std::uint64_t mixed(std::uint64_t value) noexcept {
   value = (value ^ value >> 31) * 0x9E3779B97F4A7C15u;
@@ -20,10 +20,10 @@ std::uint64_t mixed(std::uint64_t value) noexcept {
 
 ActivationDetector::ActivationDetector(CodeFacts& facts)
     : facts_(facts),
-      paths_(kMostPaths),
-      nodes_(kMostNodes),
-      node_of_loop_(kMostNodes),
-      pairs_(kMostPairs) {
+      paths_(kMaxPaths),
+      nodes_(kMaxNodes),
+      node_of_loop_(kMaxNodes),
+      pairs_(kMaxPairs) {
   for (std::uint32_t i = 0; i != kRoots; ++i) nodes_[i].number = kNoLoop;
 }
 
@@ -52,7 +52,7 @@ std::size_t ActivationDetector::calls(std::uint32_t number, Place* calls,
                                       std::size_t most) const noexcept {
   const std::uint16_t wanted = node_of_loop_[number];
   std::size_t count = 0;
-  for (std::uint32_t i = 1; i != kMostPaths && count != most; ++i) {
+  for (std::uint32_t i = 1; i != kMaxPaths && count != most; ++i) {
     const Path& path = paths_[i];
     const auto* const end = path.nodes.data() + path.open;
     const auto* const found = std::find(path.nodes.data(), end, wanted);
@@ -73,9 +73,9 @@ std::size_t ActivationDetector::calls(std::uint32_t number, Place* calls,
 }
 
 void ActivationDetector::push(Symbol symbol, std::uint16_t, LoopSink& sink) noexcept {
-  const auto path = static_cast<std::uint32_t>(symbol & (kMostPaths - 1));
+  const auto path = static_cast<std::uint32_t>(symbol & (kMaxPaths - 1));
   if ((symbol & (kForeign | kPhaseSymbol)) != 0) [[unlikely]] {
-    // (The begin or end of a phase has no path.)
+    // (The start or end of a phase has no path.)
     if ((symbol & kForeign) != 0)
       for (unsigned at = 0; at != open_count_; ++at) report_novel(at + 1, sink);
   } else if (path != kNoPath) {
@@ -146,13 +146,13 @@ bool ActivationDetector::on_stack(const Path& path, LoopSink& sink) noexcept {
   unsigned at = innermost_;
   while (stacks_[at].number != path.stack && at != 0) --at;
   if (stacks_[at].number == path.stack) {
-    if (at == innermost_) return stacks_[at].first + path.open <= kMostOpen;
+    if (at == innermost_) return stacks_[at].first + path.open <= kMaxOpen;
     leave_to(stacks_[at + 1].first, false, sink);
     innermost_ = at;
     path_ = stacks_[at].path;
     return true;
   }
-  if (open_count_ + path.open > kMostOpen) return false;
+  if (open_count_ + path.open > kMaxOpen) return false;
   stacks_[innermost_].path = path_;
   stacks_[++innermost_] = {.number = path.stack, .first = open_count_};
   path_ = kNoPath;
@@ -161,8 +161,8 @@ bool ActivationDetector::on_stack(const Path& path, LoopSink& sink) noexcept {
 
 ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexcept {
   const std::uint64_t key = std::uint64_t{path_} << 32 | path;
-  std::size_t at = mixed(key) % kMostPairs;
-  while (pairs_[at].paths != 0 && pairs_[at].paths != key) at = (at + 1) % kMostPairs;
+  std::size_t at = mixed(key) % kMaxPairs;
+  while (pairs_[at].paths != 0 && pairs_[at].paths != key) at = (at + 1) % kMaxPairs;
   Step step{};
   if (pairs_[at].paths == key) {
     step = {.to = path,
@@ -171,7 +171,7 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
             .quiet = false};
   } else {
     step = compare(path);
-    if (pair_count_ < kMostPairs / 4 * 3) {  // else it is compared each time
+    if (pair_count_ < kMaxPairs / 4 * 3) {  // else it is compared each time
       ++pair_count_;
       pairs_[at] = {.paths = key, .kept = step.kept, .iterates = step.iterates};
     }
@@ -193,9 +193,9 @@ void ActivationDetector::learn(std::uint32_t number) noexcept {
   std::uint16_t node = path.stack;
   for (const PathFrame& frame : facts_.frames(number)) {
     for (const std::uint64_t header : facts_.loops(frame.place)) {
-      if (path.open != kMostOpen) node = child(node, header, frame.place);
-      if (path.open == kMostOpen || node == kNone) {
-        paths_cut_ += path.open == kMostOpen || node_count_ == kMostNodes;
+      if (path.open != kMaxOpen) node = child(node, header, frame.place);
+      if (path.open == kMaxOpen || node == kNone) {
+        paths_cut_ += path.open == kMaxOpen || node_count_ == kMaxNodes;
         return;
       }
       path.nodes[path.open++] = node;
@@ -208,11 +208,11 @@ std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t head
   for (std::uint32_t i = kRoots; i != node_count_; ++i)
     if (nodes_[i].parent == parent && nodes_[i].header == header)
       return static_cast<std::uint16_t>(i);
-  if (node_count_ == kMostNodes) return kNone;
+  if (node_count_ == kMaxNodes) return kNone;
   std::uint16_t recurrences = 0;
   for (std::uint16_t around = parent; around != kNone; around = nodes_[around].parent)
     recurrences += nodes_[around].header == header;
-  if (recurrences >= kMostRecurrences) return kNone;
+  if (recurrences >= kMaxRecurrences) return kNone;
   Node& node = nodes_[node_count_];
   node.header = header;
   node.call = call;
@@ -225,7 +225,7 @@ std::uint16_t ActivationDetector::child(std::uint16_t parent, std::uint64_t head
 ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcept {
   Step step{.to = path, .kept = 0, .iterates = false, .quiet = false};
   if (path_ == kNoPath) return step;
-  std::array<PathFrame, kMostFrames> frames;  // spans are valid until the next call
+  std::array<PathFrame, kMaxFrames> frames;  // spans are valid until the next call
   const std::span<const PathFrame> before = facts_.frames(path_);
   const std::size_t before_count = std::min(before.size(), frames.size());
   std::copy_n(before.begin(), before_count, frames.begin());
@@ -256,8 +256,8 @@ ActivationDetector::Step ActivationDetector::compare(std::uint32_t path) noexcep
     const Place to = now[i].place;
     if (facts_.function(from) == facts_.function(to) && facts_.function(from) != 0) {
       const auto around = facts_.loops(from);
-      std::array<std::uint64_t, kMostOpen> from_loops;
-      const std::size_t from_count = std::min<std::size_t>(around.size(), kMostOpen);
+      std::array<std::uint64_t, kMaxOpen> from_loops;
+      const std::size_t from_count = std::min<std::size_t>(around.size(), kMaxOpen);
       std::copy_n(around.begin(), from_count, from_loops.begin());
       const auto to_loops = facts_.loops(to);
       std::size_t common = 0;
@@ -293,11 +293,11 @@ bool ActivationDetector::differs(std::span<const CarriedWord> words) const noexc
 // Whose value differs has come round, whatever the paths say.
 void ActivationDetector::take_carried(Step step, std::span<const CarriedWord> words,
                                       LoopSink& sink) noexcept {
-  constexpr unsigned kMost = CodeFacts::kMostCarried;
-  static_assert(kMostOpen == kMost);
+  constexpr unsigned kMax = CodeFacts::kMaxCarried;
+  static_assert(kMaxOpen == kMax);
   std::uint64_t* const before = &carried_[stacks_[innermost_].first];
   for (const CarriedWord& word : words) {
-    const std::uint64_t loop = word.number % kMost;
+    const std::uint64_t loop = word.number % kMax;
     if (loop >= step.kept) break;
     if (before[word.number] == kNotKnown || before[word.number] == word.value()) continue;
     step.kept = static_cast<std::uint8_t>(loop + 1);
@@ -308,14 +308,14 @@ void ActivationDetector::take_carried(Step step, std::span<const CarriedWord> wo
   if (!step.quiet) take(step, sink);
   const unsigned open = paths_[step.to].open;
   for (const CarriedWord& word : words)
-    if (word.number % kMost < open) before[word.number] = word.value();
+    if (word.number % kMax < open) before[word.number] = word.value();
 }
 
 void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {
   ++nodes_[node].iterations;
   open_[open_count_] = {.node = node, .begin = position_};
   const unsigned at = open_count_++;
-  carried_[at] = carried_[CodeFacts::kMostCarried + at] = kNotKnown;
+  carried_[at] = carried_[CodeFacts::kMaxCarried + at] = kNotKnown;
   if (nodes_[node].number != kNoLoop) report(at, sink);
 }
 
@@ -331,7 +331,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
     }
     report(at, sink);
   }
-  carried_[at] = carried_[CodeFacts::kMostCarried + at] = kNotKnown;
+  carried_[at] = carried_[CodeFacts::kMaxCarried + at] = kNotKnown;
   ++open.iteration;
   ++node.iterations;
   ++node.reported;

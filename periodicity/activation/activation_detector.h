@@ -34,7 +34,7 @@
 // kForeign: an event that is like no other (a thread that waits too long): all open loops do something novel.
 //
 // Thread-safety: none. Cost: for a pair of paths that came before, one comparison to four, and a step for each loop that iterates,
-// begins or ends: 12 ns an event of made-up programs, where most events do that; 4 ns more for each loop that carries a value. A new pair asks CodeFacts. No allocation after construction; memory 1.0 MiB, touched where used.
+// begins or ends: 12 ns an event of synthetic programs, where most events do that; 4 ns more for each loop that carries a value. A new pair asks CodeFacts. No allocation after construction; memory 1.0 MiB, touched where used.
 // Beyond its tables loops count for nothing, and their events belong to the loops around them.
 // Source: activations as in T. Moseley et al., Identifying Potential Parallelism via Loop-centric Profiling, CF 2007, there by
 // instrumented loops; K. Freitag et al., Obtaining structured traces by dynamic periodicity, online, of symbols alone.
@@ -62,7 +62,7 @@ struct ActivationLoop {
 
 class ActivationDetector final : public LoopDetector {
  public:
-  static constexpr std::uint32_t kMostPaths = 1 << 12;
+  static constexpr std::uint32_t kMaxPaths = 1 << 12;
   static constexpr std::uint32_t kMostLoops = (1 << 11) - 1;
   static constexpr std::uint32_t kNoPath = 0;
   static constexpr Symbol kForeign = Symbol{1} << 41;
@@ -94,13 +94,13 @@ class ActivationDetector final : public LoopDetector {
   }
 
  private:
-  static constexpr std::uint32_t kMostPairs = 1 << 15;
-  static constexpr unsigned kMostOpen = 24;
-  static constexpr unsigned kMostFrames = 72;              // of a path, and some more
+  static constexpr std::uint32_t kMaxPairs = 1 << 15;
+  static constexpr unsigned kMaxOpen = 24;
+  static constexpr unsigned kMaxFrames = 72;               // of a path, and some more
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
   static constexpr std::uint16_t kNone = 0;
   static constexpr std::uint16_t kRoots =
-      CodeFacts::kMostStacks;  // the first nodes: around all of a stack
+      CodeFacts::kMaxStacks;  // the first nodes: around all of a stack
 
   // A loop of the code below another one.
   struct Node {
@@ -125,9 +125,9 @@ class ActivationDetector final : public LoopDetector {
     std::uint8_t open;  // loops around it
     std::uint8_t stack;
     std::uint32_t once;  // a bit for each that had it in one iteration only,
-    std::array<std::uint32_t, kMostOpen> begin;  // and where that began
-    std::array<std::uint16_t, kMostOpen> nodes;  // outermost first
-    std::array<Step, 4> next;                    // that came after it
+    std::array<std::uint32_t, kMaxOpen> begin;  // and where that began
+    std::array<std::uint16_t, kMaxOpen> nodes;  // outermost first
+    std::array<Step, 4> next;                   // that came after it
     std::uint8_t newest;
     bool carries;
   };
@@ -148,7 +148,7 @@ class ActivationDetector final : public LoopDetector {
     std::uint64_t length = 0;  // of the iteration before
   };
 
-  static constexpr std::uint32_t kMostNodes = kRoots + kMostLoops;
+  static constexpr std::uint32_t kMaxNodes = kRoots + kMostLoops;
 
   // A stack with loops open, or in between of such.
   struct Stack {
@@ -178,13 +178,13 @@ class ActivationDetector final : public LoopDetector {
   CodeFacts& facts_;
   std::uint64_t position_ = 0;
   std::uint32_t path_ = kNoPath;  // the latest of the innermost stack
-  std::array<Stack, CodeFacts::kMostStacks> stacks_{};
+  std::array<Stack, CodeFacts::kMaxStacks> stacks_{};
   unsigned innermost_ = 0;  // of stacks_
   unsigned open_count_ = 0;
-  std::array<Open, kMostOpen> open_{};
+  std::array<Open, kMaxOpen> open_{};
   // What they carry in this iteration, as CodeFacts numbers it, but by open_; with room for loops beyond that.
   static constexpr std::uint64_t kNotKnown = 0x9e3779b97f4a7c15;  // no counter comes so far
-  std::array<std::uint64_t, 3 * CodeFacts::kMostCarried> carried_{};
+  std::array<std::uint64_t, 3 * CodeFacts::kMaxCarried> carried_{};
   std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;

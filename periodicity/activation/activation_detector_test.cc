@@ -6,13 +6,13 @@
 #include <map>
 #include <vector>
 
-#include "periodicity/activation/made_up_program.h"
+#include "periodicity/activation/synthetic_program.h"
 
 namespace {
 
 using namespace refrain::periodicity;
 using refrain::periodicity::testing::LoopCounts;
-using refrain::periodicity::testing::MadeUpProgram;
+using refrain::periodicity::testing::SyntheticProgram;
 
 // What the detector reports, checked for what any sink may rely on.
 class Listener final : public LoopSink {
@@ -171,15 +171,15 @@ TEST_CASE("other stacks - what is done on them is inside of what was open") {
 namespace {
 
 // Of programs that differ: whether all are counted as they count themselves. Returns how many loops they have.
-std::uint64_t check_programs(MadeUpProgram::Shape shape, bool exact,
+std::uint64_t check_programs(SyntheticProgram::Shape shape, bool exact,
                              std::uint64_t programs = 1000) {
   std::uint64_t loops = 0;
   for (std::uint64_t seed = 0; seed != programs; ++seed) {
-    MadeUpProgram program(seed, shape);
+    SyntheticProgram program(seed, shape);
     ActivationDetector detector(program);
     Listener listener(detector);
     program.run(2000, [&](std::uint32_t path) { detector.push(path, 0, listener); });
-    if (program.paths() >= ActivationDetector::kMostPaths) continue;
+    if (program.paths() >= ActivationDetector::kMaxPaths) continue;
     detector.finish(listener);
     INFO("program " << seed);
     REQUIRE(listener.sane);

@@ -1,7 +1,7 @@
 // FallbackDetector: loops by activations, unless the program's stacks cannot be walked; then by another detector.
 //
 // Place in the flow: ARCHITECTURE.md, stage 4: around ActivationDetector. A program without unwind tables has call paths of its own call
-// alone, which say nothing of loops. So the first kMostTried events decide, for good: if none of them has a caller, the other
+// alone, which say nothing of loops. So the first kMaxTried events decide, for good: if none of them has a caller, the other
 // detector gets all of them again, and what follows. What it gets are numbers of paths all the same: one for each call site.
 //
 // Thread-safety: none. Ownership: owns the other detector; `facts` must outlive it.
@@ -20,7 +20,7 @@ namespace refrain::periodicity {
 
 class FallbackDetector final : public LoopDetector {
  public:
-  static constexpr unsigned kMostTried = 64;
+  static constexpr unsigned kMaxTried = 64;
 
   FallbackDetector(CodeFacts& facts, std::unique_ptr<LoopDetector> other)
       : facts_(facts), activations_(facts), other_(std::move(other)) {}
@@ -40,8 +40,8 @@ class FallbackDetector final : public LoopDetector {
     return std::max(activations_.reach_events(), other_->reach_events());
   }
   bool of_code() const noexcept override { return in_use().of_code(); }
-  bool messages_by_chance() const noexcept override {
-    return in_use().messages_by_chance();
+  bool messages_nondeterministic() const noexcept override {
+    return in_use().messages_nondeterministic();
   }
 
   // Null once the other one is used.
@@ -64,8 +64,7 @@ class FallbackDetector final : public LoopDetector {
   }
   // Its path is that of a call, of what it calls, and of more.
   bool has_callers(Symbol symbol) noexcept {
-    return facts_
-               .frames(static_cast<std::uint32_t>(symbol % ActivationDetector::kMostPaths))
+    return facts_.frames(static_cast<std::uint32_t>(symbol % ActivationDetector::kMaxPaths))
                .size() > 2;
   }
   void try_out(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
@@ -80,7 +79,7 @@ class FallbackDetector final : public LoopDetector {
   std::unique_ptr<LoopDetector> other_;
   By by_ = By::kNotDecided;
   unsigned count_ = 0;
-  std::array<Tried, kMostTried> tried_{};
+  std::array<Tried, kMaxTried> tried_{};
 };
 
 // The activations' detector finds nothing meanwhile, because paths without callers have no loops that come round (but a function's own:
@@ -93,7 +92,7 @@ inline void FallbackDetector::try_out(Symbol symbol, std::uint16_t depth,
   activations_.push(symbol, depth, sink);
   if ((is_path && has_callers(symbol)) || activations_.loops() != 0) {
     by_ = By::kActivations;
-  } else if (count_ == kMostTried) {
+  } else if (count_ == kMaxTried) {
     go_over(sink);
   }
 }

@@ -75,7 +75,7 @@ TEST_CASE("FallbackDetector: no stack can be walked - the other detector gets al
     detector.push(symbol, 7, sink);
     CHECK(detector.position() == given.size());
   };
-  for (unsigned i = 0; i + 1 != FallbackDetector::kMostTried; ++i) push(1 + i % 5);
+  for (unsigned i = 0; i + 1 != FallbackDetector::kMaxTried; ++i) push(1 + i % 5);
   CHECK(got.empty());
   CHECK(detector.activations() != nullptr);
   for (unsigned i = 0; i != 10; ++i) push(1 + i % 5);

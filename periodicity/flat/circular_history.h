@@ -1,6 +1,6 @@
 // CircularHistory: the latest values of a stream, by position.
 //
-// Place in the flow: inside the detectors of this folder (the paper's "circular data
+// Place in the flow: inside the detectors of this directory (the paper's "circular data
 // vector", section 3.2).
 // Thread-safety: none. Cost: O(1), allocates in the constructor only.
 // Shape: the capacity is rounded up to a power of two, so that a position is masked
@@ -38,7 +38,7 @@ class CircularHistory {
     return values_[position & mask_];
   }
 
-  // Whether the `length` values from `a` on equal those from `b` on.
+  // Returns true if the `length` values from `a` on equal those from `b` on.
   bool equal(std::uint64_t a, std::uint64_t b, std::uint64_t length) const noexcept {
     while (length != 0) {
       const std::uint64_t from_a = a & mask_;

@@ -7,11 +7,11 @@
 //
 // Why it is equal to the matrix:
 // 1. d(m) = 0 at i says that the last N samples, the N-gram ending at i, also ended at
-//    i−m. So the least such m is the distance to the previous occurrence of the N-gram.
+//    i−m. So the smallest such m is the distance to the previous occurrence of the N-gram.
 //    A table of the last M N-grams by rolling hash finds it: each bucket is a chain in
 //    order of position, newest first, and has every one of them, so none is missed;
 //    a hit is believed only after comparing all N symbols, so none is made up.
-// 2. While the least period is m, it stays m as long as x(i) = x(i−m). If some k < m had
+// 2. While the smallest period is m, it stays m as long as x(i) = x(i−m). If some k < m had
 //    d(k) = 0 at i, the last N+k ≥ m+k samples would have both periods and thus, by Fine
 //    and Wilf, the period g = gcd(m, k), which divides m; N+k−1 ≥ m of them were there at
 //    i−1, so g < m was a period at i−1, and m not the least.

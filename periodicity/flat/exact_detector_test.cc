@@ -14,7 +14,7 @@ namespace {
 
 using test::Stream;
 
-// Eq. 1 as it stands: the least m in 1…M for which the last N samples equal those m ago.
+// Eq. 1 as it stands: the smallest m in 1…M for which the last N samples equal those m ago.
 std::uint32_t period_by_definition(const Stream& x, std::size_t now, PeriodSettings s) {
   for (std::uint32_t m = 1; m <= s.max_period; ++m) {
     if (now + 1 < std::size_t{s.window} + m) return 0;

@@ -16,9 +16,9 @@
 //   (one more would have locked before), so the loop's first event is at i − N − p + 1:
 //   the leftmost possible, which is the same on every rank that runs the same loop.
 //   Events of the loop before it are not counted again.
-// - An iteration begins at the first event of least depth in the body; but where a body
+// - An iteration begins at the first event of minimum depth in the body; but where a body
 //   seen before comes back, at the same event of it as last time, if
-//   that is of least depth, too. kFound is at the first such event. Iterations begin at
+//   that is of minimum depth, too. kFound is at the first such event. Iterations begin at
 //   first + r + k·p.
 // - kIteration comes with the first event of an iteration, once that has matched. So a
 //   break that falls between two iterations gives kLeft alone; one inside an iteration

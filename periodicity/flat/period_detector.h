@@ -10,8 +10,8 @@
 //
 //     d(m) = sign Σ_{i=0}^{N-1} |x(i) − x(i−m)|,   0 < m < M ≤ N,
 //
-// summed over the last N samples; the period is the least m with d(m) = 0. In words: m
-// is the least lag by which the last N samples match the N samples m earlier.
+// summed over the last N samples; the period is the smallest m with d(m) = 0. In words: m
+// is the smallest lag by which the last N samples match the N samples m earlier.
 //
 // Where we deviate, in all detectors alike:
 // - M is inclusive here: 0 < m ≤ M ≤ N. A paper's M is our M+1. So (M, N) = (1, 1) is a
@@ -46,7 +46,7 @@ class PeriodDetector {
   explicit PeriodDetector(PeriodSettings settings) noexcept : settings_(valid(settings)) {}
   virtual ~PeriodDetector() = default;
 
-  // Takes the next symbol; gives the least period m of the window that ends with it, 0
+  // Takes the next symbol; gives the smallest period m of the window that ends with it, 0
   // if there is none.
   //
   // While M ≤ N the answer can change from m only to 0, and from 0 to anything: see the

@@ -181,7 +181,7 @@ BodyStore::Recognised BodyStore::recognise_known(const TokenHistory& tokens,
     const Slot slot = by_key_[slot_of(key_hash(tokens.hash(start, size), size))];
     if (slot.epoch != epoch_) continue;
     std::uint32_t body = slot.body;
-    for (int tries = 0; tries != kMostAlike && body != kNoBody; ++tries) {
+    for (int tries = 0; tries != kMaxAlike && body != kNoBody; ++tries) {
       const bool excluded = bodies_[body].obsolete ||
                             (again && (body >= tried.body || body == tried.running));
       if (!excluded && begins_like(body, tokens, start, size)) return {body, start};
@@ -208,15 +208,15 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::uint32_t kEffort = 2048;
 constexpr std::uint32_t kEffortOfPart = 8;
 // Adding a longer one takes as long as one event may take.
-constexpr std::uint32_t kMostItems = 512;
-constexpr int kMostLags = 6;  // tried at one place
+constexpr std::uint32_t kMaxItems = 512;
+constexpr int kMaxLags = 6;  // tried at one place
 
 }  // namespace
 
 void BodyStore::find_parts(std::uint32_t number) noexcept {
   Body& body = bodies_[number];
   whole_ = items(number);
-  if (body.size > kMostItems || whole_->straight_end != body.size) return;
+  if (body.size > kMaxItems || whole_->straight_end != body.size) return;
   effort_ = kEffort;
   last_same_.fill(kNone);
   for (std::uint32_t index = body.size; index-- != 0;) {
@@ -226,7 +226,7 @@ void BodyStore::find_parts(std::uint32_t number) noexcept {
   }
   body.first_mark = mark_count_;
   most_marks_ =
-      std::min(mark_count_ + kMostMarks, static_cast<std::uint32_t>(marks_.size()));
+      std::min(mark_count_ + kMaxMarks, static_cast<std::uint32_t>(marks_.size()));
   parts_between(0, body.size, 0);
   const std::uint32_t count = mark_count_ - body.first_mark;
   body.marks = count;
@@ -245,7 +245,7 @@ void BodyStore::parts_between(std::uint32_t from, std::uint32_t to,
 BodyStore::Repeat BodyStore::repeat_at(std::uint32_t from, std::uint32_t to) noexcept {
   Repeat best;
   std::uint32_t other = next_same_[from];
-  for (int lags = kMostLags; lags != 0 && other < to; --lags, other = next_same_[other]) {
+  for (int lags = kMaxLags; lags != 0 && other < to; --lags, other = next_same_[other]) {
     const std::uint32_t lag = other - from;
     assert(lag != 0);
     if (other + lag > to || effort_ == 0) break;

@@ -35,8 +35,8 @@ struct Body {
   std::uint32_t loop = 0;    // its number, never used twice
   std::uint32_t visits = 0;  // so far reported
   std::uint32_t events = 0;  // of the iteration in which it was found
-  std::uint64_t hash = 0;    // of the least rotation
-  std::uint32_t least = 0;   // where in the body the least rotation begins
+  std::uint64_t hash = 0;    // of the minimal rotation
+  std::uint32_t least = 0;   // where in the body the minimal rotation begins
   std::uint16_t depth = 0;   // the least
   bool ambiguous = false;    // others begin alike
   bool part = false;         // so far known as a part of other bodies only
@@ -66,13 +66,13 @@ class BodyStore {
     return &marks_[bodies_[body].first_mark];
   }
   static constexpr std::uint32_t kPartLevels = 4;
-  static constexpr std::uint32_t kMostMarks = 256;  // of a body
+  static constexpr std::uint32_t kMaxMarks = 256;  // of a body
 
   std::uint32_t count_visit(std::uint32_t body) noexcept { return bodies_[body].visits++; }
 
   // Which body the run of `tokens` is that begins at `from` with this lag, and where an
   // iteration begins: of a known body where it began before, of a new one at its first token
-  // of least depth. kNoBody if there is no room.
+  // of minimum depth. kNoBody if there is no room.
   struct Found {
     std::uint32_t body;
     std::uint64_t start;
@@ -110,21 +110,21 @@ class BodyStore {
   std::uint32_t next_loop() const noexcept { return next_loop_; }
   void take_loop() noexcept { ++next_loop_; }
 
-  // Whether the body is not the only one that begins like this.
+  // Returns true if the body is not the only one that begins like this.
   bool ambiguous(std::uint32_t body) const noexcept { return bodies_[body].ambiguous; }
 
   void clear() noexcept;
 
  private:
   static constexpr std::array<std::uint32_t, 4> kKeySizes{3, 6, 12, 24};
-  static constexpr int kMostAlike = 16;  // bodies tried with one key
+  static constexpr int kMaxAlike = 16;  // bodies tried with one key
 
   Recognised recognise_known(const TokenHistory& tokens, const Tried& tried) const noexcept;
   bool begins_like(std::uint32_t body, const TokenHistory& tokens, std::uint64_t start,
                    std::uint32_t size) const noexcept;
   std::uint32_t find(std::uint64_t hash, std::uint32_t size) const noexcept;
   struct Form {           // what does not depend on where an iteration is said to begin
-    std::uint64_t hash;   // of the least rotation
+    std::uint64_t hash;   // of the minimal rotation
     std::uint32_t least;  // where that begins
   };
   Form form_of(const TokenHistory& tokens, std::uint64_t from, std::uint32_t size);

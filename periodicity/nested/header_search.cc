@@ -18,8 +18,8 @@ constexpr std::uint64_t kInverseBase = inverse(kHashBase);
 static_assert(kInverseBase * kHashBase == 1);
 
 constexpr std::uint32_t kEntryBits = 10;
-constexpr std::uint64_t kPatience = 401;   // events from one guess to the next; a prime
-constexpr std::uint64_t kMostBack = 8192;  // events back to the first reported iteration
+constexpr std::uint64_t kPatience = 401;  // events from one guess to the next; a prime
+constexpr std::uint64_t kMaxBack = 8192;  // events back to the first reported iteration
 
 }  // namespace
 
@@ -111,7 +111,7 @@ void HeaderSearch::look_at(std::uint64_t position) noexcept {
   inverse_ *= kInverseBase;
 }
 
-// Whether at least two events next to the positions a and b are the same, and rare enough
+// Returns true if at least two events next to the positions a and b are the same, and rare enough
 // for that to mean something.
 bool HeaderSearch::common(std::uint64_t a, std::uint64_t b) const noexcept {
   int count = 0;
@@ -166,11 +166,11 @@ bool HeaderSearch::choose(const Entry& entry, std::uint64_t position) noexcept {
 }
 
 std::uint32_t HeaderSearch::iterations(
-    std::array<std::uint64_t, kMost>& positions) const noexcept {
+    std::array<std::uint64_t, kMax>& positions) const noexcept {
   const Entry& entry = entry_of(header_);
   std::uint32_t count = 0;
-  const std::uint64_t least = entry.last - std::min(entry.last - entry.first, kMostBack);
-  for (std::uint64_t at = entry.last + 1; at-- != least && count != kMost;) {
+  const std::uint64_t least = entry.last - std::min(entry.last - entry.first, kMaxBack);
+  for (std::uint64_t at = entry.last + 1; at-- != least && count != kMax;) {
     if (recent_[at] == header_) positions[count++] = at;
   }
   return count;

@@ -14,7 +14,7 @@
 //   repeats exactly with a longer body, or the order is not periodic but follows a rule
 //   (Thue–Morse and the like) and is no loop;
 // - no event between them has less depth.
-// Of several, the one of least depth that came first is the header: where the loop begins.
+// Of several, the one of minimum depth that came first is the header: where the loop begins.
 #pragma once
 
 #include <array>
@@ -43,15 +43,15 @@ class HeaderSearch {
   bool look(std::uint64_t end) noexcept;
 
   // The positions of that header, the latest first: all of the loop or the last ones.
-  static constexpr std::uint32_t kMost = 512;
-  std::uint32_t iterations(std::array<std::uint64_t, kMost>& positions) const noexcept;
+  static constexpr std::uint32_t kMax = 512;
+  std::uint32_t iterations(std::array<std::uint64_t, kMax>& positions) const noexcept;
 
   // Ends the search; the next one begins when much is unexplained again.
   void stop(std::uint64_t position) noexcept;
 
  private:
   static constexpr std::uint64_t kSlice = 32;
-  static constexpr std::uint64_t kBack = 4096;       // events before its begin
+  static constexpr std::uint64_t kBack = 4096;       // events before its start
   static constexpr std::uint64_t kSpan = 12288;      // events of a search, at most
   static constexpr std::uint32_t kTrouble = 16;      // unexplained events in
   static constexpr std::uint64_t kTroubleIn = 2048;  // so many

@@ -20,7 +20,7 @@ std::size_t headers_seen(const test::Stream& stream) {
   return seen;
 }
 
-// Rows of ten events, each one of `kinds` by chance, after a row that is always the same.
+// Rows of ten events, each one of `kinds` at random, after a row that is always the same.
 test::Stream rows(std::uint64_t kinds, std::uint64_t seed) {
   test::Stream stream;
   for (const auto kind : test::random_stream(2000, kinds, seed)) {

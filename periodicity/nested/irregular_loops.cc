@@ -77,8 +77,8 @@ std::uint32_t IrregularLoops::with_header(Word header) const noexcept {
 
 bool IrregularLoops::open(std::uint64_t first, std::uint64_t position,
                           std::uint32_t number) noexcept {
-  const std::uint64_t from = std::max(first, position - std::min(position, kMostLearnt));
-  if (count_ == kMostLoops || table_used_ + 2 * kMostLearnt > kTableSize / 2) {
+  const std::uint64_t from = std::max(first, position - std::min(position, kMaxLearnt));
+  if (count_ == kMostLoops || table_used_ + 2 * kMaxLearnt > kTableSize / 2) {
     std::fill_n(&table_[0], table_.size(), 0);
     table_used_ = 0;
     count_ = 0;
@@ -180,9 +180,8 @@ bool IrregularLoops::look(std::uint64_t end) noexcept {
     trial_ = with_header(word);
     trial_begin_ = at;
     if (trial_ == kNone || trial_ != broken_) continue;
-    if (at - broken_begin_ <= std::min(2 * loops_[trial_].longest, kMostLearnt) &&
-        table_used_ + 2 * kMostLearnt < kTableSize &&
-        learnable(trial_, broken_begin_, at)) {
+    if (at - broken_begin_ <= std::min(2 * loops_[trial_].longest, kMaxLearnt) &&
+        table_used_ + 2 * kMaxLearnt < kTableSize && learnable(trial_, broken_begin_, at)) {
       learn(trial_, broken_begin_, at);
     }
     broken_ = kNone;

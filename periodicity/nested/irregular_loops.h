@@ -6,7 +6,7 @@
 // taken before breaks it. A course that broke it becomes known
 // - at once if all its events were known, only in another order;
 // - with the third iteration that takes it, if it has new events.
-// Thread-safety: none. Cost: about 5 ns an event; no call learns more than kMostLearnt
+// Thread-safety: none. Cost: about 5 ns an event; no call learns more than kMaxLearnt
 // edges. Allocates in the constructor only; when the table is full, all is forgotten.
 #pragma once
 
@@ -49,7 +49,7 @@ class IrregularLoops {
   bool is_open() const noexcept { return open_ != kNone; }
   const Loop& current() const noexcept { return loops_[current_]; }  // or the last one
   std::uint32_t count_visit() noexcept { return loops_[current_].visits++; }
-  // Whether an iteration may end before the event at `position`.
+  // Returns true if an iteration may end before the event at `position`.
   bool whole(std::uint64_t position) const noexcept;
 
   // What the event at `position` does to the loop that is open. kOver: it begins another
@@ -60,7 +60,7 @@ class IrregularLoops {
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::uint32_t kMostLoops = 8;
-  static constexpr std::uint64_t kMostLearnt = 1024;
+  static constexpr std::uint64_t kMaxLearnt = 1024;
   static constexpr std::uint32_t kCheck = 16;  // iterations
   static constexpr std::uint64_t kSlice = 32;
 

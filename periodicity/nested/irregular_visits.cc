@@ -11,7 +11,7 @@ bool IrregularVisits::look() noexcept {
 }
 
 void IrregularVisits::open(LoopSink& sink) noexcept {
-  std::array<std::uint64_t, HeaderSearch::kMost> begins{};
+  std::array<std::uint64_t, HeaderSearch::kMax> begins{};
   std::uint32_t count = 2;
   if (came_back_) {
     begins = {events_.position, loops_.came_back()};

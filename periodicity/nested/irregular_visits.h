@@ -4,7 +4,7 @@
 // not take. HeaderSearch finds such a loop, IrregularLoops knows what its iterations may do. While
 // it is open nothing else is looked for.
 // Thread-safety: none. Cost: that of these two, 5 ns an event in a loop, 20 ns in a search; O(1)
-// otherwise, but for the iterations reported when a loop is found (HeaderSearch::kMost at most).
+// otherwise, but for the iterations reported when a loop is found (HeaderSearch::kMax at most).
 // Allocates in the constructor only.
 #pragma once
 
@@ -31,7 +31,7 @@ class IrregularVisits {
   }
 
   bool is_open() const noexcept { return loops_.is_open(); }
-  // Whether one is open or something is to be looked for.
+  // Returns true if one is open or something is to be looked for.
   bool active() const noexcept { return loops_.any() || search_.looking(); }
 
   // To be asked for each event while active and none is open: whether it begins an iteration of
@@ -40,7 +40,7 @@ class IrregularVisits {
   // After look(): opens and reports that loop.
   void open(LoopSink& sink) noexcept;
 
-  // Whether this event belongs to the open loop; if not, that is left.
+  // Returns true if this event belongs to the open loop; if not, that is left.
   bool follow(LoopSink& sink) noexcept;
 
   // The stream has ended.

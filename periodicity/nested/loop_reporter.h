@@ -33,7 +33,7 @@ class LoopReporter {
   std::uint64_t reach() const noexcept { return reach_; }
   void end_stream() noexcept { at_end_ = true; }
 
-  // Whether it is too late to report an iteration that began there.
+  // Returns true if it is too late to report an iteration that began there.
   bool too_early(std::uint64_t position) const noexcept {
     return position < report_from_ || events_.position - position > reach_;
   }

@@ -10,8 +10,8 @@ namespace {
 
 // An inner loop with fewer iterations is looked at as its events.
 constexpr std::uint64_t kFewIterations = 8;
-constexpr std::uint64_t kMostLookedAt = 1024;  // tokens of the history
-constexpr std::uint64_t kMostAgain = 8192;     // tokens that are read again
+constexpr std::uint64_t kMaxLookedAt = 1024;  // tokens of the history
+constexpr std::uint64_t kMostAgain = 8192;    // tokens that are read again
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void MessageFilter::look() noexcept {
 
 // How many of the latest events are not what was expected, and how many were `kept`.
 std::uint32_t MessageFilter::misses(bool without_messages, std::uint32_t& kept) noexcept {
-  const std::uint64_t count = std::min(history_.end() - history_.begin(), kMostLookedAt);
+  const std::uint64_t count = std::min(history_.end() - history_.begin(), kMaxLookedAt);
   const std::uint64_t from = history_.end() - count;
   expectations_.clear();
   kept = 0;
@@ -44,7 +44,7 @@ std::uint32_t MessageFilter::misses(bool without_messages, std::uint32_t& kept) 
     const Token& token = history_[index];
     const bool loop = token.body != kNoBody;
     if (loop && token.events < kFewIterations * bodies_[token.body].events &&
-        token.events < kMostLookedAt &&
+        token.events < kMaxLookedAt &&
         events_.position - token.position < RecentEvents::kSize / 2) {
       for (std::uint64_t k = 0; k != token.events; ++k)
         add(RecentEvents::symbol(events_.recent[token.position + k]), true, index);

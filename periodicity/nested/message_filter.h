@@ -4,7 +4,7 @@
 // Place in the flow: inside NestedDetector, which reports unexplained events to it and leaves
 // messages out when it says so: once, for the rest of the stream.
 // Thread-safety: none. Cost: O(1) an unexplained event; a look at the history, at most
-// kMostLookedAt tokens, each time some 24 to 4096 more events are unexplained. Allocates in
+// kMaxLookedAt tokens, each time some 24 to 4096 more events are unexplained. Allocates in
 // the constructor only.
 #pragma once
 

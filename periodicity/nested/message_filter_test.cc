@@ -26,7 +26,7 @@ class Filter {
   MessageFilter filter{events, history, bodies, true, 16, 1024};
 };
 
-// Four events in a row, with a message after each that comes by chance.
+// Four events in a row, with a message after each that comes nondeterministically.
 test::Stream with_messages(std::size_t rounds) {
   const auto chance = test::random_stream(4 * rounds, 50, 3);
   test::Stream stream;

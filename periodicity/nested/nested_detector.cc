@@ -6,9 +6,9 @@ namespace refrain::periodicity {
 namespace {
 
 constexpr std::uint32_t kStepsPerPush = 128;
-constexpr std::uint64_t kLeastReach = 64;
+constexpr std::uint64_t kMinReach = 64;
 constexpr std::uint32_t kFewItems = 8;  // too few to recognise a loop
-constexpr int kMostCloses = 64;
+constexpr int kMaxCloses = 64;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ NestedDetector::NestedDetector(const NestedSettings& settings)
       open_(search_.bodies(), settings.max_body_tokens),
       pending_(2 * open_.most_inner()),
       reporter_(row_.events, kept_, open_, search_.bodies(),
-                std::max(settings.reach_events, kLeastReach)),
+                std::max(settings.reach_events, kMinReach)),
       irregular_(row_.events, search_.bodies(), reporter_, settings.irregular),
       messages_(row_.events, search_.history(), search_.bodies(), settings.messages,
                 settings.max_bodies, settings.history_tokens) {
@@ -86,7 +86,7 @@ void NestedDetector::push_slow(Symbol symbol, std::uint16_t depth,
   if (pending_.empty() && !open_.empty()) enter_row();
 }
 
-// Whether the event belongs to an irregular loop: then nothing else is to be done.
+// Returns true if the event belongs to an irregular loop: then nothing else is to be done.
 bool NestedDetector::push_irregular(LoopSink& sink) noexcept {
   if (irregular_.is_open()) return irregular_.follow(sink);
   if (!irregular_.look() || !pending_.empty()) return false;
@@ -203,7 +203,7 @@ void NestedDetector::open(std::uint32_t body, std::uint64_t start,
   const std::uint64_t marks = search_.bodies()[body].marks;
   if (marks != 0 && whole != 0 && start + whole * size == end) --whole;
   const std::uint64_t partial = start + whole * size;
-  const bool with_parts = marks != 0 && marks * whole <= BodyStore::kMostMarks;
+  const bool with_parts = marks != 0 && marks * whole <= BodyStore::kMaxMarks;
   OpenLoop& loop = open_.open(body);
   loop.first = history[earlier].position;
   loop.iterations = whole + (earlier != start ? 1 : 0);
@@ -282,7 +282,7 @@ void NestedDetector::leave_out_messages(LoopSink& sink) noexcept {
   messages_.begin();
   irregular_.give_up();
   // Open loops are left; what there is of their iterations is read again.
-  for (int tries = 0; !open_.empty() && tries != kMostCloses; ++tries) {
+  for (int tries = 0; !open_.empty() && tries != kMaxCloses; ++tries) {
     close({.id = MessageFilter::kNoEvent, .position = read_position(), .events = 0}, sink);
   }
   if (!open_.empty()) close_all(sink);

@@ -99,7 +99,7 @@ class NestedDetector final : public LoopDetector {
   std::uint64_t reach_events() const noexcept override { return reporter_.reach(); }
 
   // From then on they do not decide what a loop is.
-  bool messages_by_chance() const noexcept override { return !kept_.all(); }
+  bool messages_nondeterministic() const noexcept override { return !kept_.all(); }
 
  private:
   void push_again(LoopSink& sink) noexcept;

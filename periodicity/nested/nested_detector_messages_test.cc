@@ -38,7 +38,7 @@ Answer ask(const Stream& stream, bool messages = true, NestedSettings settings =
   detector.finish(record);
   CHECK(in_reach);
   CHECK(record.complaint(stream.size()) == "");
-  Answer answer{.left_out = detector.messages_by_chance()};
+  Answer answer{.left_out = detector.messages_nondeterministic()};
   filters::SkippedIntervals intervals;
   filters::NestedPolicy policy({.limit = 10, .nested = filters::Nested::kOnce}, intervals);
   for (const auto& event : record.events) {

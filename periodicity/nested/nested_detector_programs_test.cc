@@ -1,4 +1,4 @@
-// The nested detector on made-up programs that do not simply repeat, on orders that are
+// The nested detector on synthetic programs that do not simply repeat, on orders that are
 // no loops, and on anything at all.
 #include <algorithm>
 #include <bit>

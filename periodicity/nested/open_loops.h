@@ -34,16 +34,14 @@ struct OpenLoop {
 
 class OpenLoops {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMax = 16;
 
   // `bodies` is not owned and outlives this.
   OpenLoops(const BodyStore& bodies, std::uint32_t max_body_tokens)
-      : bodies_(bodies),
-        loops_(kMost),
-        inner_(kMost * (max_body_tokens + std::size_t{1})) {}
+      : bodies_(bodies), loops_(kMax), inner_(kMax * (max_body_tokens + std::size_t{1})) {}
 
   bool empty() const noexcept { return depth_ == 0; }
-  bool full() const noexcept { return depth_ == kMost; }
+  bool full() const noexcept { return depth_ == kMax; }
   std::size_t depth() const noexcept { return depth_; }
   OpenLoop& operator[](std::size_t level) noexcept { return loops_[level]; }
   const OpenLoop& operator[](std::size_t level) const noexcept { return loops_[level]; }

@@ -54,7 +54,7 @@ TEST_CASE("OpenLoops: stack - opened and closed from the innermost outwards") {
   open.close_innermost();
   CHECK(open.innermost().body == bodies.outer());
   while (!open.full()) open.open(bodies.inner());
-  CHECK(open.depth() == OpenLoops::kMost);
+  CHECK(open.depth() == OpenLoops::kMax);
 }
 
 TEST_CASE("OpenLoops: iteration - its end forgets its items") {

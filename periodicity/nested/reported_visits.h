@@ -31,7 +31,7 @@ class ReportedVisits {
   // Of all reported so far.
   std::uint64_t end() const noexcept { return end_; }
 
-  // Whether it is inside of a visit, as far as known.
+  // Returns true if it is inside of a visit, as far as known.
   bool inside(std::uint64_t position) const noexcept {
     if (position < forgotten_) return true;
     std::uint64_t visit = count_;

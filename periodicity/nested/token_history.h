@@ -65,7 +65,8 @@ class TokenHistory {
   }
 
  private:
-  static constexpr std::uint32_t kSmallest = 8;  // least k, and greatest lag tried directly
+  static constexpr std::uint32_t kSmallest =
+      8;  // smallest k, and largest lag tried directly
 
   static constexpr std::uint32_t kSchedule =
       512;  // positions after which a·b of all repeats

@@ -69,7 +69,8 @@ py::object event_flow(const std::string& archive) {
   std::error_code error;
   std::filesystem::path folder(archive);
   if (!std::filesystem::is_directory(folder, error)) folder = folder.parent_path();
-  if (!std::filesystem::exists(archive, error)) throw Error(archive + ": no archive there");
+  if (!std::filesystem::exists(archive, error))
+    throw Error(archive + ": no such file or directory");
   const auto flow = [&] {
     const py::gil_scoped_release release;
     try {

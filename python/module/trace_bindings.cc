@@ -16,12 +16,12 @@ using reader::EventKind;
 using reader::StatefulEvent;
 using reader::TraceAccess;
 
-constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 32;
 
 struct Trace {
   Trace(const std::string& archive, std::uint64_t before, std::uint64_t after)
       : access(std::make_unique<TraceAccess>(TraceAccess::Window{
-            std::min(before, kMostWindow), std::min(after, kMostWindow)})) {
+            std::min(before, kMaxWindow), std::min(after, kMaxWindow)})) {
     reading([&] { require(access->open(archive)); });
   }
   ~Trace() {

@@ -445,8 +445,8 @@ class EventFlow:
         site: str
         callers: List[str]
         partners: str
-        size_least: int
-        size_greatest: int
+        size_minimum: int
+        size_maximum: int
 
     def __init__(self, read: Dict[str, Any]) -> None:
         self.nodes: List[EventFlow.Node] = [self.Node(*each) for each in read["nodes"]]

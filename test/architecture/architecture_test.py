@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each folder includes is what the table "Rooms" of ARCHITECTURE.md allows; no folder is missing there, and no circle is.
+"""What each directory includes is what the table "Rooms" of ARCHITECTURE.md allows; no directory is missing there, and no circle is.
 
     architecture_test.py NOT_BUILT TARGETS LIBRARY...
 
@@ -7,8 +7,8 @@ NOT_BUILT: a query's answer that must be empty (libraries that are not built wit
 libraries of the product. LIBRARY: what traced programs load; needs no library but those of _NEEDED.
 
 Lines of the table: | `folder` | what it is | `other` (header, header), `another`; library, library |
-A folder in brackets behind names the only headers that may be included of it. What tests need alone is not looked
-at: ..._test.cc, made_up_..., ..._bench..., testing.
+A directory in brackets behind names the only headers that may be included of it. What tests need alone is not looked
+at: ..._test.cc, synthetic_..., ..._bench..., testing.
 """
 
 import os
@@ -26,14 +26,14 @@ _PURE = set("""algorithm array bit cassert cctype charconv cmath cstddef cstdint
     memory new numeric optional set span string string_view tuple type_traits unordered_map unordered_set utility variant
     vector cstdlib sys/mman.h""".split())
 _NEEDED = {"libdw.so.1", "libelf.so.1", "libm.so.6", "libc.so.6"}
-_OF_TESTS = re.compile(r"_test\.cc$|(^|/)made_up_|_bench(mark)?\.|(^|/)testing[./]|recorder_model|foreign_archive|gate_record"
+_OF_TESTS = re.compile(r"_test\.cc$|(^|/)synthetic_|_bench(mark)?\.|(^|/)testing[./]|recorder_model|foreign_archive|gate_record"
                        r"|walked_functions|summary_area|drawn_program")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 _TOP = os.getcwd()
 
 
 def table():
-    """{folder: ({other: headers or None}, libraries, pure)}"""
+    """{directory: ({other: headers or None}, libraries, pure)}"""
     rows = {}
     with open("ARCHITECTURE.md", encoding="utf-8") as file:
         for line in file.read().partition("## Rooms")[2].partition("\n## ")[0].splitlines():

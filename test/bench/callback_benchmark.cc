@@ -1,7 +1,7 @@
 // Cost of one event for the program: the tracer's callbacks, called as a runtime calls
 // them, in one thread. Loads the library itself, as the runtime does.
 //
-// REFRAIN_BENCH_LIBRARY names the library to load (default: the one built beside).
+// REFRAIN_BENCH_LIBRARY names the library to load (default: the one built next to this).
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 

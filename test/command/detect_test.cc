@@ -129,7 +129,7 @@ TEST_CASE("Detect: JSON - the end of the stream is no break") {
 // 6 … 50 is skipped. In outer iteration 1, it is 58 … 102, or … 104 if the outer loop is known
 // by then. The third outer iteration begins at 105, and the break at 2081 lies between two
 // iterations, so it goes on with the last, from 1 + 39 · 52 = 2029.
-// once: the same, but in outer iteration 1 the inner loop is skipped from its begin, 54, and
+// once: the same, but in outer iteration 1 the inner loop is skipped from its start, 54, and
 // in the last one, which has 25 · 2 = 50 events of it.
 TEST_CASE("Detect: JSON - a loop in a loop, each and once") {
   TemporaryFolder folder;

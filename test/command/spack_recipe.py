@@ -21,7 +21,7 @@ def directive(name):
 
 
 class Prefix(str):
-    """A path whose attributes are the folders in it."""
+    """A path whose attributes are the directories in it."""
 
     def __getattr__(self, name):
         return Prefix(os.path.join(self, name))

@@ -35,7 +35,7 @@ std::vector<std::string> regions_opened(const Trace& trace, std::uint64_t begin,
   return names;
 }
 
-// The loops' visits, in the order of their begin.
+// The loops' visits, in the order of their start.
 std::vector<std::vector<Iteration>> visits_by_time(const Trace& trace) {
   std::vector<std::vector<Iteration>> all;
   for (const std::uint32_t region : phase_regions(trace))

@@ -269,7 +269,7 @@ class LocationCheck {
       case spool::kMutexReleased:
         return release(record);
       default:
-        return;  // no event for begin and end of threads
+        return;  // no event for start and end of threads
     }
   }
 
@@ -280,10 +280,10 @@ class LocationCheck {
 
   // At its own time, or some ticks later if that was taken (writer/interpret/event_sink.h).
   void need(EventType type, const Record& record) {
-    constexpr std::uint64_t kMostTicks = 32;
+    constexpr std::uint64_t kMaxTicks = 32;
     for (auto at = found_.lower_bound({type, record.ticks});
          at != found_.end() && at->first.first == type &&
-         at->first.second <= record.ticks + kMostTicks;
+         at->first.second <= record.ticks + kMaxTicks;
          ++at) {
       if (at->second == 0) continue;
       --at->second;

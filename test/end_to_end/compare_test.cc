@@ -88,7 +88,7 @@ void check_equal_counts(const json& compared) {
   CHECK(compared.at("only_b").empty());
 }
 
-// The same figures by the events of a whole archive, and by its summary. Each begin and end in
+// The same figures by the events of a whole archive, and by its summary. Each start and end in
 // an archive may be a tick from where it was.
 void check_summary_by_events(const fs::path& archive) {
   fs::path events = archive;

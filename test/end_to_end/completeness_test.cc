@@ -22,7 +22,7 @@ std::map<std::string, std::uint64_t> enters(const Trace& trace) {
 
 struct Expectation {
   const char* region;
-  // The counters whose sum its enters are, by begin and end of their names.
+  // The counters whose sum its enters are, by start and end of their names.
   std::vector<std::pair<const char*, const char*>> counters;
 };
 
@@ -99,7 +99,7 @@ void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "")
 
   auto found = enters(traced.trace);
   // Whether a thread comes to a barrier of a region before it learns that the region was
-  // cancelled is chance, too.
+  // cancelled is nondeterministic, too.
   const std::uint64_t cancelled = counts.of(kParallelCancelled);
   const std::uint64_t chance = cancelled * static_cast<std::uint64_t>(job.threads - 1);
   for (const Expectation& e : expectations()) {
@@ -117,7 +117,7 @@ void compare(const Job& job, Way way = Way::kRun, const std::string& plain = "")
   CHECK(types[EventType::kThreadFork] == counts.sum("parallel_begin."));
   CHECK(types[EventType::kThreadJoin] == counts.sum("parallel_end."));
   CHECK(types[EventType::kTaskCreate] == counts.sum("task_create."));
-  // How many tasks of a group are discarded when it is cancelled is chance: of two runs
+  // How many tasks of a group are discarded when it is cancelled is nondeterministic: of two runs
   // only the sum is the same. (What one run has, spool_test compares exactly.)
   const std::uint64_t discarded = counts.of("task_schedule.cancel");
   const std::uint64_t complete = types[EventType::kTaskComplete];

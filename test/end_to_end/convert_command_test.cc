@@ -97,7 +97,7 @@ std::vector<Entry> entries_of(const ParaverTrace& paraver,
   bool first = true;
   for (const ParaverEvent& event : events) {
     if (!compared(event.type)) continue;
-    // Measurement on at the begin has no event in the archive.
+    // Measurement on at the start has no event in the archive.
     if (event.type == 40000012 && std::exchange(first, false)) continue;
     Entry entry{event.time, event.type, event.value, ""};
     const bool named = event.value != 0 && event.type != 60000002 &&
@@ -314,7 +314,7 @@ TEST_CASE(
     "[alone]") {
   const TemporaryFolder folder;
   const fs::path archive = folder / "archive";
-  // The .prv cannot be moved to its place: a folder has its name.
+  // The .prv cannot be moved to its place: a directory has its name.
   const Job job{.program = "exitcode_clang",
                 .arguments = {"return", "3"},
                 .settings = {{"FORMAT", "paraver"}},
@@ -343,7 +343,7 @@ TEST_CASE("Convert: not an archive - an error of one line") {
     return result.errors;
   };
   CHECK_THAT(refused({"convert", folder / "none", "--to", "csv"}),
-             Catch::Contains("no archive there"));
+             Catch::Contains("no such file or directory"));
   CHECK_THAT(refused({"convert", folder.path(), "--to", "excel"}), Catch::Contains("--to"));
   CHECK_THAT(refused({"convert", folder.path()}), Catch::Contains("--to"));
   recorded({.program = "cg_clang"}, folder / "archive");

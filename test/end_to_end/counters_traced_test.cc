@@ -46,7 +46,7 @@ std::vector<std::uint64_t> values_before(const Location& location, std::size_t i
   return location.events[index - 1].values;
 }
 
-// Values at begin and end of each parallel region on a location.
+// Values at start and end of each parallel region on a location.
 struct Sample {
   std::uint64_t time;
   bool begin;

@@ -17,7 +17,7 @@ class Counts {
 
   // Of one counter, "work.loop_static.begin"; 0 if it was never counted.
   std::uint64_t of(const std::string& name) const;
-  // Of all counters that begin and end so.
+  // Of all counters that start and end so.
   std::uint64_t sum(const std::string& begin, const std::string& end = "") const;
   // Of all callbacks that Refrain registers.
   std::uint64_t registered() const;

@@ -29,7 +29,7 @@ bool wanted(std::string_view program) {
   return only == nullptr || only == program;
 }
 
-// How often these poll, or who does what, is chance.
+// How often these poll, or who does what, is nondeterministic.
 constexpr std::string_view kChance[] = {"icollective", "polling", "workers"};
 
 // Partners that the graph has otherwise than events: any source, matched messages, neighbours across
@@ -64,7 +64,7 @@ const std::vector<OpenMpProgram>& openmp_programs() {
   return kAll;
 }
 
-// Which thread does it is chance; how often all do it together is not.
+// Which thread does it is nondeterministic; how often all do it together is not.
 constexpr std::string_view kAnyThread[] = {"jacobi", "nested", "threads"};
 
 // Which threads combine what the others have reduced goes by their numbers in the team, and those are given out anew in

@@ -49,7 +49,7 @@ TEST_CASE("Flow: MPI programs - of the same run, and of a reduced one, as the ev
   CHECK(property_number(part.trace, "EVENTS_WRITTEN") <
         property_number(part.trace, "EVENTS_SEEN"));
   const auto reduced = *summary::read_summaries(folder / "reduced");
-  if (!polls_by_chance(run))
+  if (!polls_nondeterministic(run))
     CHECK(text(check_flow(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
   for (const char* archive : {"full", "reduced"}) {
     const auto merged = *summary::read_merged_flow(folder / archive);

@@ -45,7 +45,7 @@ std::vector<Iteration> complete(std::vector<Iteration> all) {
   return all;
 }
 
-// The first event of the program inside an iteration is at the begin of its mark.
+// The first event of the program inside an iteration is at the start of its mark.
 void check_begin(const Trace& trace, const Iteration& it) {
   const std::vector<Event>& events = trace.locations[it.location].events;
   std::size_t i = it.first + 1;

@@ -26,7 +26,7 @@ struct Deed {
   long regions = kAsReported;  // at least: recorded parallel regions
   bool whole = true;           // exactly this number
   bool finished = true;        // the archive is written by the program itself
-  std::string notice{};        // the begin of stderr, which is empty untraced
+  std::string notice{};        // the start of stderr, which is empty untraced
 };
 
 std::vector<fs::path> archives_in(const fs::path& folder) {

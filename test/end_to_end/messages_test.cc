@@ -56,7 +56,7 @@ void add(Table& table, const Key& key, std::uint64_t calls, std::uint64_t sent,
 
 Key key_of(const json& row, bool partner, bool size) {
   return {row["procedure"], partner ? row["partner"].get<std::string>() : "",
-          size ? power_of(row["size_least"].get<std::uint64_t>()) : 0};
+          size ? power_of(row["size_minimum"].get<std::uint64_t>()) : 0};
 }
 
 Table table_of(const json& rows, bool partner, bool size) {
@@ -212,7 +212,7 @@ TEST_CASE(
 
 TEST_CASE("Messages: the graph of a run, of a reduced one, and the events say the same") {
   const MatrixRun run = GENERATE(from_range(mpi_matrix()));
-  if (polls_by_chance(run)) return;
+  if (polls_nondeterministic(run)) return;
   CAPTURE(run.program, run.number);
   TemporaryFolder folder;
   recorded(full_mpi(run), MpiWay::kOutside, folder / "full");

@@ -1,4 +1,4 @@
-// Begin and end of MPI in a process, also missing ones: the program runs undisturbed, what is
+// Start and end of MPI in a process, also missing ones: the program runs undisturbed, what is
 // not traced is reported, nothing is left behind. And callers in symbols.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of all entries in a folder, hidden or not.
+// Of all entries in a directory, hidden or not.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder))

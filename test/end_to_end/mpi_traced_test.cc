@@ -47,14 +47,14 @@ std::map<std::string, std::string> reduced_evenly() {
   return settings;
 }
 
-// Whether all ranks have the same iterations.
+// Returns true if all ranks have the same iterations.
 bool alike(const MpiProgram& program, int ranks) {
   // In its row of three the rank in the middle has an inner loop that the others do not have.
   if (std::string(program.name) == "sweep" && ranks == 3) return false;
   return ranks <= program.alike;
 }
 
-// The number of these calls is chance.
+// The number of these calls is nondeterministic.
 bool polls(const std::string& procedure) {
   return procedure.rfind("MPI_Test", 0) == 0 || procedure == "MPI_Iprobe" ||
          procedure == "MPI_Improbe";
@@ -136,7 +136,7 @@ TEST_CASE("MPI traced: limit off - every call and every message") {
               std::map<std::string, std::uint64_t> counted =
                   calls_in_summary(folder / "archive", rank);
               for (auto* each : {&expected, &all, &counted}) std::erase_if(*each, is_poll);
-              // The number of tasks of a worker is chance.
+              // The number of tasks of a worker is nondeterministic.
               if (std::string(program.name) == "workers") continue;
               CHECK(enters(traced.trace, processes.location_group(rank)) == expected);
               CHECK(counted == all);

@@ -67,7 +67,7 @@ std::vector<std::string> course_of(const Trace& trace, const Location& location)
   return course;
 }
 
-// One gap from the begin to the end, with nothing in it but marks of iterations.
+// One gap from the start to the end, with nothing in it but marks of iterations.
 void check_frame(const Trace& trace, const Location& location) {
   INFO(location.name);
   int on_off = 0;

@@ -20,7 +20,7 @@ struct RawLocation {
 };
 
 struct RawSpool {
-  std::vector<spool::Record> journal;  // and what is beside it, without texts
+  std::vector<spool::Record> journal;  // and what is next to it, without texts
   std::vector<RawLocation> locations;  // by number
 };
 

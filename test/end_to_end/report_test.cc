@@ -348,7 +348,7 @@ TEST_CASE("Report: what cannot be reported - one line, status 2, no file") {
     CHECK(result.errors.starts_with("refrain: "));
     CHECK(!fs::exists(file));
   }
-  // Nothing beside it either.
+  // Nothing next to it either.
   for (const auto& entry : fs::directory_iterator(folder.path()))
     CHECK(entry.path().filename().string().find(".part-") == std::string::npos);
 }

@@ -65,7 +65,7 @@ MpiJob reduced_mpi(const MatrixRun& run) {
   return mpi_job(run, {{"LIMIT", "3"}, {"MIN_GAP", "0"}, {"GRAPH", "partner,size"}});
 }
 
-bool polls_by_chance(const MatrixRun& run) {
+bool polls_nondeterministic(const MatrixRun& run) {
   return run.program.starts_with("icollective");
 }
 

@@ -26,7 +26,7 @@ Job reduced_openmp(const MatrixRun& run);
 MpiJob full_mpi(const MatrixRun& run);
 MpiJob reduced_mpi(const MatrixRun& run);
 
-// How often it polls is chance.
-bool polls_by_chance(const MatrixRun& run);
+// How often it polls is nondeterministic.
+bool polls_nondeterministic(const MatrixRun& run);
 
 }  // namespace refrain::test

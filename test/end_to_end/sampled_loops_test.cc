@@ -218,7 +218,7 @@ TEST_CASE(
                    loop.at("file").get<std::string>().ends_with("hybrid.c");
     CHECK(sampled);
   }
-  // Beside it there is nothing: the launcher has no archive.
+  // Next to it there is nothing: the launcher has no archive.
   std::size_t entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     entries += entry.path().empty() ? 0 : 1;

@@ -123,7 +123,7 @@ TEST_CASE("Scaling: --record makes the runs, repeats them, and reads the medians
   }
   for (const char* name : {"1-1", "1-2", "2-1", "2-2"})
     CHECK(fs::exists(fs::path(out) / name / "traces.otf2"));
-  // The folder is as good as its archives.
+  // The directory is as good as its archives.
   const json again = scaling({out});
   CHECK(again["runs"] == all["runs"]);
   check_refused({"scaling", "--record", command, "-o", out, "1,2"},

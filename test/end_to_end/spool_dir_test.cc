@@ -1,4 +1,4 @@
-// Spools in a folder of the node (--spool-dir), the archive elsewhere; and tasks that are no job.
+// Spools in a directory of the node (--spool-dir), the archive elsewhere; and tasks that are no job.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>

@@ -95,7 +95,7 @@ TEST_CASE("Summary: MPI programs - of a reduced run as the events of a full one"
   recorded(reduced_mpi(run), MpiWay::kInside, folder / "reduced");
   const auto reduced = *summary::read_summaries(folder / "reduced");
   REQUIRE(reduced.size() == static_cast<std::size_t>(run.number));
-  if (!polls_by_chance(run))
+  if (!polls_nondeterministic(run))
     CHECK(text(check_summary(whole.trace, reduced, SummaryOf::kOtherRun)) == "");
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("Summary: memory - none, and too little") {
   }));
 }
 
-// Indices beside it are the process' own memory: recorder_pool_test.
+// Indices next to it are the process' own memory: recorder_pool_test.
 TEST_CASE("Summary: memory - at most 1 MiB a thread by default", "[alone]") {
   TemporaryFolder folder;
   const char* program =

@@ -44,13 +44,13 @@ Traced trace(const Job& job, const std::filesystem::path& archive, Way way = Way
 Traced recorded(const Job& job, const std::filesystem::path& archive);
 // The output and status alone, whatever that is.
 Result recorded_result(const Job& job, const std::filesystem::path& archive);
-// The folder of a recorded run; none: there is none of this name. `line`: what runs.bzl should have.
+// The directory of a recorded run; none: there is none of this name. `line`: what runs.bzl should have.
 std::optional<std::filesystem::path> recorded_run(const std::string& name,
                                                   const std::string& line);
 // Copies its archive, and returns what the program printed and returned.
 Result copy_recorded(const std::filesystem::path& run,
                      const std::filesystem::path& archive);
-// Folders of all recorded runs in the test's data.
+// Directories of all recorded runs in the test's data.
 std::vector<std::filesystem::path> recorded_runs();
 
 // Problems that python3-otf2 finds (test/tools/read_with_python.py), of several archives each after the archive's name: of

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "code/made_up_program.h"
 #include "code/program_loops.h"
+#include "code/synthetic_program.h"
 #include "test/fuzz/fuzz.h"
 
 namespace {
@@ -38,14 +38,14 @@ void check(const FunctionLoops& found) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Disassembler kDisassembler;
-  constexpr std::size_t kMostFunctions = 64;
-  constexpr std::size_t kMostBytes = 64 << 10;
+  constexpr std::size_t kMaxFunctions = 64;
+  constexpr std::size_t kMaxBytes = 64 << 10;
   require(kDisassembler.available(), "the disassembler is there");
-  if (size == 0 || size > kMostBytes) return 0;
+  if (size == 0 || size > kMaxBytes) return 0;
   std::vector<std::uint8_t> file(data + 1, data + size);
   if (data[0] == 0) {
     const std::size_t code = file.empty() ? 0 : file[0];
-    MadeUpProgram program;
+    SyntheticProgram program;
     file.erase(file.begin(), file.begin() + (file.empty() ? 0 : 1));
     const std::size_t length = code == 0 ? file.size() : std::min(code, file.size());
     const auto middle = file.begin() + static_cast<std::ptrdiff_t>(length);
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (image == nullptr) return 0;
   FlowReader reader(*image, kDisassembler);
   std::uint64_t last = 0;
-  for (std::size_t i = 0; i < std::min(kMostFunctions, image->functions().size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxFunctions, image->functions().size()); ++i) {
     const FunctionRange& function = image->functions()[i];
     require(last <= function.begin && function.begin <= function.end,
             "functions do not overlap");

@@ -1,4 +1,4 @@
-// Input: the summary of a process, as in an archive's folder; its profile and its control flow.
+// Input: the summary of a process, as in an archive's directory; its profile and its control flow.
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,7 +1,8 @@
 """README.md and docs/guide do as they say: blocks are run as printed, in a clean directory, one page after the other.
 
 sh: commands, which must succeed. console: commands behind `$`, and what they print, compared in shape: the words, without
-numbers, units and what `...` stands for. c, bash: a file, if the first two lines name it in a comment. Others are not run.
+numbers, units and what `...` stands for. c, bash, text: a file, if the first two lines name it in a comment. What is not run is
+in NOT_RUN with the reason, and nothing else is. Pages open with what the reader gets and a command; programs are compiled with -g.
 All links in documents lead somewhere, and the table of settings is what the command prints."""
 
 import glob
@@ -18,8 +19,21 @@ ROOT = os.getcwd()
 # README.md shows what the guide makes.
 PAGES = [
     f"docs/guide/{name}.md"
-    for name in ("first-trace", "slow", "slurm", "scaling", "small-archives", "killed-jobs", "other-tools")
+    for name in ("install", "first-trace", "slow", "slurm", "scaling", "small-archives", "killed-jobs", "other-tools")
 ] + ["README.md"]
+# Blocks by their page and a part of their first line: why they are not run here.
+NOT_RUN = {
+    ("install", "tools/packaging/package -o"): "installs a package: tools/check package-in-clean-root",
+    ("install", "tools/install /shared/refrain"): "needs Environment Modules: tools/check packages",
+    ("install", "cmake -S . -B build"): "builds everything: tools/check cmake",
+    ("install", "apt install cmake"): "installs packages: tools/check cmake",
+    ("install", "tools/packaging/package --spack"): "needs Spack: tools/check packages",
+    ("install", "tools/setup g++-aarch64"): "downloads 0.5 GB: tools/check aarch64",
+    ("killed-jobs", "srun --ntasks-per-node=1"): "needs several nodes: //test/batch:batch_system_test",
+    ("python", "export PYTHONPATH"): "the module is run by //test/python:docs_test, mpi4py by //test/end_to_end:python_loops_test",
+    ("python", "1 main solver.py"): "output",
+    ("python", "mpicc -g -fopenmp late.c"): "run by //test/python:docs_test, with the page's Python",
+}
 UNITS = "ns us ms s B kB MB GB bytes kB/s MB/s GB/s KiB MiB".split()
 # What a clean directory does not have, and what only a cluster has.
 TOOLS = {
@@ -86,7 +100,7 @@ def run_page(page, folder):
         parts = parts[1:] + parts[:1]
     for language, text in parts:
         name = re.match(r"(?:#!.*\n)?(?:/\*|//|#) (\w+\.\w+)\b", text)
-        if language in ("c", "bash") and name:
+        if language in ("c", "bash", "text") and name:
             with open(os.path.join(folder, name[1]), "w", encoding="utf-8") as file:
                 file.write(text)
         elif language == "sh":
@@ -107,6 +121,32 @@ def run_page(page, folder):
             wrong += 1
             print(f"{page}: a block of {language}: nobody runs it")
     return ran, wrong
+
+
+def not_in_order():
+    """What of the pages is neither run nor has a reason not to be; how they open; how they compile."""
+    wrong, reasons = [], dict.fromkeys(NOT_RUN, 0)
+    for page in sorted(glob.glob("docs/guide/*.md")) + ["README.md"]:
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        outside = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+        for line in re.findall(r"\n\n    (\S.*)", outside):
+            wrong.append(f"{page}: an indented block is not run: {line}")
+        opening = text.split("\n## ")[0]
+        if page != "README.md" and not ("\nYou get " in opening and re.search(r"^```(sh|console|bash|text)$", opening, re.M)):
+            wrong.append(f"{page}: does not open with what the reader gets, and a command")
+        for line in re.findall(r"^(?:\$ )?(?:gcc|mpicc|clang|gfortran) .*$", text, re.M):
+            if " -g " not in line:
+                wrong.append(f"{page}: compiles without -g: {line}")
+        for language, block in blocks(page):
+            first = block.split("\n")[0]
+            reason = [key for key in NOT_RUN if f"docs/guide/{key[0]}.md" == page and key[1] in first]
+            for key in reason:
+                reasons[key] += 1
+            named = re.match(r"# \w+\.\w+$", first)
+            if (language == "text" or (language == "sh" and page not in PAGES)) and not reason and not named:
+                wrong.append(f"{page}: neither run nor in NOT_RUN: {first}")
+    return wrong + [f"NOT_RUN: no such block: {key}" for key, number in reasons.items() if number != 1]
 
 
 def anchors(page):
@@ -149,7 +189,7 @@ def main():
     assert has_shape("Time 3 ms\nin main a.c:3", "Time 4.5 us\n...\nin main a.c:3\n") is None
     assert has_shape("Time 3 ms\nin main a.c:3", "Time 3 ms\nin main a.c:4\n")
     assert has_shape("Time lost 3 ms here", "Time 3 ms here")
-    stale = dead_links() + stale_settings()
+    stale = dead_links() + stale_settings() + not_in_order()
     print("\n".join(stale))
     folder = tempfile.mkdtemp(prefix="refrain-guide-", dir=os.environ.get("TEST_TMPDIR"))
     os.mkdir(f"{folder}/.bin")
@@ -157,6 +197,9 @@ def main():
         with open(f"{folder}/.bin/{name}", "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\n{script}\n")
         os.chmod(f"{folder}/.bin/{name}", 0o755)
+    os.makedirs(f"{folder}/.local/lib")
+    for library in ("librefrain.so", "librefrain_mpich.so"):
+        os.symlink(f"{ROOT}/tracer/{library}", f"{folder}/.local/lib/{library}")
     # The README's commands stand in the sources.
     os.makedirs(f"{folder}/tools")
     os.symlink(f"{ROOT}/test", f"{folder}/test")
@@ -168,7 +211,7 @@ def main():
         began = time.monotonic()
         ran, failed = run_page(page, folder)
         print(f"{page}: {ran} blocks, {failed} wrong, {time.monotonic() - began:.1f} s")
-        assert ran >= 2, page
+        assert ran >= (1 if "install" in page else 2), page
         wrong += failed
     shutil.rmtree(folder, ignore_errors=True)
     return 1 if wrong else 0

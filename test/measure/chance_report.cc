@@ -1,4 +1,4 @@
-// Measures the nested detector on the symbol streams of a folder into which chance is injected.
+// Measures the nested detector on the symbol streams of a directory into which chance is injected.
 //
 //     chance_report FOLDER [PART-OF-NAME]
 //

@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::printf("%-44s %7s %10s\n", "", "frames", "ns a call");
-  // Beside these: main() and three of the C library.
+  // Next to these: main() and three of the C library.
   int sum = deeper<5>(1, measure_hot);
   sum += deeper<13>(1, measure_hot);
   sum += deeper<25>(1, measure_hot);

@@ -1,4 +1,4 @@
-// Measures the nested detector and its policy on the symbol streams of a folder.
+// Measures the nested detector and its policy on the symbol streams of a directory.
 //
 //     stream_report FOLDER [PART-OF-NAME]
 //
@@ -7,7 +7,7 @@
 // with M, N = 300, 600 and 1024, 2048, nanoseconds an event,
 // longest push, and the detected loops: "number<parent(b=events of body, v=visits,
 // i=iterations, m=most in a visit)". Then the means, over streams and over runs (the
-// ranks of a job being one run), noise, and, if the folder has an INDEX.tsv, the rows
+// ranks of a job being one run), noise, and, if the directory has an INDEX.tsv, the rows
 // whose iterations were counted by hand and are not reproduced.
 #include <algorithm>
 #include <array>

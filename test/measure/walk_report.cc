@@ -18,7 +18,7 @@ namespace {
 using namespace refrain::sampler;
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kMost = 256;
+constexpr unsigned kMax = 256;
 
 struct Report {
   StackBounds bounds;
@@ -57,10 +57,10 @@ void measure(const char* name, bool cold, unsigned walks, Walk walk) {
 __attribute__((noinline)) int at_end(int number) {
   ucontext_t context;
   if (getcontext(&context) != 0) std::abort();
-  std::uint64_t frames[kMost];
-  void* addresses[kMost];
+  std::uint64_t frames[kMax];
+  void* addresses[kMax];
   const auto walk = [&](StackBounds bounds) {
-    return walk_stack(context, bounds, frames, kMost).count;
+    return walk_stack(context, bounds, frames, kMax).count;
   };
   std::printf("%-44s %7s %10s %10s\n", "", "frames", "ns a walk", "ns a frame");
   const auto first = Clock::now();
@@ -75,7 +75,7 @@ __attribute__((noinline)) int at_end(int number) {
   measure("bounds unknown (system calls), cold", true, walks / 100,
           [&] { return walk({}); });
   const auto others = [&] {
-    return static_cast<unsigned>(backtrace(addresses, static_cast<int>(kMost)));
+    return static_cast<unsigned>(backtrace(addresses, static_cast<int>(kMax)));
   };
   others();
   measure("backtrace() of the C library", false, walks, others);

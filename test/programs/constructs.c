@@ -109,7 +109,7 @@ static NOINLINE int flushes(void) {
   return seen;
 }
 
-/* The work done before a cancellation is chance and not printed. */
+/* The work done before a cancellation is nondeterministic and not printed. */
 static NOINLINE void cancellations(void) {
   uint64_t sink = 0;
 #pragma omp parallel reduction(+ : sink)

@@ -310,13 +310,13 @@ static void error_handler(const char* step) {
 
 /* As many as there can be, and a few of them are left for the end. */
 static void communicators(const char* step) {
-  enum { kMost = 2200 };
-  static MPI_Comm comms[kMost];
+  enum { kMax = 2200 };
+  static MPI_Comm comms[kMax];
   MPI_Comm own;
   MPI_Comm_split(MPI_COMM_WORLD, 0, rank_of(), &own);
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   int made = 0;
-  while (made < kMost && MPI_Comm_split(own, 0, 0, &comms[made]) == MPI_SUCCESS) ++made;
+  while (made < kMax && MPI_Comm_split(own, 0, 0, &comms[made]) == MPI_SUCCESS) ++made;
   for (int i = 0; i < made; ++i) MPI_Comm_free(&comms[i]);
   MPI_Comm_free(&own);
   line(step, made > 1900);

@@ -2,7 +2,7 @@
  * nest locks, their test variants, and an atomic operation for which gcc asks the runtime
  * for a lock.
  *
- * Arguments: [rounds = 20] [1: contended tests, whose number of tries is chance = 0]
+ * Arguments: [rounds = 20] [1: contended tests, whose number of tries is nondeterministic = 0]
  * Without contended tests the number of acquisitions depends only on the threads. */
 #include <omp.h>
 

@@ -1,5 +1,5 @@
 /* Not an OpenMP program: uses two libraries one after the other, which the loader is likely to put in the same place, by
- * names that are relative to its folder.
+ * names that are relative to its directory.
  *
  * Arguments: FOLDER with plugin_first.so and plugin_second.so */
 #include <dlfcn.h>

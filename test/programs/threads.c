@@ -9,7 +9,7 @@
 
 #include "common.h"
 
-enum { kMostAtATime = 64 };
+enum { kMaxAtATime = 64 };
 
 struct job {
   uint64_t seed, result;
@@ -42,11 +42,11 @@ int main(int argc, char** argv) {
   const long pthreads = argument(argc, argv, 1, 200, 0);
   const long at_a_time = argument(argc, argv, 2, 8, 1);
   const long large = argument(argc, argv, 3, 16, 1);
-  if (at_a_time > kMostAtATime) return 2;
+  if (at_a_time > kMaxAtATime) return 2;
   uint64_t checksum = region(1, (int)large);
   for (long done = 0; done < pthreads; done += at_a_time) {
-    pthread_t thread[kMostAtATime];
-    struct job job[kMostAtATime];
+    pthread_t thread[kMaxAtATime];
+    struct job job[kMaxAtATime];
     const long now = pthreads - done < at_a_time ? pthreads - done : at_a_time;
     for (long i = 0; i < now; ++i) {
       job[i] = (struct job){.seed = (uint64_t)(done + i) * 128, .result = 0};

@@ -1,4 +1,4 @@
-// Records one run, as an action of the build (tools/bazel/recorded_run.bzl): into a folder its `archive`, the messages
+// Records one run, as an action of the build (tools/bazel/recorded_run.bzl): into a directory its `archive`, the messages
 // that ranks log (`log.RANK`, messages.h), what the program printed (`output`, `errors`) and its exit `status`. Fails,
 // with what was printed, if that is not the one that the run is to have.
 //

@@ -40,7 +40,7 @@ void use_environment(Command& command, const Job& job, const fs::path& archive) 
     command.environment["REFRAIN_" + name] = value;
 }
 
-// A folder where the library has the name that the loader needs.
+// A directory where the library has the name that the loader needs.
 void use_library_folder(Command& command, const TemporaryFolder& folder) {
   fs::create_symlink(data_file("tracer/librefrain.so"), folder / "librefrain.so.0");
   command.environment["LD_LIBRARY_PATH"] = folder.path();

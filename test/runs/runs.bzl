@@ -35,7 +35,7 @@ def _run(folder, program, arguments, ranks, threads, outside, environment, statu
     )
 
 def openmp(program, arguments = "", threads = 2, environment = {}, status = 0, **settings):
-    """A program of //test/programs, or with a folder before it of one below.
+    """A program of //test/programs, or with a directory before it of one below.
 
     Args:
       program: its name.

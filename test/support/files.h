@@ -1,4 +1,4 @@
-// Files of tests: temporary folders, Bazel's data files, contents and sizes.
+// Files of tests: temporary directories, Bazel's data files, contents and sizes.
 //
 // Thread-safety: none needed. Errors: std::runtime_error or what std::filesystem throws.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace refrain::test {
 
-// A temporary folder, removed at the end unless REFRAIN_TEST_KEEP is set.
+// A temporary directory, removed at the end unless REFRAIN_TEST_KEEP is set.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -27,12 +27,12 @@ class TemporaryFolder {
 
 // The absolute path of a file that the test has in its `data`, named from the workspace's
 // root ("test/programs/cg_clang"). Outside of `bazel test` it is looked for in bazel-bin
-// and in the current folder.
+// and in the current directory.
 std::filesystem::path data_file(const std::string& name);
 
 std::string read_file(const std::filesystem::path& path);
 
-// Of all files below a folder, in bytes as written (not as allocated).
+// Of all files below a directory, in bytes as written (not as allocated).
 std::uintmax_t folder_bytes(const std::filesystem::path& path);
 
 }  // namespace refrain::test

@@ -23,7 +23,7 @@ using summary::RunSummary;
 using Partner = FlowGraph::Partner;
 using Kind = FlowGraph::Kind;
 
-// A node by what can be known of it: kind, name, partners, least size.
+// A node by what can be known of it: kind, name, partners, smallest size.
 using Node = std::tuple<Kind, std::string, Partner, Partner, std::uint64_t>;
 struct EdgeSums {
   std::uint64_t count = 0, time = 0, least = ~std::uint64_t{0}, greatest = 0;
@@ -275,8 +275,8 @@ class FlowComparer {
       complain(what, events, graph);
   }
   void complain(const char* what, std::uint64_t events, std::uint64_t graph) {
-    constexpr std::size_t kMostProblems = 12;
-    if (problems_.size() >= kMostProblems) return;
+    constexpr std::size_t kMaxProblems = 12;
+    if (problems_.size() >= kMaxProblems) return;
     problems_.push_back(where_ + ": " + what + ": " + std::to_string(events) +
                         " in the events, " + std::to_string(graph) + " in the graph");
   }

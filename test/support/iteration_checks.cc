@@ -18,7 +18,7 @@ namespace {
 using summary::IterationRows;
 using summary::RunSummary;
 
-constexpr std::size_t kMostProblems = 12;
+constexpr std::size_t kMaxProblems = 12;
 
 // Classes as they are compared. Which implicit barriers follow a `single` is decided when one is
 // met first, so both kinds are one here where only sums are known.
@@ -104,7 +104,7 @@ class Complaints {
            std::int64_t b) {
     std::ostringstream out;
     out << where << ": " << what << ": " << a << " expected, " << b << " in the rows";
-    if (problems.size() < kMostProblems) problems.push_back(out.str());
+    if (problems.size() < kMaxProblems) problems.push_back(out.str());
   }
   Problems problems;
 };

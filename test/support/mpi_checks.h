@@ -19,7 +19,7 @@
 
 namespace refrain::test {
 
-// Whether the tracer counts calls of the procedure and records none: by its table.
+// Returns true if the tracer counts calls of the procedure and records none: by its table.
 bool is_local_call(const std::string& procedure);
 
 struct Channel {

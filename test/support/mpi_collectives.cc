@@ -9,7 +9,7 @@
 namespace refrain::test {
 namespace {
 
-// One process in one collective. Blocking or not, it is ordered by its begin.
+// One process in one collective. Blocking or not, it is ordered by its start.
 struct Part {
   std::uint32_t comm = 0, root = 0;
   std::int64_t operation = -1;  // -1: it has not ended

@@ -70,7 +70,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 // In the child; only calls that are safe after fork() in a process with threads. Signals
-// are blocked at its begin, so that none runs a handler of the test.
+// are blocked at its start, so that none runs a handler of the test.
 [[noreturn]] void become(char* const* arguments, char* const* environment,
                          const char* folder, int output, int errors) {
   setpgid(0, 0);

@@ -192,7 +192,7 @@ void swaps(Program& p) {
   });
 }
 
-// A master answers requests: one of a few short courses, by chance.
+// A master answers requests: one of a few short courses, at random.
 void master_worker(Program& p) {
   const Stream receive = p.row(1, 3);
   std::vector<Stream> answers;
@@ -220,7 +220,7 @@ void every_so_often(Program& p) {
   });
 }
 
-// Parts of the body are run by chance, seldom or often.
+// Parts of the body are run nondeterministically, seldom or often.
 void by_chance(Program& p, std::uint64_t percent) {
   const Stream first = p.row(5, 20);
   const Stream maybe = p.row(1, 6);

@@ -15,11 +15,11 @@ struct NamedStream {
 };
 
 // The streams of real programs under test/streams (as seen from the root of the
-// workspace), and those in the folder that REFRAIN_STREAMS names, if it is set. Never
+// workspace), and those in the directory that REFRAIN_STREAMS names, if it is set. Never
 // empty: throws if the former are missing.
 std::vector<NamedStream> real_streams();
 
-// All *.txt.gz files of a folder, by name; one integer a line.
+// All *.txt.gz files of a directory, by name; one integer a line.
 std::vector<NamedStream> streams_in(const std::string& folder);
 
 Stream random_stream(std::size_t size, std::uint64_t symbols, std::uint64_t seed);

@@ -321,15 +321,15 @@ class Comparer {
     std::ostringstream out;
     out << where_ << ": " << what << ": " << events << " in the events, " << summary
         << " in the summary";
-    if (problems_.size() < kMostProblems) problems_.push_back(out.str());
+    if (problems_.size() < kMaxProblems) problems_.push_back(out.str());
   }
   void note(const char* which, const std::string& name, std::uint64_t count) {
-    if (problems_.size() < kMostProblems)
+    if (problems_.size() < kMaxProblems)
       problems_.push_back(which + (name.empty() ? "first" : name) + " " +
                           std::to_string(count));
   }
 
-  static constexpr std::size_t kMostProblems = 12;
+  static constexpr std::size_t kMaxProblems = 12;
   SummaryOf of_;
   Ended ended_;
   std::uint64_t moved_;

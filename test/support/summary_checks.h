@@ -30,7 +30,7 @@ Problems check_summary(const Trace& trace,
 
 // How an archive's own summary is to be compared with its events.
 SummaryOf kind_of(const Trace& trace);
-// Whether the archive was written after the process was killed.
+// Returns true if the archive was written after the process was killed.
 bool was_recovered(const Trace& trace);
 
 }  // namespace refrain::test

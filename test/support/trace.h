@@ -54,7 +54,7 @@ enum class EventType : std::uint8_t {
   kMpiRequestCancelled,       //
   kMpiCollectiveBegin,        //
   kMpiCollectiveEnd,          // communicator, operation, root
-  kMpiCollectiveRequest,      // begin of a non-blocking one
+  kMpiCollectiveRequest,      // start of a non-blocking one
   kMpiCollectiveComplete,     // communicator, operation, root; of a non-blocking one
   kCommCreate,                // communicator
   kCommDestroy,               // communicator
@@ -195,7 +195,7 @@ struct Trace {
   }
 };
 
-// Of an archive's folder or its anchor file.
+// Of an archive's directory or its anchor file.
 std::filesystem::path anchor_file(const std::filesystem::path& archive);
 
 Trace read_trace(const std::filesystem::path& archive);

@@ -97,7 +97,7 @@ void append(Problems& to, const Problems& from) {
 
 // Two enters or leaves that would have the same time are one or two ticks apart, and the
 // interpolation of clocks may add one.
-constexpr std::uint64_t kMostTicksBetween = 3;
+constexpr std::uint64_t kMaxTicksBetween = 3;
 
 Problems check_nesting(const Trace& trace) {
   return on_every_location(trace, [&trace](const Location& location, Report& report) {
@@ -190,7 +190,7 @@ Problems check_iterations(const Trace& trace) {
       if (it.number != all[i - 1].number + 1)
         problems.push_back(which + "follows " + std::to_string(all[i - 1].number));
       else if (it.begin <= all[i - 1].end ||
-               (!named && it.begin > all[i - 1].end + kMostTicksBetween))
+               (!named && it.begin > all[i - 1].end + kMaxTicksBetween))
         problems.push_back(which + "begins at " + std::to_string(it.begin) +
                            ", the one before ends at " + std::to_string(all[i - 1].end));
     }

@@ -60,7 +60,7 @@ struct Iteration {
   std::uint64_t begin = 0, end = 0;
   std::size_t first = 0, last = 0;  // indices of the enter and the leave
   std::size_t depth = 0;            // phases around it
-  // By the events: measurement was on from its begin to its end, and something but marks
+  // By the events: measurement was on from its start to its end, and something but marks
   // was recorded inside.
   bool written = false;
   // By the mark's own attributes `written` (0 no, 1 in full, 2 partial) and `complete`
@@ -74,7 +74,7 @@ bool is_phase(const Region& region);
 bool is_phase(const Trace& trace, const Event& event);
 std::vector<std::uint32_t> phase_regions(const Trace& trace);
 
-// In the order of their begin on each location; of one phase region, or of all.
+// In the order of their start on each location; of one phase region, or of all.
 std::vector<Iteration> iterations(const Trace& trace);
 std::vector<Iteration> iterations(const Trace& trace, std::uint32_t region);
 

@@ -30,7 +30,7 @@ std::string text_of(const Visit& visit) {
          std::to_string(visit.begins.front()) + " to " + std::to_string(visit.end) + ")";
 }
 
-// Whether `inner`, which does not begin before `outer`, lies in one of its iterations.
+// Returns true if `inner`, which does not begin before `outer`, lies in one of its iterations.
 bool within_iteration(const Visit& inner, const Visit& outer) {
   const auto next =
       std::upper_bound(outer.begins.begin(), outer.begins.end(), inner.begins.front());

@@ -1,7 +1,7 @@
 // The visits that a LoopDetector reported, in positions, and whether they nest.
 //
 // A *visit* is the interval of its complete iterations. Of the iteration in which it broke
-// only the begin belongs to it, and that may turn out to be the begin of another loop: it
+// only the start belongs to it, and that may turn out to be the start of another loop: it
 // is no part of the visit.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 //   DEATH_PROGRAM   the program that is to die; others (commands, shells) are left alone
 //   DEATH_RANK      of an MPI program: the rank that dies; without: all of them
-//   DEATH_ONCE      a folder: not before there is something in it; without: at once
+//   DEATH_ONCE      a directory: not before there is something in it; without: at once
 //   DEATH_AFTER     when: microseconds of the program's CPU time after that, so that it is equally far on a busy machine
 //   DEATH_SEED      which thread dies
 //   DEATH           how:

@@ -2,7 +2,7 @@
  * and its relatives, and of mmap, from code of librefrain*.so (including libstdc++ and libotf2).
  * The program's own succeed.
  *
- *   NO_MEMORY_EVERY    one of how many fails, by chance
+ *   NO_MEMORY_EVERY    one of how many fails, at random
  *   NO_MEMORY_SEED     which ones
  *   NO_MEMORY_FROM     how many succeed before that
  *   NO_MEMORY_MOST     how many fail at most

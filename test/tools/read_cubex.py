@@ -191,9 +191,9 @@ def add_location(process, location, second, sums):
             continue
         add(name, "visits", column("visits", i))
         sums[name, "min_time"] = min(sums.get((name, "min_time"), LARGEST),
-                                     column("least", i) / second)
+                                     column("minimum", i) / second)
         sums[name, "max_time"] = max(sums.get((name, "max_time"), 0),
-                                     column("greatest", i) / second)
+                                     column("maximum", i) / second)
 
 
 def exclusive_times(profile, location):

@@ -1,7 +1,7 @@
-"""Tests with Catch2: the test files of a folder are compiled and linked together.
+"""Tests with Catch2: the test files of a directory are compiled and linked together.
 
 Catch2 and the headers of what is tested are most of the work of compiling a test file, and each
-program has to be linked. So the files of a folder are compiled some at a time, and are one program;
+program has to be linked. So the files of a directory are compiled some at a time, and are one program;
 each test is that program, called with the name of its file. Nothing else is shared: a test is run
 by its own name, in a process of its own, with its own data, size and tags.
 
@@ -97,7 +97,7 @@ def program_test(name, program, **kwargs):
     _catch_test(name = name, program = program, **kwargs)
 
 def catch_tests():
-    """The program that all tests of this folder are."""
+    """The program that all tests of this directory are."""
     tests = [rule for rule in native.existing_rules().values() if rule["kind"] == "_catch_test" and rule["files"]]
     files = []
     for test in tests:

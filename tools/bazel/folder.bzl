@@ -1,12 +1,12 @@
-"""One library a folder, of all its sources, and its tests.
+"""One library a directory, of all its sources, and its tests.
 
-    folder(
-        deps = ["//spool"],                     # folders and libraries that it needs
-        test_deps = ["//test/support"],         # what its tests need beside it
+    directory(
+        deps = ["//spool"],                     # directories and libraries that it needs
+        test_deps = ["//test/support"],         # what its tests need besides it
         tests = {"filter_test": {"size": "medium"}},  # where one differs from the others
     )
 
-Reading headers is three quarters of the work of compiling a source here. So the sources of a folder are compiled as
+Reading headers is three quarters of the work of compiling a source here. So the sources of a directory are compiled as
 one source that includes them: a third of the work in all. They see each other's names: what is in an anonymous
 namespace has another name in each. What may include what is a list, in ARCHITECTURE.md, and a test.
 
@@ -34,7 +34,7 @@ def _one_source(name, srcs, testonly):
     return source
 
 def library(name, srcs, hdrs = [], parts = 1, testonly = False, **kwargs):
-    """A library of some sources of a folder.
+    """A library of some sources of a directory.
 
     Args:
       name: of the library.
@@ -76,19 +76,19 @@ def folder(
         name = None,
         testonly = False,
         **kwargs):
-    """The library of a folder, called as it is, and its tests: each file ..._test.cc is one.
+    """The library of a directory, called as it is, and its tests: each file ..._test.cc is one.
 
-    All folders see it: who may include it is for test/architecture to say.
+    All directories see it: who may include it is for test/architecture to say.
 
     Args:
       deps: what the library needs.
-      test_deps: what the tests need beside it.
+      test_deps: what the tests need besides it.
       test_data: files that the tests read or run.
       tests: attributes of a test (size, data, tags, env), where they differ from a small one's.
       alone: tests that are programs of their own, with other options of the compiler: their attributes, as of cc_test.
       exclude: files that belong to targets of their own.
-      testing: sources that only tests need: of this folder's, and in a library ":testing", of others.
-      folders: the folders below this one whose files these are.
+      testing: sources that only tests need: of this directory's, and in a library ":testing", of others.
+      directories: the directories below this one whose files these are.
       name: another name.
       testonly: for tests alone.
       **kwargs: parts, copts, linkopts, alwayslink and data, as of `library`.

@@ -8,7 +8,7 @@
         settings = {"LIMIT": "0"},
     )
 
-Its output is a folder with `archive`, and what the program printed and returned (`output`, `errors`, `status`). The
+Its output is a directory with `archive`, and what the program printed and returned (`output`, `errors`, `status`). The
 action fails if the program does. Where a test is built with a sanitizer the variables come from --action_env.
 """
 

@@ -36,7 +36,7 @@ def _tidy_impl(target, ctx):
         ctx.actions.run_shell(
             inputs = depset([source, ctx.file._settings], transitive = [context.headers]),
             outputs = [stamp],
-            # What it prints beside its findings (how many warnings it left out) is shown if it fails.
+            # What it prints besides its findings (how many warnings it left out) is shown if it fails.
             command = 'clang-tidy-19 --quiet --config-file="$1" --checks="$2" "$3" -- "${@:5}" >"$4"' +
                       ' 2>"$4.errors" || { cat "$4" "$4.errors"; exit 1; }',
             arguments = [ctx.file._settings.path, checks, source.path, stamp.path] + _flags(context),

@@ -1,4 +1,4 @@
-"""Whether an archive is valid: `refrain info` and otf2-print read it, regions are nested."""
+"""Returns true if an archive is valid: `refrain info` and otf2-print read it, regions are nested."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def check_archive(archive, refrain):
 
 
 def check_events(lines):
-    """Whether enters and leaves balance and time does not run backwards."""
+    """Returns true if enters and leaves balance and time does not run backwards."""
     event = re.compile(r"^([A-Z_]+) +(\d+) +(\d+)(?: +Region: (.*))?$")
     stacks, times = {}, {}
     for line in lines:

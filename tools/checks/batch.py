@@ -1,4 +1,4 @@
-"""Jobs of a batch system: Slurm of Debian, on this machine, in a folder of the campaign's own.
+"""Jobs of a batch system: Slurm of Debian, on this machine, in a directory of the campaign's own.
 
 Usage: tools/check batch-system [--refrain COMMAND] [--only TEXT] [--keep FOLDER] [--install] [--short]
 
@@ -45,9 +45,9 @@ class Wrong(Exception):
 
 
 class Campaign:
-    def __init__(self, slurm, folder, refrain, only):
+    def __init__(self, slurm, directory, refrain, only):
         self.only = only
-        self.slurm, self.folder, self.refrain, self.passed, self.failed = slurm, folder, refrain, 0, 0
+        self.slurm, self.directory, self.refrain, self.passed, self.failed = slurm, directory, refrain, 0, 0
         self.environment = {**slurm.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMP_NUM_THREADS": "2",
                             "OMP_WAIT_POLICY": "passive"}
@@ -66,11 +66,11 @@ class Campaign:
         print(f"| {name} | {text} | {time.monotonic() - began:.1f} s |", flush=True)
 
     def place(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def run(self, *words, status=0):
         """What a command prints on stdout and stderr."""
-        done = subprocess.run(words, env=self.environment, cwd=self.folder, stdout=subprocess.PIPE,
+        done = subprocess.run(words, env=self.environment, cwd=self.directory, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE_S, check=False)
         if status is not None and done.returncode != status:
             raise Wrong(f"{' '.join(words)}: exit status {done.returncode}: {done.stdout[-800:]}")
@@ -139,7 +139,7 @@ def tasks(campaign, name, program):
     archive = campaign.place(name)
     for overwrite in ([], ["--overwrite"]):
         campaign.run("srun", "-n", "2", campaign.refrain, "run", *overwrite, "-o", archive, "--", program, "20")
-        found = sorted(entry for entry in os.listdir(campaign.folder) if entry.startswith(name))
+        found = sorted(entry for entry in os.listdir(campaign.directory) if entry.startswith(name))
         if found != [f"{name}.task-0", f"{name}.task-1"]:
             raise Wrong(f"archives {found}")
     for entry in found:
@@ -156,7 +156,7 @@ class Nodes:
         self.campaign = campaign
         self.wrapper = campaign.place("on_node")
         with open(self.wrapper, "w", encoding="utf-8") as file:
-            file.write(ON_NODE % campaign.folder)
+            file.write(ON_NODE % campaign.directory)
         os.chmod(self.wrapper, 0o755)
         for rank in range(RANKS):
             os.makedirs(campaign.place(f"node{rank}"), exist_ok=True)
@@ -289,7 +289,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--refrain", help="this command, instead of one that is built")
     parser.add_argument("--only", default="", metavar="TEXT", help="trials whose name has this text")
-    parser.add_argument("--keep", help="work in this folder, and keep it")
+    parser.add_argument("--keep", help="work in this directory, and keep it")
     parser.add_argument("--install", action="store_true", help="install Slurm, if it is not there (13 MB)")
     parser.add_argument("--short", action="store_true", help="without time limits")
     options = parser.parse_args()

@@ -62,7 +62,7 @@ class CleanRoot:
         return set(self.run("dpkg-query", "-W", "-f", "${Package}\n").split())
 
     def files(self):
-        """All paths but those of mounted file systems, temporary folders and the programs."""
+        """All paths but those of mounted file systems, temporary directories and the programs."""
         found = self.run("find", "/", "-xdev", "(", "-path", "/proc", "-o", "-path", "/dev", "-o", "-path",
                          "/tmp", "-o", "-path", "/run", "-o", "-path", "/programs", ")", "-prune", "-o", "-print0")
         return {path for path in found.split("\0") if path}
@@ -145,7 +145,7 @@ def campaign(options, folder):
     fields = dict(line.split(": ", 1) for line in run(["dpkg-deb", "-f", package]).splitlines()
                   if re.match(r"^[\w-]+: ", line))
     row("package", f"{os.path.getsize(package) / 1e6:.1f} MB, installed {int(fields['Installed-Size']) * 1024 / 1e6:.1f} MB, "
-        f"{len(run(['dpkg-deb', '-c', package]).splitlines())} files and folders")
+        f"{len(run(['dpkg-deb', '-c', package]).splitlines())} files and directories")
     root = CleanRoot(folder, options.mirror)
     root.run("apt-get", "update", "-q")
     packages, files, size = root.packages(), root.files(), root.bytes()
@@ -181,7 +181,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", help="this package, instead of one that tools/packaging/package makes")
     parser.add_argument("--mirror", help="where packages of Debian are (default: deb.debian.org)")
-    parser.add_argument("--keep", help="work in this folder, and keep it")
+    parser.add_argument("--keep", help="work in this directory, and keep it")
     options = parser.parse_args()
     if os.geteuid() != 0:
         print("tools/check package-in-clean-root: run it as root, for chroot", file=sys.stderr)

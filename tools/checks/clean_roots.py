@@ -122,9 +122,9 @@ def main():
     parser = argparse.ArgumentParser(prog="tools/check clean-roots", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=ROOTS, default=list(ROOTS), metavar="NAME", help="these roots")
-    parser.add_argument("--cache", help="folder of a disk cache of Bazel")
+    parser.add_argument("--cache", help="directory of a disk cache of Bazel")
     parser.add_argument("--mirror", help="where packages of Debian are (default: deb.debian.org)")
-    parser.add_argument("--keep", help="work in this folder, and keep it")
+    parser.add_argument("--keep", help="work in this directory, and keep it")
     options = parser.parse_args()
     if os.geteuid() != 0:
         print("tools/check clean-roots: run it as root, for chroot", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Damages inputs by chance and has Refrain read them.
+"""Damages inputs at random and has Refrain read them.
 
 Usage: tools/check damage [--prefix PREFIX] [--seed N] [--rounds N] [--keep FOLDER] ARCHIVE ...
 
@@ -74,7 +74,7 @@ def files_below(folder):
 
 
 def write_rules(work, rng):
-    """A filter file, well-formed by chance only."""
+    """A filter file, well-formed at random only."""
     rules = os.path.join(work, "filter.txt")
     with open(rules, "w", encoding="utf-8") as file:
         file.write(rng.choice([" ", "\n"]).join(
@@ -90,7 +90,7 @@ class Trial:
         self.failures = []
 
     def run(self, what, words, evidence, environment=None, program=None):
-        """Whether the command was successful."""
+        """Returns true if the command was successful."""
         try:
             done = subprocess.run([program or self.refrain, *words], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
@@ -166,7 +166,7 @@ def main():
     parser.add_argument("--prefix", help="where tools/install has put Refrain")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--keep", help="a folder for inputs that something went wrong with")
+    parser.add_argument("--keep", help="a directory for inputs that something went wrong with")
     options = parser.parse_args()
     refrain = (os.path.join(options.prefix, "bin/refrain") if options.prefix
                else os.path.join(ROOT, "bazel-bin/tools/refrain"))

@@ -9,7 +9,7 @@ test/fuzz/corpus/TARGET.tar (tar tf lists them, tar xf unpacks them). Prints for
 reached. With --keep the smallest set of inputs that reach the same, new ones among them, takes the
 place of its corpus. --add puts files into a corpus, as they are, and runs nothing.
 
-An input that breaks a target is left in the current folder as TARGET-crash-..., TARGET-timeout-...
+An input that breaks a target is left in the current directory as TARGET-crash-..., TARGET-timeout-...
 or TARGET-oom-..., and the exit status is 1. To see what it does, run bazel-bin/test/fuzz/TARGET_fuzz
 on it after `bazel build --config=fuzz`.
 """

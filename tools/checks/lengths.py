@@ -7,8 +7,8 @@ events    shortloop_clang (iterations of five empty regions, 2 threads) until it
           written in full under a disk limit of 256 MB.
 threads   threads_clang with so many threads (default 10^5), eight at a time.
 
-Of each run: events, the greatest resident memory beside that of the untraced program (of a short
-run), the most that the archive's folder took on the disk at any time and at the end, and whether the
+Of each run: events, the largest resident memory compared with that of the untraced program (of a short
+run), the most that the archive's directory took on the disk at any time and at the end, and whether the
 archive is valid. Exit status 1 if it is not, or if a limit was exceeded: 1 GiB
 of memory for rings and chunks (the default), the disk limit and what libotf2 makes of it.
 """
@@ -34,7 +34,7 @@ EVENTS_OF_ITERATION = 70  # of five regions with 2 threads
 
 
 class Watch(threading.Thread):
-    """The most bytes that a folder had, looked at four times a second."""
+    """The most bytes that a directory had, looked at four times a second."""
 
     def __init__(self, folder):
         super().__init__(daemon=True)
@@ -50,7 +50,7 @@ class Watch(threading.Thread):
 
 
 def resident(words):
-    """Its exit status, and its greatest resident memory in bytes."""
+    """Its exit status, and its largest resident memory in bytes."""
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL,
                              env=dict(os.environ, OMP_NUM_THREADS="2"))
     _, status, usage = os.wait4(child.pid, 0)
@@ -89,7 +89,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=float, default=1e9)
     parser.add_argument("--threads", type=float, default=1e5)
-    parser.add_argument("--keep", help="a folder for the archives")
+    parser.add_argument("--keep", help="a directory for the archives")
     options = parser.parse_args()
     built = subprocess.run(["bazel", "build", "//tools:refrain", "//tracer:librefrain.so",
                             "//test/programs:shortloop_clang", "//test/programs:threads_clang"],

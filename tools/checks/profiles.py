@@ -29,7 +29,7 @@ import tempfile
 from campaigns.waits import environment
 
 FORK, OTHER = 1, 2  # kinds of a summary's nodes
-LEAST, GREATEST = "min_time", "max_time"
+MINIMUM, MAXIMUM = "min_time", "max_time"
 
 # Each reads FILE and must say something; cube_info and the next two look for visits.
 COMMANDS = (
@@ -186,8 +186,8 @@ class Expected:
         run_time = (process["end"] - process["begin"]) / self.second
         self.add("time", self.program, location, run_time)
         if at["number"] == 0:
-            self.add(LEAST, self.program, location, run_time)
-            self.add(GREATEST, self.program, location, run_time)
+            self.add(MINIMUM, self.program, location, run_time)
+            self.add(MAXIMUM, self.program, location, run_time)
 
         def column(name, node):
             return at[name][node] if name in at else 0
@@ -203,8 +203,8 @@ class Expected:
             if kind == FORK or column("visits", i) == 0:
                 continue
             self.add("visits", self.names[i], location, column("visits", i))
-            self.add(LEAST, self.names[i], location, column("least", i) / self.second, min)
-            self.add(GREATEST, self.names[i], location, column("greatest", i) / self.second, max)
+            self.add(MINIMUM, self.names[i], location, column("minimum", i) / self.second, min)
+            self.add(MAXIMUM, self.names[i], location, column("maximum", i) / self.second, max)
 
 
 def number(text):
@@ -228,7 +228,7 @@ def compare(dump, metric, wanted):
     for key in sorted(found.keys() | wanted.keys()):
         texts, value = found.get(key, []), wanted.get(key, 0)
         compared += len(texts)
-        join = {LEAST: min, GREATEST: max}.get(metric, sum)
+        join = {MINIMUM: min, MAXIMUM: max}.get(metric, sum)
         numbers = [number(text) for text in texts if text != "-"] or [0.0]
         if abs(join(numbers) - value) > 0.51 * unit * sum(map(abs, numbers)) + 1e-12:
             wrong.append(f"{metric} of {' > '.join(key[0])} on location {key[1]}: {', '.join(texts) or 'nothing'} "

@@ -1,4 +1,4 @@
-"""A Slurm of one's own on this machine: munge, slurmctld and slurmd in a folder, on free ports of 127.0.0.1.
+"""A Slurm of one's own on this machine: munge, slurmctld and slurmd in a directory, on free ports of 127.0.0.1.
 
 Nothing of the machine's own configuration is read or changed. Needs root, and Debian's packages PACKAGES.
 """
@@ -60,31 +60,31 @@ def free_port():
 class Slurm:
     """`with Slurm(folder) as slurm:` starts it, and ends it with all its jobs."""
 
-    def __init__(self, folder, cpus=8, kill_wait_s=5):
-        self.folder, self.cpus, self.kill_wait_s = folder, cpus, kill_wait_s
+    def __init__(self, directory, cpus=8, kill_wait_s=5):
+        self.directory, self.cpus, self.kill_wait_s = directory, cpus, kill_wait_s
         self.daemons = []
-        self.environment = {**os.environ, "SLURM_CONF": f"{folder}/slurm.conf",
+        self.environment = {**os.environ, "SLURM_CONF": f"{directory}/slurm.conf",
                             "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
 
     def start(self, *words):
-        with open(f"{self.folder}/{words[0]}.out", "w", encoding="utf-8") as out:
+        with open(f"{self.directory}/{words[0]}.out", "w", encoding="utf-8") as out:
             self.daemons.append(subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
                                                  stderr=subprocess.STDOUT, start_new_session=True))
 
     def __enter__(self):
         for name in ("state", "spool"):
-            os.makedirs(f"{self.folder}/{name}", exist_ok=True)
-        with open(os.open(f"{self.folder}/munge.key", os.O_CREAT | os.O_WRONLY, 0o600), "wb") as key:
+            os.makedirs(f"{self.directory}/{name}", exist_ok=True)
+        with open(os.open(f"{self.directory}/munge.key", os.O_CREAT | os.O_WRONLY, 0o600), "wb") as key:
             key.write(os.urandom(128))
-        with open(f"{self.folder}/slurm.conf", "w", encoding="utf-8") as file:
+        with open(f"{self.directory}/slurm.conf", "w", encoding="utf-8") as file:
             file.write(CONFIGURATION.format(
-                host=socket.gethostname().split(".")[0], folder=self.folder, cpus=self.cpus,
+                host=socket.gethostname().split(".")[0], directory=self.directory, cpus=self.cpus,
                 kill_wait_s=self.kill_wait_s, controller_port=free_port(), node_port=free_port()))
         try:
-            self.start("munged", "--foreground", "--force", "--num-threads=1", f"--socket={self.folder}/munge.socket",
-                       f"--key-file={self.folder}/munge.key", f"--pid-file={self.folder}/munge.pid",
-                       f"--log-file={self.folder}/munge.log", f"--seed-file={self.folder}/munge.seed")
-            self.await_that(lambda: os.path.exists(f"{self.folder}/munge.socket"), "munged does not start")
+            self.start("munged", "--foreground", "--force", "--num-threads=1", f"--socket={self.directory}/munge.socket",
+                       f"--key-file={self.directory}/munge.key", f"--pid-file={self.directory}/munge.pid",
+                       f"--log-file={self.directory}/munge.log", f"--seed-file={self.directory}/munge.seed")
+            self.await_that(lambda: os.path.exists(f"{self.directory}/munge.socket"), "munged does not start")
             self.start("slurmctld", "-D")
             self.start("slurmd", "-D")
             self.await_that(lambda: "idle" in self.say("sinfo", "--noheader", "--format=%t"), "no node comes up")
@@ -112,7 +112,7 @@ class Slurm:
         end = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > end:
-                raise RuntimeError(f"Slurm: {otherwise} (see {self.folder}/*.log)")
+                raise RuntimeError(f"Slurm: {otherwise} (see {self.directory}/*.log)")
             time.sleep(0.2)
 
     def say(self, *words):

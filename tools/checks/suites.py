@@ -9,16 +9,16 @@ A LIST is a text file, one command a line; its name is that of the suite.
     # a comment
     OMP_NUM_THREADS=4 api/omp_get_wtime           variables, the program, its arguments
     @4 pt2pt/sendall -verbose                     an MPI program on 4 ranks
-    @2 -C spawn/spawn1                            it runs in its own folder
+    @2 -C spawn/spawn1                            it runs in its own directory
 
 With --mpi openmpi programs on ranks are those of Open MPI, and its mpirun starts them.
 
-A LIST called testlist, or testlist.SOMETHING, is one of MPICH's test suite, and its suite has the name of its folder
+A LIST called testlist, or testlist.SOMETHING, is one of MPICH's test suite, and its suite has the name of its directory
 (FOLDER/pt2pt/testlist): lines of PROGRAM RANKS NAME=VALUE... Lines for more than --ranks run on that many; those that are
 expected to fail, that need much memory or options of MPICH's own launcher are left out.
 
-Programs are looked for relative to the list's folder. Each run is in an
-empty folder:
+Programs are looked for relative to the list's directory. Each run is in an
+empty directory:
     untraced    once; where a traced run differs, five times more. What they print says how
                 strictly the traced runs are compared: text, else lines in any order, else the
                 same with numbers and blanks left out ("shape"); where even that differs, or
@@ -355,7 +355,7 @@ def main():
                         help="each program by one of the ways only, in turn")
     parser.add_argument("--shuffle", type=int, metavar="SEED", help="programs in another order")
     parser.add_argument("--stop-after", type=float, default=float("inf"), metavar="SECONDS",
-                        help="begin no more programs then")
+                        help="start no more programs then")
     parser.add_argument("--time-limit", type=float, default=60,
                         help="seconds untraced (60); traced runs have four times that")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time (1)")
@@ -363,7 +363,7 @@ def main():
     parser.add_argument("--details", help="a file for every run, a line of JSON each")
     parser.add_argument("--resume", action="store_true",
                         help="leave out what is in the file of --details, and add to it")
-    parser.add_argument("--keep", help="a folder for the archives of runs that were not in order")
+    parser.add_argument("--keep", help="a directory for the archives of runs that were not in order")
     parser.add_argument("--prefix", required=True, help="where tools/install has put Refrain")
     options = parser.parse_args()
     options.ways = options.ways.split(",")
@@ -394,6 +394,6 @@ def main():
                 if details:
                     print(json.dumps(records[-1]), file=details, flush=True)
     if left := sum(1 for done in waiting if done.result() is None):
-        print(f"{left} programs were not begun (--stop-after)")
+        print(f"{left} programs were not started (--stop-after)")
     print_table(records, options.ways)
     return 1 if print_findings(records) else 0

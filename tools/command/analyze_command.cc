@@ -46,7 +46,7 @@ class AnalyzeCommand final : public Subcommand {
 
   std::string archive_;
   std::vector<std::string> modules_;  // of patterns
-  std::string cube_file_;             // empty: beside the trace
+  std::string cube_file_;             // empty: next to the trace
   std::uint64_t limit_ = 0;
   std::size_t threads_ = 0;  // 0: one for each core, up to a number
   bool no_cube_ = false;

@@ -95,6 +95,15 @@ class HelpFormat final : public CLI::Formatter {
  public:
   HelpFormat() { label("Positionals", "Arguments"); }
 
+  // One empty line between groups.
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;)
+      text.erase(at, 1);
+    return text;
+  }
+
   // Options for experts are a line; the manual has them.
   std::string make_group(std::string group, bool positional,
                          std::vector<const CLI::Option*> options) const override {

@@ -70,14 +70,14 @@ void print_json(const std::string& file, const DetectionSettings& settings,
 }
 
 void print_loops(const std::vector<DetectedLoop>& loops) {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   if (loops.empty()) {
     print("Loops      none detected: everything is written\n");
     return;
   }
   print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n", "Loops", "parent",
         "body events", "visits", "iterations", "written", "first event");
-  for (std::size_t i = 0; i < std::min(kMost, loops.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMax, loops.size()); ++i) {
     const DetectedLoop& loop = loops[i];
     const std::string indent(2 * std::size_t{std::min(loop.level, 4u)}, ' ');
     print("{:<16} {:>8} {:>11} {:>9} {:>11} {:>11} {:>12}\n",
@@ -85,7 +85,7 @@ void print_loops(const std::vector<DetectedLoop>& loops) {
           loop.parent < 0 ? "-" : fmt::format("loop {}", loop.parent), loop.body_events,
           loop.visits, loop.iterations, loop.written, loop.first_event);
   }
-  if (loops.size() > kMost) print("... and {} more loops\n", loops.size() - kMost);
+  if (loops.size() > kMax) print("... and {} more loops\n", loops.size() - kMax);
 }
 
 void print_text(const std::string& file, const DetectionSettings& settings,

@@ -56,7 +56,7 @@ struct Totals {
   std::vector<double> result;
 };
 
-// Of minima and maxima the total of a difference or a mean is that of the totals: the least of the differences says nothing.
+// Of minima and maxima the total of a difference or a mean is that of the totals: the minimum of the differences says nothing.
 Totals totals_of(Operation operation, const std::vector<Experiment>& files,
                  const Experiment& result) {
   Totals totals;

@@ -1,4 +1,4 @@
-// `refrain graph ARCHIVE --to FORMAT`: what came after what in a run, and how often.
+// `refrain graph ARCHIVE --to FORMAT`: control flow in a run, and how often.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -49,7 +49,7 @@ class GraphCommand final : public Subcommand {
 };
 
 // What a picture can show.
-constexpr std::uint64_t kMostDrawn = 100;
+constexpr std::uint64_t kMaxDrawn = 100;
 
 }  // namespace
 
@@ -62,8 +62,9 @@ void GraphCommand::add_options(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"dot", "svg", "graphml", "json"}));
   auto* kind = app.add_option("--kind", kind_,
-                              "control: regions, nested (default); "
-                              "events: MPI calls with partner and size")
+                              "control: regions inside regions, with times (default); "
+                              "events: the order of MPI calls, with partner, message size "
+                              "and time between them")
                    ->check(CLI::IsMember({"control", "events"}));
   kind->type_name("KIND");
   auto* level = app.add_option(
@@ -126,7 +127,7 @@ base::Result<Drawing> GraphCommand::draw(const ProfiledRun& run) const {
   const auto view = analysis::view_of(run.profile, flow,
                                       {.level = level_,
                                        .region = region_,
-                                       .most = most_.value_or(picture ? kMostDrawn : 0)});
+                                       .most = most_.value_or(picture ? kMaxDrawn : 0)});
   if (!view) return view.failure();
   Drawing drawing = control_flow_drawing(run.profile, flow, *view, *locations);
   if (run.from_events && run.gaps != 0)
@@ -157,7 +158,7 @@ base::Result<Drawing> GraphCommand::draw_events() const {
     if (!clusters) return clusters.failure();
     EventFlowOptions options{.clusters = *std::move(clusters), .caller = region_};
     const bool picture = format_ == "dot" || format_ == "svg";
-    options.most = most_.value_or(picture ? kMostDrawn : 0);
+    options.most = most_.value_or(picture ? kMaxDrawn : 0);
     return event_flow_drawing(*flow, options);
   } catch (const std::exception& problem) {
     return base::Failure{problem.what()};

@@ -65,10 +65,10 @@ int InfoCommand::run() {
     print(info_json(info, archive_));
     return kDone;
   }
-  constexpr std::size_t kMostLines = 40;
+  constexpr std::size_t kMaxLines = 40;
   const TerminalSize size = terminal_size();
   ScreenOptions options{.width = size.columns, .all = all_, .bodies = bodies_};
-  if (size.lines > 16) options.height = std::min(kMostLines, size.lines - 1);
+  if (size.lines > 16) options.height = std::min(kMaxLines, size.lines - 1);
   print_lines(info_screen(info, archive_, options));
   if (const auto conclusions = conclude_summaries(archive_))
     print_lines(first_cause_screen(*conclusions, size.columns));

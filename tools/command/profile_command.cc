@@ -84,8 +84,8 @@ void ProfileCommand::add_options(CLI::App& app) {
 }
 
 int ProfileCommand::run_iterations() {
-  constexpr std::size_t kMostParts = 12;
-  const auto read = read_iterations(archive_, kMostParts);
+  constexpr std::size_t kMaxParts = 12;
+  const auto read = read_iterations(archive_, kMaxParts);
   if (!read) return fail(read.error());
   const ProfiledIterations& run = *read;
   if (json_)

@@ -385,7 +385,7 @@ base::Result<> RunCommand::export_settings() {
     return base::Failure{as_typed(line)};
   if (!settings.archive.empty()) {
     settings.archive += task_;
-    // The program may change its folder before it starts OpenMP.
+    // The program may change its directory before it starts OpenMP.
     setenv("REFRAIN_ARCHIVE", fs::absolute(settings.archive).c_str(), 1);
     if (const auto done = check_archive(settings.archive, overwrite_); !done) return done;
     archive_ = fs::absolute(settings.archive);
@@ -430,7 +430,7 @@ base::Result<> RunCommand::check_archive(const std::string& archive, bool overwr
     // Another process of the job may have taken it away meanwhile.
     if (fs::exists(path, error)) return base::Failure{why};
   }
-  // Whether the folder can be made is seen by making another one beside it: all ranks of a job
+  // Whether the directory can be made is seen by making another one next to it: all ranks of a job
   // look at the same time.
   fs::path above = path.parent_path();
   while (!fs::exists(above, error) && above.has_relative_path())
@@ -491,7 +491,7 @@ base::Result<> RunCommand::choose_library(const base::Result<MpiChoice>& choice,
                          ".so was not found next to " + library};
   library = variant;
   // What loads MPI later (mpi4py, a plugin) finds it here already: our wrappers need its procedures
-  // from the begin.
+  // from the start.
   if (!choice->preload.empty()) prepend("LD_PRELOAD", choice->preload);
   return {};
 }

@@ -44,7 +44,8 @@ class ScalingCommand final : public Subcommand {
   base::Result<> record_one(const std::string& archive, const std::string& scale);
   base::Result<std::vector<std::string>> archives() const;
 
-  std::vector<std::string> runs_;  // archives and folders of them; with --record: scales
+  std::vector<std::string>
+      runs_;  // archives and directories of them; with --record: scales
   std::string command_;
   std::string folder_ = "scaling";
   unsigned repeat_ = 0;  // 0: kRepeats, if that is short
@@ -106,7 +107,7 @@ void ScalingCommand::add_options(CLI::App& app) {
   app.add_flag("--quiet", quiet_, "print no progress");
 }
 
-// What a folder has, in the order of the names.
+// What a directory has, in the order of the names.
 base::Result<std::vector<std::string>> ScalingCommand::archives() const {
   std::vector<std::string> out;
   for (const std::string& run : runs_) {

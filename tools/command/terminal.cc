@@ -13,8 +13,8 @@
 namespace refrain::tools {
 namespace {
 
-constexpr std::size_t kFewest = 60;
-constexpr std::size_t kMost = 200;
+constexpr std::size_t kMin = 60;
+constexpr std::size_t kMax = 200;
 
 std::size_t number_in(const char* variable) {
   const char* text = std::getenv(variable);
@@ -33,7 +33,7 @@ TerminalSize terminal_size() {
     out.lines = size.ws_row;
   }
   if (const std::size_t wanted = number_in("COLUMNS"); wanted != 0) out.columns = wanted;
-  out.columns = std::clamp(out.columns, kFewest, kMost);
+  out.columns = std::clamp(out.columns, kMin, kMax);
   return out;
 }
 

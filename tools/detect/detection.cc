@@ -112,7 +112,7 @@ class Stopwatch {
   void feed_all(Symbols symbols, double& least) {
     double spent = 0;
     for (std::size_t repeat = 0; repeat < repeats_ || spent < kEnoughNs; ++repeat) {
-      if (repeat == kMostRepeats) return;
+      if (repeat == kMaxRepeats) return;
       const double ns = Pair(settings_).time(symbols);
       least = std::min(least, ns);
       spent += ns;
@@ -120,7 +120,7 @@ class Stopwatch {
     }
   }
 
-  static constexpr std::size_t kMostRepeats = 25;
+  static constexpr std::size_t kMaxRepeats = 25;
   static constexpr double kEnoughNs = 10e6;
 
   const DetectionSettings& settings_;

@@ -1,7 +1,7 @@
 // Runs a loop detector and the policy on a recorded symbol stream, as the tracer would on
 // the program itself, and sums up what they made of it.
 //
-// Place in the flow: `refrain detect`; beside the tracer, with the same detectors
+// Place in the flow: `refrain detect`; next to the tracer, with the same detectors
 // (filters/detectors) and the same policy. What depends on time has no part in it:
 // minimum gap, slow iterations, the size of the ring. At the end of the stream nothing is
 // resumed: that a program ends is no break of its pattern.

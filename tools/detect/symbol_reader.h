@@ -33,7 +33,7 @@ class SymbolParser {
   const std::string& error() const noexcept { return error_; }
   std::uint64_t lines() const noexcept { return lines_; }
 
-  // Whether symbols are to be shown as signed numbers.
+  // Returns true if symbols are to be shown as signed numbers.
   bool has_negative() const noexcept { return has_negative_; }
 
  private:

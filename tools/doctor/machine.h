@@ -1,4 +1,4 @@
-// What of this machine and this folder matters to a traced program: clock, limits, file system.
+// What of this machine and this directory matters to a traced program: clock, limits, file system.
 //
 // Errors: what cannot be read is not mentioned.
 #pragma once

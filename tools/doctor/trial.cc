@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that goes away with its content.
+// A directory that goes away with its content.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const std::string& above)

@@ -203,15 +203,15 @@ class ControlFlowDrawer {
   }
 
   void alike() {
-    constexpr std::size_t kMost = 6;
+    constexpr std::size_t kMax = 6;
     std::string all, shown;
     for (std::size_t i = 0; i < flow_.alike.size(); ++i) {
       const std::string list = names_.list(flow_.alike[i]);
       all += (i == 0 ? "" : " | ") + list;
-      if (i < kMost) shown += (i == 0 ? "" : " | ") + short_name(list);
+      if (i < kMax) shown += (i == 0 ? "" : " | ") + short_name(list);
     }
-    if (flow_.alike.size() > kMost)
-      shown += fmt::format(" and {} more", flow_.alike.size() - kMost);
+    if (flow_.alike.size() > kMax)
+      shown += fmt::format(" and {} more", flow_.alike.size() - kMax);
     if (flow_.alike.size() > 1)
       out_.legend.push_back(fmt::format("did the same, each as often: {}", shown));
     out_.values.emplace_back("alike", all);

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/flow/made_up_flow.h"
+#include "analysis/flow/synthetic_flow.h"
 
 namespace refrain::tools::control_flow_drawing_test {
 namespace {
 
-using analysis::MadeUpProcess;
 using analysis::RunProfile;
+using analysis::SyntheticProcess;
 using Lines = std::vector<std::string>;
 
 Drawing drawing_of(const RunProfile& profile,
@@ -48,7 +48,7 @@ Type value(const Drawing::Values& values, const std::string& name) {
 }  // namespace
 
 TEST_CASE("Control flow drawing: threads - labels are lists of threads and counts") {
-  MadeUpProcess process(0, 6);
+  SyntheticProcess process(0, 6);
   for (const std::size_t i : {0, 1, 2, 3, 5}) process.run(i, "step (5 work . ) .");
   process.run(4, "step (3 work . ) .");
   const RunProfile profile = analysis::merge_summaries({process.summary()});
@@ -77,7 +77,7 @@ TEST_CASE("Control flow drawing: threads - labels are lists of threads and count
 }
 
 TEST_CASE("Control flow drawing: edges - weights by the logarithm of the count") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "(101 a . ) b .");
   const Drawing drawing = drawing_of(analysis::merge_summaries({process.summary()}));
   for (const Drawing::Edge& edge : drawing.edges)
@@ -88,7 +88,7 @@ TEST_CASE("Control flow drawing: edges - weights by the logarithm of the count")
 TEST_CASE("Control flow drawing: processes - ranks, or ranks and threads") {
   std::vector<summary::RunSummary> summaries;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    MadeUpProcess process(rank, 1);
+    SyntheticProcess process(rank, 1);
     process.run(0, rank == 3 ? "(2 step . )" : "(3 step . )");
     summaries.push_back(process.summary());
   }
@@ -98,7 +98,7 @@ TEST_CASE("Control flow drawing: processes - ranks, or ranks and threads") {
 
   summaries.clear();
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    MadeUpProcess process(rank, rank == 2 ? 3 : 2);
+    SyntheticProcess process(rank, rank == 2 ? 3 : 2);
     for (std::size_t i = 0; i < (rank == 2 ? 3u : 2u); ++i) process.run(i, "step .");
     summaries.push_back(process.summary());
   }
@@ -108,7 +108,7 @@ TEST_CASE("Control flow drawing: processes - ranks, or ranks and threads") {
 }
 
 TEST_CASE("Control flow drawing: what is left out or not known is said") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "a . b . c . (3 d . e . )");
   process.forget(0, "e", 2);
   const Drawing drawing =
@@ -123,7 +123,7 @@ TEST_CASE("Control flow drawing: what is left out or not known is said") {
 }
 
 TEST_CASE("Control flow drawing: a region - dotted neighbours, and what is around") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   process.run(0, "main (2 before . step work . . after . ) .");
   const RunProfile profile = analysis::merge_summaries({process.summary()});
   const Drawing drawing = drawing_of(profile, {.region = "step"});
@@ -139,7 +139,7 @@ TEST_CASE("Control flow drawing: a region - dotted neighbours, and what is aroun
 }
 
 TEST_CASE("Control flow drawing: names that are long or no text") {
-  MadeUpProcess process(0, 1);
+  SyntheticProcess process(0, 1);
   const std::string name = std::string(60, 'a') + "\xff\x01" + std::string(60, 'b');
   process.run(0, name + " .");
   const Drawing drawing = drawing_of(analysis::merge_summaries({process.summary()}));
@@ -156,7 +156,7 @@ TEST_CASE("Control flow drawing: names that are long or no text") {
 TEST_CASE("Ranks: a choice, and what is wrong with one") {
   std::vector<summary::RunSummary> summaries;
   for (const std::uint32_t rank : {0, 1, 2, 5}) {
-    MadeUpProcess process(rank, rank == 1 ? 2 : 1);
+    SyntheticProcess process(rank, rank == 1 ? 2 : 1);
     process.run(0, "step .");
     summaries.push_back(process.summary());
   }

@@ -30,13 +30,13 @@ std::string clean_text(const std::string& text) {
 
 std::vector<std::string> edge_label(const std::vector<Drawing::Part>& parts,
                                     bool count_first) {
-  constexpr std::size_t kMostLines = 4;
-  constexpr std::size_t kMostList = 24;
-  const std::size_t whole = parts.size() > kMostLines ? kMostLines - 1 : parts.size();
+  constexpr std::size_t kMaxLines = 4;
+  constexpr std::size_t kMaxList = 24;
+  const std::size_t whole = parts.size() > kMaxLines ? kMaxLines - 1 : parts.size();
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < whole; ++i) {
     std::string who = parts[i].who;
-    if (who.size() > kMostList) who = who.substr(0, who.rfind(',', kMostList)) + ",...";
+    if (who.size() > kMaxList) who = who.substr(0, who.rfind(',', kMaxList)) + ",...";
     lines.push_back(count_first ? fmt::format("{}x ({})", parts[i].count, who)
                                 : fmt::format("{}|{}", who, parts[i].count));
   }
@@ -377,7 +377,7 @@ json edge_json(const Drawing& drawing, const Drawing::Edge& edge) {
 }  // namespace
 
 std::string json_text(const Drawing& drawing) {
-  json out = {{"format", "refrain graph drawing"}, {"version", 1}, {"kind", drawing.kind}};
+  json out = {{"format", "refrain graph drawing"}, {"version", 2}, {"kind", drawing.kind}};
   put(out, drawing.values);
   out["legend"] = drawing.legend;
   out["notes"] = drawing.notes;

@@ -286,8 +286,8 @@ class EventFlowDrawer {
                  {"site", clean_text(from.site)},
                  {"callers", callers},
                  {"partner", partners},
-                 {"size_least", from.size_least},
-                 {"size_greatest", from.size_greatest}};
+                 {"size_minimum", from.size_least},
+                 {"size_maximum", from.size_greatest}};
   }
 
   void numbers(const Sums& sums, Drawing::Node& to) const {

@@ -125,7 +125,7 @@ TEST_CASE("Graph formats: graphml - an XML parser and NetworkX read the same") {
 TEST_CASE("Graph formats: json - everything") {
   const json graph = json::parse(json_text(drawing()));
   CHECK(graph["format"] == "refrain graph drawing");
-  CHECK(graph["version"] == 1);
+  CHECK(graph["version"] == 2);
   CHECK(graph["kind"] == "test");
   CHECK(graph["legend"] == json({kOdd, "second line"}));
   CHECK(graph["notes"] == json({"one note"}));

@@ -1,7 +1,7 @@
 // The processes of a job in which the command was started together, by an MPI launcher.
 //
 // Place in the flow: `refrain analyze` under mpirun. The command is not linked with MPI: librefrain_job_mpich.so and
-// librefrain_job_openmpi.so are, beside it as installed (../lib) or as built; that of the launcher is loaded, and only then.
+// librefrain_job_openmpi.so are, next to it as installed (../lib) or as built; that of the launcher is loaded, and only then.
 // Thread-safety: one thread. Errors: send() and receive() throw.
 #pragma once
 

@@ -11,10 +11,10 @@
 
 #include "tools/job/job_link.h"
 
-enum { kPart = 1 << 22, kYields = 50, kLeastPause = 5000, kMostPause = 200000 };
+enum { kPart = 1 << 22, kYields = 50, kMinPause = 5000, kMaxPause = 200000 };
 
 static int wait_for(MPI_Request* request) {
-  long pause = kLeastPause;
+  long pause = kMinPause;
   for (int tries = 0;; ++tries) {
     int done = 0;
     const int result = MPI_Test(request, &done, MPI_STATUS_IGNORE);
@@ -25,7 +25,7 @@ static int wait_for(MPI_Request* request) {
     }
     const struct timespec time = {0, pause};
     nanosleep(&time, NULL);
-    pause = 2 * pause < kMostPause ? 2 * pause : kMostPause;
+    pause = 2 * pause < kMaxPause ? 2 * pause : kMaxPause;
   }
 }
 

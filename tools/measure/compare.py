@@ -84,7 +84,7 @@ def compare(_):
     bazel("build", "//tools:refrain", "//tracer:librefrain.so", "//tracer:librefrain_mpich.so",
           *(f"//test/programs:{name}" for name, _ in OPENMP),
           *(f"//test/programs/mpi:{name}" for name, _ in MPI))
-    print("Differences in percent, median and greatest, of counts (calls, iterations, messages) "
+    print("Differences in percent, median and maximum, of counts (calls, iterations, messages) "
           "and of shares of time, for regions of 1 % of the time or more. same: a whole trace "
           "against itself as if reduced to 10 iterations; full: two whole traces of two runs; "
           "reduced: whole against reduced, two runs each. est.: share of the reduced run's time "

@@ -1,4 +1,4 @@
-"""tools/bench mpi: what tracing costs a program of short MPI calls, beside other tracers."""
+"""tools/bench mpi: what tracing costs a program of short MPI calls, compared with other tracers."""
 
 import os
 import shutil

@@ -34,7 +34,7 @@ class Shape:
         self.rounds = []
 
     def calibrate(self):
-        """The least of several: whatever disturbs makes the machine look slower."""
+        """The minimum of several: whatever disturbs makes the machine look slower."""
         length_ns = str(round(self.length_us * 1000))
         return max(int(run_program([PROGRAM, "1", length_ns], environment(1))["units"])
                    for _ in range(5))

@@ -17,8 +17,8 @@ using nlohmann::json;
 using waits::Finding;
 using waits::WaitAnalysis;
 
-constexpr double kLeastShareOfFindings = 0.01;  // of findings on the screen
-constexpr std::size_t kMostFindings = 10;
+constexpr double kMinShareOfFindings = 0.01;  // of findings on the screen
+constexpr std::size_t kMaxFindings = 10;
 
 std::string time_text(double seconds) { return base::duration_text(seconds * 1e9); }
 
@@ -96,8 +96,7 @@ void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
 
 void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
                   const AnalysisScreen& options) {
-  const auto findings =
-      waits::findings_of(analysis, options.all ? 0 : kLeastShareOfFindings);
+  const auto findings = waits::findings_of(analysis, options.all ? 0 : kMinShareOfFindings);
   if (findings.empty()) {
     out.push_back(
         options.all
@@ -107,7 +106,7 @@ void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
   }
   std::size_t number = 0;
   for (const Finding& finding : findings) {
-    if (!options.all && number == kMostFindings) {
+    if (!options.all && number == kMaxFindings) {
       out.push_back(fmt::format("and {} more (--all)", findings.size() - number));
       break;
     }
@@ -180,8 +179,8 @@ json estimates_json(const WaitAnalysis& analysis) {
         {"seconds", each.whole},
         {"exact", each.exact},
         {"error", each.exact || each.error > 0 ? json(each.error) : json()},
-        {"least", each.least},
-        {"most", each.most}};
+        {"minimum", each.least},
+        {"maximum", each.most}};
   }
   return out;
 }
@@ -260,7 +259,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
       conclusions.ledger[static_cast<std::size_t>(analysis::Account::kStart)];
   std::size_t number = 0;
   for (const analysis::RootCause& cause : conclusions.causes) {
-    if (!options.all && number == kMostFindings) {
+    if (!options.all && number == kMaxFindings) {
       out.push_back(fmt::format("and {} more (--all)", conclusions.causes.size() - number));
       break;
     }
@@ -364,7 +363,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
 
 std::string causes_json(const analysis::Conclusions& conclusions) {
   const json value = {{"format", "refrain analyze"},
-                      {"version", 2},
+                      {"version", 3},
                       {"conclusions", conclusions_value(conclusions)}};
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -428,7 +427,7 @@ json analysis_value(const WaitAnalysis& analysis) {
                      {"ranks", ranks}});
   }
   return {{"format", "refrain analyze"},
-          {"version", 2},
+          {"version", 3},
           {"seconds", all_seconds(analysis)},
           {"events", analysis.events},
           {"gaps", analysis.problems.gaps},

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::tools::analyze_output_test {
 namespace {
@@ -13,7 +13,7 @@ using analysis::TimeShape;
 using nlohmann::json;
 
 WaitAnalysis late_sender() {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) trace.enter(rank, 0, rMain);
   trace.receive(1, 100, 460, 0);
   trace.send(0, 400, 450, 1);
@@ -53,7 +53,7 @@ TEST_CASE("Analysis as text: a pattern that charges more than there is") {
     std::vector<Compound> wants() const override { return {Compound::kReceive}; }
     void receive(ReceiveCall& event) override { charge(event.call, 1000); }
   };
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.receive(1, 100, 460, 0);
   trace.send(0, 50, 60, 1);
   std::vector<std::unique_ptr<Pattern>> more;
@@ -66,7 +66,7 @@ TEST_CASE("Analysis as text: a pattern that charges more than there is") {
 }
 
 TEST_CASE("Analysis as text: nothing found, and what is wrong with the archive") {
-  MadeUpTrace trace(2);
+  SyntheticTrace trace(2);
   trace.region(0, 0, 100, rMain);
   trace.enter(1, 0, rMain);
   trace.receive(1, 20, 30, 0);
@@ -146,7 +146,7 @@ TEST_CASE("Analysis as JSON: metrics by name, findings with place and ranks, pat
         metric = (*each)["parent"].get<std::string>();
     return metric == "time";
   };
-  CHECK(out["version"] == 2);
+  CHECK(out["version"] == 3);
   CHECK(out["paths"][0]["parent"].is_null());
   CHECK(out["paths"][1]["parent"] == 0);
   CHECK(out["paths"][1]["name"] == "main");

@@ -39,7 +39,7 @@ struct TableOptions {
 std::vector<std::string> loop_table(const analysis::ArchiveInfo& info,
                                     const TableOptions& options);
 
-constexpr double kLeastShare = 0.01;
+constexpr double kMinShare = 0.01;
 
 struct Range {
   std::uint64_t least = ~std::uint64_t{0};
@@ -146,7 +146,7 @@ class Table {
  private:
   void add_shown(std::int64_t parent) {
     for (const std::uint32_t id : children_[parent]) {
-      const bool small = rows_.at(id).total_ns < kLeastShare * time_ns_;
+      const bool small = rows_.at(id).total_ns < kMinShare * time_ns_;
       if (!options_.all && (small || order_.size() >= options_.rows)) continue;
       order_.push_back(id);
       add_shown(id);
@@ -357,9 +357,9 @@ class InfoScreen {
       text += " (" + most->name + ")" +
               (least->peak_memory_bytes == 0
                    ? std::string()
-                   : ", least " + base::bytes_text(least->peak_memory_bytes) + " (" +
+                   : ", minimum " + base::bytes_text(least->peak_memory_bytes) + " (" +
                          least->name + ")");
-    put("Memory", text + ", with Refrain's own");
+    put("Memory", text + ", including Refrain");
   }
 
   // What the threads used of the machine.
@@ -579,10 +579,10 @@ std::string totals_text(const analysis::RunTotals& totals) {
   std::string text = fmt::format("{:.0f} calls of {}", totals.calls,
                                  counted(totals.regions.size(), "region", "regions"));
   if (totals.traffic.messages_sent > 0) {
-    constexpr double kMost = 9e18;
+    constexpr double kMax = 9e18;
     text += fmt::format(", {:.0f} messages of {}", totals.traffic.messages_sent,
                         base::bytes_text(static_cast<std::uint64_t>(
-                            std::min(kMost, totals.traffic.bytes_sent))));
+                            std::min(kMax, totals.traffic.bytes_sent))));
   }
   if (totals.traffic.collectives.value_or(0) > 0)
     text += fmt::format(", {:.0f} calls of collectives", *totals.traffic.collectives);

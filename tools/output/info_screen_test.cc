@@ -196,7 +196,7 @@ TEST_CASE("Info screen: the whole run - by the summary, also what was not writte
   info.mpi.messages = 1200;
   lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Messages     1200 written") < lines.size());
-  // Not known of one process: then there is no total to set beside it.
+  // Not known of one process: then there is no total to compare it with.
   info.totals->processes.resize(3);
   info.totals->calls_without_region = 7;
   info.mpi.messages = 1000;

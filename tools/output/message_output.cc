@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFewRows = 6;  // in a profile
 constexpr std::size_t kManyRows = 24;
-constexpr double kLeastShareOfMessages = 0.001;
-constexpr double kMostBytesOfMessages = 1e19;  // that fit an integer
+constexpr double kMinShareOfMessages = 0.001;
+constexpr double kMaxBytesOfMessages = 1e19;  // that fit an integer
 
 std::string procedure_text(const MessageRow& row) {
   return row.procedure.empty() ? "(no name)" : row.procedure;
@@ -125,11 +125,11 @@ class MessageScreen {
   std::string bandwidth(const MessageRow& row) const {
     const double rate = row.bytes_per_second();
     if (rate <= 0) return "-";
-    return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMostBytesOfMessages))) +
+    return bytes_text(static_cast<std::uint64_t>(std::min(rate, kMaxBytesOfMessages))) +
            "/s";
   }
 
-  // That fit beside names of this length.
+  // That fit next to names of this length.
   std::vector<Column> columns(bool by_size, std::size_t name) const {
     std::vector<Column> all;
     if (by_size) all.push_back({"Size", 14, 0, &MessageScreen::size});
@@ -170,7 +170,7 @@ class MessageScreen {
     for (const MessageRow& row : rows) {
       if (options_.brief) {
         const bool plain = by_size ? row.size_greatest == 0 : partner_of(row).empty();
-        const bool small = row.time_ns < kLeastShareOfMessages * run_.totals.time_ns;
+        const bool small = row.time_ns < kMinShareOfMessages * run_.totals.time_ns;
         if (!options_.all && (plain || small)) continue;
       }
       if (!options_.all && chosen.size() == (options_.brief ? kFewRows : kManyRows)) break;
@@ -248,8 +248,8 @@ void put_partners(Json& out, const MessageRow& row) {
 }
 
 void put_size(Json& out, const MessageRow& row) {
-  out["size_least"] = row.size_least;
-  out["size_greatest"] = row.size_greatest;
+  out["size_minimum"] = row.size_least;
+  out["size_maximum"] = row.size_greatest;
 }
 
 void put_sums(Json& out, const MessageRow& row, const MessageTables& messages) {
@@ -316,7 +316,7 @@ Json by_partner_json(const MessageTables& messages) {
 Json messages_value(const ProfiledRun& run, MessageParts parts) {
   const MessageTables& messages = run.messages;
   Json out = {{"format", "refrain messages"},
-              {"version", 1},
+              {"version", 2},
               {"archive", run.archive},
               {"command", run.command},
               {"source", run.from_events ? "events" : "summary"},
@@ -350,7 +350,7 @@ std::string messages_json(const ProfiledRun& run) {
 std::string messages_csv(const ProfiledRun& run) {
   const MessageTables& messages = run.messages;
   std::string out =
-      "procedure,to,to_rank,from,from_rank,size_least,size_greatest,process,rank,calls,"
+      "procedure,to,to_rank,from,from_rank,size_minimum,size_maximum,process,rank,calls,"
       "time_ns,minimum_ns,maximum_ns,bytes_sent,bytes_received\n";
   const auto rank_text = [](const Partner& partner) {
     return has_rank(partner) ? std::to_string(partner.rank) : std::string();

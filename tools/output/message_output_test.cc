@@ -194,7 +194,7 @@ TEST_CASE("Message output: JSON - tables, and each rank's ticks") {
   const ProfiledRun run = two_ranks();
   const json data = json::parse(messages_json(run));
   CHECK(data["format"] == "refrain messages");
-  CHECK(data["version"] == 1);
+  CHECK(data["version"] == 2);
   REQUIRE(data["by_size"].size() == 4);
   REQUIRE(data["by_partner"].size() == 3);
   REQUIRE(data["by_signature"].size() == 4);
@@ -215,8 +215,8 @@ TEST_CASE("Message output: JSON - tables, and each rank's ticks") {
   CHECK(data["by_partner"][0]["to"].is_null());
   CHECK(data["by_partner"][2]["to"] == json{{"kind", "nobody"}});
   const json& signature = data["by_signature"][1];
-  CHECK(signature["size_least"] == 8192);
-  CHECK(signature["size_greatest"] == 16000);
+  CHECK(signature["size_minimum"] == 8192);
+  CHECK(signature["size_maximum"] == 16000);
   REQUIRE(signature["parts"].size() == 2);
   CHECK(signature["parts"][1]["rank"] == 1);
   CHECK(signature["parts"][1]["time_ticks"] == 20'000'000);
@@ -230,7 +230,7 @@ TEST_CASE("Message output: CSV - a row for each signature and rank") {
   ProfiledRun run = two_ranks();
   const std::string csv = messages_csv(run);
   CHECK(std::ranges::count(csv, '\n') == 1 + 4 * 2);
-  CHECK(csv.starts_with("procedure,to,to_rank,from,from_rank,size_least,size_greatest,"));
+  CHECK(csv.starts_with("procedure,to,to_rank,from,from_rank,size_minimum,size_maximum,"));
   CHECK(
       csv.find("\n\"MPI_Sendrecv\",relative,1,relative,-1,8192,16000,1,1,100,40000000.000,"
                "200000.000,800000.000,1000000,900000\n") != std::string::npos);

@@ -19,7 +19,7 @@ struct ProfiledIterations {
   analysis::IterationProfile profile;
 };
 
-// `archive`: its folder, or its traces.otf2. `most_parts`: of a loop.
+// `archive`: its directory, or its traces.otf2. `most_parts`: of a loop.
 base::Result<ProfiledIterations> read_iterations(const std::string& archive,
                                                  std::size_t most_parts);
 

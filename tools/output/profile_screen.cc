@@ -20,9 +20,9 @@ using analysis::RunProfile;
 using analysis::TimeClass;
 using base::duration_text;
 
-constexpr std::size_t kMostRows = 12;
-constexpr double kLeastShareOfPaths = 0.001;
-constexpr double kMostBytes = 1e19;  // that fit an integer
+constexpr std::size_t kMaxRows = 12;
+constexpr double kMinShareOfPaths = 0.001;
+constexpr double kMaxBytes = 1e19;  // that fit an integer
 
 double of(const ClassTimes& times, TimeClass cls) {
   return times[static_cast<std::size_t>(cls)];
@@ -213,8 +213,8 @@ class PathScreen {
     std::size_t shown = 0;
     for (const std::uint32_t path : order) {
       const analysis::PathTotal& total = totals_.paths[path];
-      const bool small = total.own_ns < kLeastShareOfPaths * totals_.time_ns;
-      if (!options_.all && (shown == kMostRows || small)) break;
+      const bool small = total.own_ns < kMinShareOfPaths * totals_.time_ns;
+      if (!options_.all && (shown == kMaxRows || small)) break;
       row("  " +
               in_context(path, options_.width - std::min(options_.width, 4 * kColumn + 3)),
           {duration_text(total.own_ns), percent_text(total.own_ns, totals_.time_ns),
@@ -235,7 +235,7 @@ class PathScreen {
     row("Parallel region", titles, true);
     std::size_t shown = 0;
     for (const analysis::ParallelRegion& region : totals_.parallel_regions) {
-      if (!options_.all && shown == kMostRows) break;
+      if (!options_.all && shown == kMaxRows) break;
       const double whole = region.total_ns();
       const auto share = [&](TimeClass cls) {
         return percent_text(of(region.times, cls), whole);
@@ -268,7 +268,7 @@ class PathScreen {
     row("MPI procedure", {"Calls", "Time", "Share", "Mean", "Data", "Average"});
     std::size_t shown = 0;
     for (const analysis::MpiProcedure& procedure : totals_.mpi) {
-      if (!options_.all && shown == kMostRows) break;
+      if (!options_.all && shown == kMaxRows) break;
       const std::uint64_t bytes = procedure.bytes_sent + procedure.bytes_received;
       const bool any = bytes != 0;
       const double mean = procedure.calls == 0
@@ -279,7 +279,7 @@ class PathScreen {
            percent_text(procedure.time_ns, totals_.time_ns), duration_text(mean),
            any ? base::bytes_text(bytes) : "-",
            any ? base::bytes_text(static_cast<std::uint64_t>(
-                     std::min(procedure.average_bytes(), kMostBytes)))
+                     std::min(procedure.average_bytes(), kMaxBytes)))
                : "-"});
       ++shown;
     }

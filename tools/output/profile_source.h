@@ -33,7 +33,7 @@ struct ProfiledRun {
       summaries;  // of all processes, as read or as made of events
 };
 
-// `archive`: its folder, or its traces.otf2. `from_events`: although there is a summary.
+// `archive`: its directory, or its traces.otf2. `from_events`: although there is a summary.
 base::Result<ProfiledRun> read_profiled_run(const std::string& archive, bool from_events,
                                             const reader::Progress& progress);
 

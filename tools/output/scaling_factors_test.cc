@@ -59,7 +59,7 @@ std::string write(const test::TemporaryFolder& folder, const std::string& name,
   const auto send = archive.mpi("MPI_Send"), receive = archive.mpi("MPI_Recv"),
              meet = archive.mpi("MPI_Allreduce");
   const std::size_t ranks = program.work.size();
-  std::vector<Ns> sent(ranks);  // since the begin of the step
+  std::vector<Ns> sent(ranks);  // since the start of the step
   Ns end = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const Ns arrives = rank == 0 ? 0 : sent[rank - 1] + program.message;

@@ -26,8 +26,8 @@ using analysis::PlaceTime;
 using analysis::Scaling;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPlaces = 8;  // of a kind, on the screen
-constexpr double kLeastLoss = 0.01;     // of the time of all threads of the largest run
+constexpr std::size_t kMaxPlaces = 8;  // of a kind, on the screen
+constexpr double kMinLoss = 0.01;      // of the time of all threads of the largest run
 
 struct Factor {
   const char* name;   // in JSON and CSV
@@ -153,7 +153,7 @@ class ScalingScreen {
     if (scaling_.at == 0)
       put("",
           fmt::format("Models need at least {} different numbers of threads; there are {}.",
-                      GrowthModel::kLeastScales, scaling_.scales));
+                      GrowthModel::kMinScales, scaling_.scales));
     return std::move(out_);
   }
 
@@ -219,7 +219,7 @@ class ScalingScreen {
     std::vector<const PlaceLoss*> found;
     for (const PlaceLoss& loss : scaling_.losses)
       if (loss.kind == kind &&
-          (all_ || loss.lost_ns.back() >= kLeastLoss * scaling_.all_ns.back()))
+          (all_ || loss.lost_ns.back() >= kMinLoss * scaling_.all_ns.back()))
         found.push_back(&loss);
     if (found.empty()) return;
     // The base, and as many of the largest as there is room for.
@@ -241,8 +241,8 @@ class ScalingScreen {
     out_.push_back(std::move(head));
     std::size_t number = 0;
     for (const PlaceLoss* loss : found) {
-      if (!all_ && number++ == kMostPlaces) {
-        out_.push_back(fmt::format("  and {} more (--all)", found.size() - kMostPlaces));
+      if (!all_ && number++ == kMaxPlaces) {
+        out_.push_back(fmt::format("  and {} more (--all)", found.size() - kMaxPlaces));
         break;
       }
       // A name that is too long has a line of its own.

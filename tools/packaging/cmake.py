@@ -6,7 +6,7 @@
 
 Bazel is asked for its actions (bazel aquery): which sources are compiled with which options, what is linked of them,
 which commands make sources. Nothing is known here of single libraries. What is on a machine is looked for by
-requirements.cmake beside this file. All MPIs that Refrain knows have to be installed.
+requirements.cmake next to this file. All MPIs that Refrain knows have to be installed.
 """
 
 import ast
@@ -115,7 +115,7 @@ def target_name(label):
 
 
 class Places:
-    """Paths and folders of Bazel's, as CMake has them."""
+    """Paths and directories of Bazel's, as CMake has them."""
 
     def __init__(self, actions):
         self.outside = os.path.join(bazel("info", "output_base").strip(), "external")

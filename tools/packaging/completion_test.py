@@ -87,7 +87,7 @@ def check_values():
 
 
 def typed(text, wanted):
-    """Whether an interactive bash shows `wanted` after `text`."""
+    """Returns true if an interactive bash shows `wanted` after `text`."""
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(os.path.join(FOLDER, "files"))

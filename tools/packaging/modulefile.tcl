@@ -13,7 +13,7 @@ set prefix {@PREFIX@}
 prepend-path PATH $prefix/bin
 prepend-path PKG_CONFIG_PATH $prefix/lib/pkgconfig
 prepend-path PYTHONPATH $prefix/lib/python3/dist-packages
-# Without it, man looks beside what is in PATH; set, it would have to name all other pages as well.
+# Without it, man looks next to what is in PATH; set, it would have to name all other pages as well.
 if {[info exists env(MANPATH)]} {
   prepend-path MANPATH $prefix/share/man
 }

@@ -50,7 +50,7 @@ def make_pages():
 
 
 def check_page(command, page):
-    """Options as help has them, and the texts beside them; the names that were found."""
+    """Options as help has them, and the texts next to them; the names that were found."""
     help_text = ask("help", command)
     names = names_in_help(help_text)
     if command == "run":  # shown by `refrain config --expert` and in the manual alone

@@ -37,7 +37,7 @@ refrain_header(CLI/CLI.hpp libcli11-dev)
 refrain_header(fmt/format.h libfmt-dev)
 refrain_header(nlohmann/json.hpp nlohmann-json3-dev)
 
-# The interface of LLVM's OpenMP runtime for tools, of any version. Copied: beside it lie headers of clang's that are
+# The interface of LLVM's OpenMP runtime for tools, of any version. Copied: next to it lie headers of clang's that are
 # not for other compilers.
 set(cache $ENV{XDG_CACHE_HOME})
 if(NOT cache)
@@ -125,13 +125,13 @@ macro(refrain_check_requirements)
   endif()
 endmacro()
 
-# A source that is known now: what a folder compiles together.
+# A source that is known now: what a directory compiles together.
 function(refrain_text file text)
   file(CONFIGURE OUTPUT ${OUT}/${file} CONTENT "${text}" @ONLY)
 endfunction()
 
 # refrain_command(TARGET [ALL] OUTPUT file ... DEPENDS file ... COMMAND text): files that a command makes. It is called in
-# the folder of the sources, with the variables below.
+# the directory of the sources, with the variables below.
 function(refrain_command target)
   cmake_parse_arguments(PARSE_ARGV 1 it "ALL" "COMMAND" "OUTPUT;DEPENDS")
   foreach(file ${it_OUTPUT})

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of LLVM's libraries that has libomp.so; empty if none is known.
+// The directory of LLVM's libraries that has libomp.so; empty if none is known.
 std::string folder_of_libomp() {
   const char* wanted = std::getenv("REFRAIN_LIBOMP");
   std::error_code error;

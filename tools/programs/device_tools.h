@@ -8,8 +8,8 @@
 namespace refrain::tools {
 
 // Why target constructs of `program` would not be recorded, and what to do about it; empty: they are, or it has none.
-// libomptarget reaches tools through libomp.so, a name that some distributions have only in LLVM's own folder.
-// Errors: what cannot be read counts as absent. Cost: looks at a dozen folders.
+// libomptarget reaches tools through libomp.so, a name that some distributions have only in LLVM's own directory.
+// Errors: what cannot be read counts as absent. Cost: looks at a dozen directories.
 std::string why_devices_are_not_traced(const Program& program);
 
 }  // namespace refrain::tools

@@ -107,8 +107,8 @@ class ElfFile {
   }
   bool has_symbol(const Elf64_Shdr& table, const Elf64_Shdr& texts, const std::string& name,
                   bool own) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
-    if (texts.sh_size > kMost || table.sh_size > kMost) return false;
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
+    if (texts.sh_size > kMax || table.sh_size > kMax) return false;
     std::string names(texts.sh_size, '\0');
     if (!read(texts.sh_offset, names.data(), names.size())) return false;
     // Most programs do not have the name at all.
@@ -129,11 +129,11 @@ class ElfFile {
         file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes)));
   }
   std::string text_at(std::uint64_t offset) {
-    constexpr std::size_t kMost = 4096;
+    constexpr std::size_t kMax = 4096;
     file_.clear();
     file_.seekg(static_cast<std::streamoff>(offset));
     std::string text;
-    for (char c = 0; text.size() < kMost && file_.get(c) && c != 0;) text += c;
+    for (char c = 0; text.size() < kMax && file_.get(c) && c != 0;) text += c;
     return text;
   }
   std::uint64_t offset_of(std::uint64_t address) const {

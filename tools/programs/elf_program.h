@@ -46,7 +46,7 @@ std::string output_of(std::vector<const char*> arguments);
 // Returns true if the file at `path` has the text somewhere. Reads all of it.
 bool contains(const std::string& path, const std::string& text);
 
-// Whether the file at `path` defines a symbol, as far as its tables of symbols say.
+// Returns true if the file at `path` defines a symbol, as far as its tables of symbols say.
 bool defines(const std::string& path, const std::string& symbol);
 // True if it takes one from another file.
 bool imports(const std::string& path, const std::string& symbol);

@@ -9,13 +9,13 @@ namespace refrain::tools {
 namespace {
 namespace fs = std::filesystem;
 
-// The number at the end of a folder's name, as in llvm-19; -1 if there is none.
+// The number at the end of a directory's name, as in llvm-19; -1 if there is none.
 int version_of(const std::string& name) {
   const std::size_t dash = name.rfind('-');
   return dash == std::string::npos ? -1 : std::atoi(name.c_str() + dash + 1);
 }
 
-// Of the runtimes in folders named llvm-N of this one.
+// Of the runtimes in directories named llvm-N of this one.
 std::string newest_libomp(const fs::path& folder) {
   std::error_code error;
   fs::path best;

@@ -5,11 +5,11 @@
 
 namespace refrain::tools {
 
-// librefrain.so: REFRAIN_LIBRARY, or beside this command as installed (../lib, in
+// librefrain.so: REFRAIN_LIBRARY, or next to this command as installed (../lib, in
 // Debian's package ../lib/refrain) or as built (../tracer). Empty if there is none.
 std::string find_library();
 
-// The variant of the library for an MPI library ("mpich"), beside `library`. Empty if there
+// The variant of the library for an MPI library ("mpich"), next to `library`. Empty if there
 // is none.
 std::string find_variant(const std::string& library, const std::string& mpi);
 
@@ -17,7 +17,7 @@ std::string find_variant(const std::string& library, const std::string& mpi);
 // built. Empty if there is none.
 std::string find_loop_tool();
 
-// LLVM's OpenMP runtime: `wanted` if it exists, else the newest in the usual folders, one that the loader finds, or
+// LLVM's OpenMP runtime: `wanted` if it exists, else the newest in the usual directories, one that the loader finds, or
 // what tools/setup has unpacked. Empty if there is none.
 std::string find_libomp(const std::string& wanted);
 

@@ -62,10 +62,10 @@ std::vector<std::string> words_of_script(const std::vector<std::string>& command
                                          const Program& first) {
   std::string text;
   const auto add_file = [&text](const std::string& path) {
-    constexpr std::size_t kMost = 1 << 16;
+    constexpr std::size_t kMax = 1 << 16;
     std::ifstream file(path, std::ios::binary);
-    std::string content(kMost, '\0');
-    file.read(content.data(), kMost);
+    std::string content(kMax, '\0');
+    file.read(content.data(), kMax);
     content.resize(static_cast<std::size_t>(file.gcount()));
     text += content + '\n';
   };
@@ -113,7 +113,7 @@ std::string mpi_of_python(const std::string& launcher, const std::string& mpi4py
   return {};
 }
 
-// Open MPI 4 knows srun's PMI only if it was built with it: by a plugin beside its library, as most of it.
+// Open MPI 4 knows srun's PMI only if it was built with it: by a plugin next to its library, as most of it.
 bool may_know_pmi() {
   const std::filesystem::path folder =
       std::filesystem::path(find_mpi_library(*find_mpi_abi("openmpi"))).parent_path();
@@ -192,12 +192,12 @@ Program find_traced(const std::vector<std::string>& command, const Program& firs
     Program word = inspect_program(command[i]);
     if (!mpi_of(word).empty() || (starts_mpi(command) && uses_mpi(word))) return word;
   }
-  constexpr std::size_t kMostLooks = 100;  // at programs: the loader is asked for some
+  constexpr std::size_t kMaxLooks = 100;  // at programs: the loader is asked for some
   std::size_t looks = 0;
   for (const std::string& text : words_of_script(command, first)) {
     if (find_program(text).empty() || begins(text, "mpirun") || begins(text, "mpiexec"))
       continue;
-    if (++looks > kMostLooks) break;
+    if (++looks > kMaxLooks) break;
     Program word = inspect_program(text);
     if (!mpi_of(word).empty()) return word;
   }

@@ -35,7 +35,7 @@ Words started_by(const std::string& launcher, const std::string& program) {
   return {launcher, "-n", "2", program};
 }
 
-// What stands in for a Python: asked where mpi4py is, it names the folder `mpi4py` beside it, whose library is that of
+// What stands in for a Python: asked where mpi4py is, it names the directory `mpi4py` next to it, whose library is that of
 // `program`. Without a program it has no mpi4py.
 class StandIn {
  public:

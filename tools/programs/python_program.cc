@@ -21,10 +21,10 @@ bool names_python(const std::string& word) {
 
 // "#!/usr/bin/python3 -u", "#!/usr/bin/env -S python3": the Python of a script; empty: another interpreter, or none.
 std::string python_of_script(const std::string& path) {
-  constexpr std::size_t kMost = 256;  // what the kernel reads
-  std::string line(kMost, '\0');
+  constexpr std::size_t kMax = 256;  // what the kernel reads
+  std::string line(kMax, '\0');
   std::ifstream file(path, std::ios::binary);
-  file.read(line.data(), kMost);
+  file.read(line.data(), kMax);
   line.resize(static_cast<std::size_t>(file.gcount()));
   if (line.rfind("#!", 0) != 0) return {};
   std::istringstream words(line.substr(2, line.find('\n') - 2));

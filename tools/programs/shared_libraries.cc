@@ -23,7 +23,7 @@ std::vector<std::string> words_of(const char* list) {
   return words;
 }
 
-// The folders that the loader's configuration names. Included files other than those in the usual
+// The directories that the loader's configuration names. Included files other than those in the usual
 // place are not followed.
 void add_configured(std::vector<std::string>& folders) {
   std::error_code error;

@@ -1,9 +1,9 @@
 // Runs a program in valgrind with the tool that counts its loops (code_profile/counter).
 //
-// Nothing is installed for it: valgrind looks for its tools in the folder that VALGRIND_LIB names, and gets a
+// Nothing is installed for it: valgrind looks for its tools in the directory that VALGRIND_LIB names, and gets a
 // temporary one with links to its own files and to the tool.
 // Thread-safety: one at a time; signals for the terminal's group go to the program alone meanwhile.
-// Ownership: the temporary folder is removed with the object, and with it files that were not to be kept.
+// Ownership: the temporary directory is removed with the object, and with it files that were not to be kept.
 #pragma once
 
 #include <string>

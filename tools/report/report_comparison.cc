@@ -18,7 +18,7 @@ using analysis::Row;
 using analysis::Unit;
 using Json = nlohmann::ordered_json;
 
-constexpr double kLeastShareCompared =
+constexpr double kMinShareCompared =
     0.01;  // of regions and loops, as `refrain compare` has it
 
 // What a difference is in time of all threads; 0: it is none of time.
@@ -81,7 +81,7 @@ base::Result<Json> report_comparison(const std::string& a, const std::string& b,
   const auto second = analysis::read_trace_profile(b, options);
   if (!second) return second.failure();
   const analysis::Comparison comparison =
-      analysis::compare(*first, *second, kLeastShareCompared);
+      analysis::compare(*first, *second, kMinShareCompared);
   Json out = comparison_value(comparison, a, *first, b, *second);
   const double thread_ns = std::max(first->thread_ns, second->thread_ns);
   struct Difference {

@@ -21,7 +21,7 @@ using code_profile::Candidate;
 using code_profile::LoopProfile;
 
 // As `refrain loops --json` has it.
-constexpr double kLeastShareOfLoops = 0.01;
+constexpr double kMinShareOfLoops = 0.01;
 // A finding is about loops that have this much for certain: the share less two standard errors.
 constexpr double kLargeShare = 0.1;
 constexpr double kFewSamples = 100;
@@ -38,7 +38,7 @@ std::vector<Candidate> certain(const LoopProfile& profile) {
       static_cast<double>(profile.total[0]) - static_cast<double>(profile.sampling.missed);
   std::vector<Candidate> out;
   if (samples < kFewSamples) return out;
-  for (Candidate& candidate : code_profile::candidates(profile, kLeastShareOfLoops)) {
+  for (Candidate& candidate : code_profile::candidates(profile, kMinShareOfLoops)) {
     const double share = share_of(profile, candidate);
     const double error = std::sqrt(share * (1 - share) / samples);
     if (share - 2 * error >= kLargeShare && !candidate.doubtful)
@@ -94,7 +94,7 @@ void keep_first(Json& value, std::size_t most) {
 
 ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
   ReportedLoops out;
-  out.value = code_profile::profile_value(profile, kLeastShareOfLoops);
+  out.value = code_profile::profile_value(profile, kMinShareOfLoops);
   if (profile.nodes.size() > most) {
     keep_first(out.value, most);
     out.limits.push_back(

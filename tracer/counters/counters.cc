@@ -39,7 +39,7 @@ namespace refrain::counters {
 // --- The functions of PAPI that we use, looked up while the program runs: nothing of ours needs the
 // library.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2, beside counters.cc. Names, values and types are
+// Place in the flow: ARCHITECTURE.md, stage 2, next to counters.cc. Names, values and types are
 // those of PAPI 5 to 7 (papi.h).
 // Thread-safety: load() once; the functions as PAPI has them.
 
@@ -120,7 +120,7 @@ base::Result<> Papi::load() {
 
 // --- What the system counts of a thread: page faults, context switches, migrations, times.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2, beside counters.cc. Values are those since the
+// Place in the flow: ARCHITECTURE.md, stage 2, next to counters.cc. Values are those since the
 // thread began, as getrusage and the scheduler have them.
 // Thread-safety: the thread itself. Cost: a system call or two a read, some hundred
 // nanoseconds; migrations a read of a file, some microseconds.
@@ -285,7 +285,7 @@ class ThreadCounters final : public MetricReader {
   }
   ~ThreadCounters() {
     const Papi& papi = g_setup->papi;
-    long long values[kMost] = {};
+    long long values[kMax] = {};
     for (Set& set : sets_) {
       papi.stop(set.handle, values);
       papi.cleanup_eventset(set.handle);
@@ -301,7 +301,7 @@ class ThreadCounters final : public MetricReader {
   }
   void read(std::uint64_t* values) noexcept override {
     const recorder::LongPath long_path;
-    long long read[kMost] = {};
+    long long read[kMax] = {};
     for (const Set& set : sets_) {
       if (g_setup->papi.read(set.handle, read) != Papi::kOk) continue;
       for (std::size_t i = 0; i < set.counters.size(); ++i)
@@ -337,7 +337,7 @@ class ThreadCounters final : public MetricReader {
 
   ThreadUsage usage_;
   std::vector<Set> sets_;
-  std::uint64_t latest_[kMost] = {};
+  std::uint64_t latest_[kMax] = {};
 };
 
 // As runtime::t_thread.
@@ -376,7 +376,7 @@ base::Result<> try_event(const Papi& papi, const std::vector<Counter>& before,
     if (other.of_papi && other.component == counter.component)
       papi.add_event(set, other.code);
   result = papi.add_event(set, counter.code);
-  long long values[MetricReader::kMost] = {};
+  long long values[MetricReader::kMax] = {};
   if (result == Papi::kOk) result = papi.start(set);
   if (result == Papi::kOk) papi.stop(set, values);
   papi.cleanup_eventset(set);
@@ -416,8 +416,8 @@ class Chooser {
   void take(std::string name) {
     Counter counter;
     counter.name = std::move(name);
-    if (setup_.counters.size() == MetricReader::kMost)
-      return miss(counter.name, "more than " + std::to_string(MetricReader::kMost));
+    if (setup_.counters.size() == MetricReader::kMax)
+      return miss(counter.name, "more than " + std::to_string(MetricReader::kMax));
     const auto table = usage_table();
     const auto known = std::find_if(table.begin(), table.end(), [&](const UsageInfo& info) {
       return counter.name == info.name;

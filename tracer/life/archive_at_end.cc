@@ -116,7 +116,7 @@ void take_part_in_archive(exchange::Exchange& exchange) {
 
 namespace {
 
-constexpr int kMostSeconds = 60;
+constexpr int kMaxSeconds = 60;
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 constexpr int kNotStarted = 127;
 
@@ -196,7 +196,7 @@ enum class Ended { kWell, kBadly, kNotStarted, kNotYet };
 
 Ended wait_for(pid_t process) {
   constexpr long kStep = 5'000'000;  // ns
-  for (long waited = 0; waited < kMostSeconds * (1'000'000'000 / kStep); ++waited) {
+  for (long waited = 0; waited < kMaxSeconds * (1'000'000'000 / kStep); ++waited) {
     int status = 0;
     const pid_t ended = waitpid(process, &status, WNOHANG | __WALL);
     if (ended == process) {

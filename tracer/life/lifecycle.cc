@@ -126,8 +126,8 @@ std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};
 
 // Locks of parts that a forked child may go on to use. In the order in which they were named.
-constexpr std::size_t kMostForkLocks = 16;
-std::array<std::atomic<recorder::HandlerSafeMutex*>, kMostForkLocks> g_fork_locks{};
+constexpr std::size_t kMaxForkLocks = 16;
+std::array<std::atomic<recorder::HandlerSafeMutex*>, kMaxForkLocks> g_fork_locks{};
 std::atomic<std::size_t> g_fork_lock_count{0};
 
 // One that this thread has already (a handler of SIGSEGV forks, which came while it was held) stays as it is.
@@ -140,7 +140,7 @@ bool lock_for_fork(recorder::HandlerSafeMutex& mutex) noexcept {
 struct LockedForFork {
   bool start = false;
   bool session = false;
-  std::array<bool, kMostForkLocks> others{};
+  std::array<bool, kMaxForkLocks> others{};
 };
 LockedForFork g_locked_for_fork;  // under g_start
 
@@ -151,7 +151,7 @@ void before_fork() {
     g_session->before_fork();
     locked.session = true;
   }
-  for (std::size_t i = 0; i != kMostForkLocks; ++i)
+  for (std::size_t i = 0; i != kMaxForkLocks; ++i)
     if (recorder::HandlerSafeMutex* const mutex = g_fork_locks[i].load())
       locked.others[i] = lock_for_fork(*mutex);
   g_locked_for_fork = locked;
@@ -165,7 +165,7 @@ void after_fork() {
   t_thread.forks = false;
   t_thread.recorder = std::exchange(t_thread.put_aside, nullptr);
   const LockedForFork locked = g_locked_for_fork;
-  for (std::size_t i = kMostForkLocks; i-- > 0;)
+  for (std::size_t i = kMaxForkLocks; i-- > 0;)
     if (locked.others[i]) g_fork_locks[i].load()->unlock();
   if (locked.session) g_session->after_fork();
   if (locked.start) g_start.unlock();
@@ -303,7 +303,7 @@ const filters::Settings& wanted_settings() noexcept { return settings(); }
 
 void lock_at_fork(recorder::HandlerSafeMutex& mutex) noexcept {
   const std::size_t index = g_fork_lock_count.fetch_add(1);
-  if (index < kMostForkLocks) g_fork_locks[index].store(&mutex);
+  if (index < kMaxForkLocks) g_fork_locks[index].store(&mutex);
 }
 
 Session* start_session(Source source, const char* runtime_name) noexcept {

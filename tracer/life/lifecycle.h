@@ -22,7 +22,7 @@ class Session;
 
 // Reads the settings; whether this process shall be traced. Complains about wrong ones.
 bool wanted() noexcept;
-// Whether it belongs to those of its job that are traced: also if it could not read its settings (no
+// Returns true if it belongs to those of its job that are traced: also if it could not read its settings (no
 // memory) and is not traced itself.
 bool takes_part() noexcept;
 // What they say, after wanted().
@@ -57,7 +57,7 @@ void source_ended(Source source) noexcept;
 // The program has an MPI library: its number is not known before MPI_Init. When the library
 // is loaded.
 void expect_job() noexcept;
-// Process 0: makes the archive's folder. Its path; empty if it cannot be (reported).
+// Process 0: makes the archive's directory. Its path; empty if it cannot be (reported).
 std::string make_job_archive() noexcept;
 // All: this is process `rank` of `size`, its files belong into `archive`. False if it cannot be
 // (reported); then the process is not traced.

@@ -4,7 +4,7 @@
 // And what any process has done that is not traced: MPI of which this library has no wrappers, regions of libgomp.
 //
 // Place in the flow: the end of a process (lifecycle.cc). Only the process that was `refrain run`
-// speaks, known by its number (REFRAIN_RUN: "pid seconds faults folder"): the program itself, or a launcher or shell whose
+// speaks, known by its number (REFRAIN_RUN: "pid seconds faults directory"): the program itself, or a launcher or shell whose
 // children had sessions.
 // Thread-safety: once, when the process ends. Errors: silence.
 #pragma once

@@ -28,7 +28,7 @@ constinit thread_local PollRun t_polls __attribute__((tls_model("initial-exec"))
 
 namespace {
 
-// Whether the primary thread does the same here in every run: not if it was chosen by chance
+// Returns true if the primary thread does the same here in every run: not if it was chosen nondeterministically
 // among the threads of a team.
 bool in_order(const ThreadRecorder& recorder) noexcept {
   if (t_thread.teams_open == 0) return true;
@@ -107,8 +107,8 @@ periodicity::Symbol place_of(std::uint64_t payload) noexcept {
 // The callers of a call of the primary thread: up to g_frames, from the inside. Under Python code they are functions of Python code,
 // of which the innermost one is the call's place.
 struct Callers {
-  static constexpr unsigned kMost = 16;
-  std::array<std::uint64_t, kMost> places{};
+  static constexpr unsigned kMax = 16;
+  std::array<std::uint64_t, kMax> places{};
   unsigned count = 0;
   std::uint64_t hash = 0;  // 0: there are none
 
@@ -153,7 +153,7 @@ std::uint32_t path_at(const Site& site, std::uint64_t payload) noexcept {
 // All calls that come this way have one place: the path has it.
 bool has_one_place(std::uint32_t path, std::uint64_t payload) noexcept {
   return !runtime::is_python_address(payload & spool::kAddressMask) ||
-         g_facts->paths().frames(path).size() < runtime::Paths::kMostFrames;
+         g_facts->paths().frames(path).size() < runtime::Paths::kMaxFrames;
 }
 
 // The number of the callers in the recorder's flow graph; they are known of the primary thread's
@@ -164,7 +164,7 @@ std::uint32_t flow_path_of(ThreadRecorder& recorder, const Site& site,
     return spool::kNoPath;
   const Callers callers(path_at(site, payload));
   if (callers.hash == 0) return spool::kNoPath;
-  return recorder.caller_path<Callers::kMost>(
+  return recorder.caller_path<Callers::kMax>(
       callers.hash, [&callers](std::uint64_t* frames) {
         std::copy_n(callers.places.begin(), callers.count, frames);
         return callers.count;

@@ -33,7 +33,7 @@ namespace refrain::mpi {
 // process; kCollective: and all processes of a communicator make it. kStart: recording may start here.
 // kCompletion: whether it is called may depend on timing (a test before it may have succeeded),
 // so it decides nothing about loops, unless so many come in a row that there is nothing else.
-// Others are no symbols and begin no epoch. kPolling: the number of calls is chance. kLocal: it
+// Others are no symbols and begin no epoch. kPolling: the number of calls is nondeterministic. kLocal: it
 // reads or sets something in this process and says nothing about the program: it is counted, unless the setting
 // local_calls wants it recorded. kConvert: as kLocal, and the Fortran library uses it.
 enum class Stream : std::uint8_t {

@@ -9,7 +9,7 @@
 //               t1 ◄────────────answer─┘      offset = tp - (t0 + t1) / 2
 //
 // many times, and keeps the answer with the shortest round trip: its error is at most half of
-// that time. In round k, from the greatest down, all pairs whose ranks differ in
+// that time. In round k, from the largest down, all pairs whose ranks differ in
 // bit k ask at the same time, so the whole takes as many rounds as the job's size has bits,
 // and a process knows its parent's offset when it asks (errors add up along the way).
 // Two on one machine read one clock: they say so to each other, and have no offset.

@@ -102,7 +102,7 @@ void report_no_job() noexcept {
                  kMpiTitle});
 }
 
-// Rank 0 has made the folder; an empty name says that it could not.
+// Rank 0 has made the directory; an empty name says that it could not.
 std::string agree_on_archive(int rank) noexcept {
   std::array<char, 4096> name{};
   if (rank == 0) {
@@ -161,7 +161,7 @@ void look_for_other_tools() noexcept {
 
 namespace {
 
-// Whether the function at an address is a wrapper of a procedure (its number and one), in C or Fortran.
+// Returns true if the function at an address is a wrapper of a procedure (its number and one), in C or Fortran.
 bool is_procedure(std::uint64_t function, std::uint64_t callee) noexcept {
   Dl_info info{};
   const auto is_it = [callee](const ProcedureInfo& info) {

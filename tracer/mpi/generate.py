@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the wrappers of MPI's procedures from the tables beside this file.
+"""Makes the wrappers of MPI's procedures from the tables next to this file.
 
     generate.py FOLDER MPI OUTPUT...      writes each OUTPUT; its name says which one it is
     generate.py FOLDER MPI --wrapper X    prints the wrapper of procedure X
@@ -112,7 +112,7 @@ def read_procedures(folder):
 
 
 def check(procedure, semantics):
-    """Whether the semantics can be those of the procedure."""
+    """Returns true if the semantics can be those of the procedure."""
     if semantics.role not in ROLES:
         raise TableError(f"{procedure.name}: unknown role '{semantics.role}'")
     if semantics.stream not in STREAMS:
@@ -157,7 +157,7 @@ class Generator:
         self.numbers = {p.name: p.number for p in self.procedures}
 
     def has(self, procedure, letter):
-        """Whether the library has these Fortran symbols of the procedure."""
+        """Returns true if the library has these Fortran symbols of the procedure."""
         return letter in procedure.symbols[self.mpi]
 
     def fill(self, template, **values):

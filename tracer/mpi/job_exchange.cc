@@ -14,7 +14,7 @@
 namespace refrain::mpi {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 18;  // of a part
+constexpr std::size_t kMaxBytes = std::size_t{1} << 18;  // of a part
 
 void check(int result) {
   if (result != MPI_SUCCESS) throw std::runtime_error("MPI does not carry messages");
@@ -58,17 +58,17 @@ void JobExchange::receive_part(int from, void* data, std::size_t bytes) {
 
 // So that the next message is not taken for the rest of this one.
 void JobExchange::skip(int from, std::uint64_t bytes) {
-  static std::byte nowhere[kMostBytes];
-  for (std::uint64_t at = 0; at < bytes; at += kMostBytes)
-    receive_part(from, nowhere, std::min<std::uint64_t>(kMostBytes, bytes - at));
+  static std::byte nowhere[kMaxBytes];
+  for (std::uint64_t at = 0; at < bytes; at += kMaxBytes)
+    receive_part(from, nowhere, std::min<std::uint64_t>(kMaxBytes, bytes - at));
 }
 
 void JobExchange::send(std::uint32_t to, const exchange::Bytes& bytes) {
   const std::uint64_t length = bytes.size();
   const int peer = static_cast<int>(to);
   send_part(peer, &length, sizeof(length));
-  for (std::size_t at = 0; at < bytes.size(); at += kMostBytes)
-    send_part(peer, bytes.data() + at, std::min(kMostBytes, bytes.size() - at));
+  for (std::size_t at = 0; at < bytes.size(); at += kMaxBytes)
+    send_part(peer, bytes.data() + at, std::min(kMaxBytes, bytes.size() - at));
 }
 
 exchange::Bytes JobExchange::receive(std::uint32_t from) {
@@ -82,8 +82,8 @@ exchange::Bytes JobExchange::receive(std::uint32_t from) {
     skip(peer, length);
     return {};
   }
-  for (std::size_t at = 0; at < bytes.size(); at += kMostBytes)
-    receive_part(peer, bytes.data() + at, std::min(kMostBytes, bytes.size() - at));
+  for (std::size_t at = 0; at < bytes.size(); at += kMaxBytes)
+    receive_part(peer, bytes.data() + at, std::min(kMaxBytes, bytes.size() - at));
   return bytes;
 }
 

@@ -61,7 +61,7 @@ class KnownCalls {
  private:
   std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
   // No AppendOnlyMap: a new call replaces the one in its place.
-  std::array<KnownCall, runtime::Paths::kMost + 1> calls_{};
+  std::array<KnownCall, runtime::Paths::kMax + 1> calls_{};
 };
 
 }  // namespace refrain::mpi

@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 2: asked by call.h where a call polls (Stream::kPolling).
 // A wait made of polls (`while (!flag) MPI_Test(...)`) repeats itself millions of times a second,
-// and their number is chance, so that it is no loop of the detector. They are treated like iterations:
+// and their number is nondeterministic, so that it is no loop of the detector. They are treated like iterations:
 // the first N are written as they are, then one region is extended until the program does something
 // else or a poll succeeds, which is a separate region again.
 //
@@ -56,12 +56,12 @@ class PollRun {
     return length_ == limits.in_full ? Begin::kTogether : Begin::kRegion;
   }
 
-  // Whether nothing was recorded since the newest poll; `last_end` as above.
+  // Returns true if nothing was recorded since the newest poll; `last_end` as above.
   constexpr bool goes_on(std::uint64_t last_end) const noexcept {
     return end_ != 0 && last_end == end_;
   }
 
-  // Whether polls of several procedures are in the row.
+  // Returns true if polls of several procedures are in the row.
   constexpr bool mixed() const noexcept { return mixed_; }
 
   // It has ended without success at these ticks; `region`: with a separate region.

@@ -53,9 +53,9 @@ void PostingOrder::drop(std::uint64_t place) noexcept {
 
 // Receives posted before all that are open are not needed any more.
 void PostingOrder::make_room(std::vector<std::uint64_t>& places) const noexcept {
-  if (places.size() < kMost) return;
+  if (places.size() < kMax) return;
   const auto used = std::lower_bound(places.begin(), places.end(), open_.front());
-  const auto half = places.begin() + static_cast<std::ptrdiff_t>(kMost / 2);
+  const auto half = places.begin() + static_cast<std::ptrdiff_t>(kMax / 2);
   places.erase(places.begin(), std::max(used, half));
 }
 

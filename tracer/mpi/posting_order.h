@@ -1,6 +1,6 @@
 // In which order receives of a channel were posted, where they are numbered in another.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2, beside channel_counters.h. MPI gives the messages
+// Place in the flow: ARCHITECTURE.md, stage 2, next to channel_counters.h. MPI gives the messages
 // of a channel to the receives that take them in the order in which these were posted. A
 // receive of any source or tag can be numbered only when it is known what it got, and by then
 // receives that were posted after it may have numbers, which may be in the spool. This says by
@@ -9,7 +9,7 @@
 //
 // Thread-safety: none; see threads.h.
 // Cost: nothing while no receive of any source or tag is open. Else a search among the channel's
-// receives since the oldest that is, and memory: 8 bytes each, of the latest kMost of a channel.
+// receives since the oldest that is, and memory: 8 bytes each, of the latest kMax of a channel.
 // Without memory, or where more are posted, the order is not corrected.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ChannelEnd {
 
 class PostingOrder {
  public:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMax = 4096;
 
   // No receive of any source or tag is open.
   bool idle() const noexcept { return open_.empty(); }

@@ -176,13 +176,13 @@ TEST_CASE(
 TEST_CASE("PostingOrder: one open for ever - memory is bounded, the latest are in order") {
   PostingOrder order;
   const std::uint64_t service = order.open();
-  for (std::size_t i = 0; i != 10 * PostingOrder::kMost; ++i) order.post({0, 1, 2});
+  for (std::size_t i = 0; i != 10 * PostingOrder::kMax; ++i) order.post({0, 1, 2});
   const std::uint64_t place = order.open();
   order.post({0, 1, 2});
   order.post({0, 1, 3});
   order.post({0, 1, 2});
   CHECK(order.close(place, {0, 1, 2}) == 2);
-  CHECK(order.close(service, {0, 1, 2}) <= PostingOrder::kMost);
+  CHECK(order.close(service, {0, 1, 2}) <= PostingOrder::kMax);
   CHECK(order.idle());
   CHECK(order.close(order.open(), {0, 1, 2}) == 0);
 }

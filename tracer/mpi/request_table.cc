@@ -39,7 +39,7 @@ Request* RequestTable::add(Handle handle, const void* place,
 Request* RequestTable::find(Handle handle, const void* place) noexcept {
   Request* const first = slots_[find_slot(handle)].first;
   int looked_at = 0;
-  for (Request* at = first; at != nullptr && looked_at < kMostLookedAt; at = at->next) {
+  for (Request* at = first; at != nullptr && looked_at < kMaxLookedAt; at = at->next) {
     if (at->place == place) return at;
     ++looked_at;
   }

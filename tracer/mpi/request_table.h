@@ -77,7 +77,7 @@ class RequestTable {
   }
 
  private:
-  static constexpr int kMostLookedAt = 16;  // of one handle
+  static constexpr int kMaxLookedAt = 16;  // of one handle
   struct Slot {
     Request* first = nullptr;  // oldest
     Request* last = nullptr;

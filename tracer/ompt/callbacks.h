@@ -44,7 +44,7 @@ inline spool::RecordWords make(spool::Kind kind, std::uint64_t ticks, std::uint6
   return spool::record_words(kind, ticks, payload, sub, a48);
 }
 
-// Whether this is the primary thread, directly in one of its outermost regions: every thread of
+// Returns true if this is the primary thread, directly in one of its outermost regions: every thread of
 // the team reaches the same constructs in the same order, so it may feed the agent.
 inline bool feeds_agent(const recorder::ThreadRecorder& recorder,
                         const Membership* team) noexcept {
@@ -72,7 +72,7 @@ inline std::uint64_t true_end(const Membership& member, std::uint64_t ticks) noe
              : g_joins.joined(member.team.instance, ticks);
 }
 
-// What a worker waited from the fork to its begin in the region is thread management.
+// What a worker waited from the fork to its start in the region is thread management.
 inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) noexcept {
   if (member.begin_ticks == 0) return;
   recorder.began_late(

@@ -9,7 +9,7 @@
 //
 // Thread-safety: find_runtime() and watch_helpers() once, at the start; the others: any thread, for itself.
 // Errors: without memory, or where the runtime is linked into the program, helpers are not told apart.
-// Cost: two loads and a compare at the begin of outermost regions that are not the primary thread's.
+// Cost: two loads and a compare at the start of outermost regions that are not the primary thread's.
 #pragma once
 
 #include <omp-tools.h>

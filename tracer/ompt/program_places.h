@@ -5,7 +5,7 @@
 //   - Its own code, because the program's function ended with a jump to the runtime: in the function of a parallel region
 //     or task, whose place is all that is known; a loop's implicit barrier is where the loop is.
 //   - The caller's code, for the same reason, of a parallel region: then its function says which region it is, by the
-//     address of its begin. One behind it, as if a call returned there.
+//     address of its start. One behind it, as if a call returned there.
 // Under Python code the place is there, unless that of the machine code has a line (python_places.h).
 // What else ends with a jump (taskwait as the last statement) is named by the caller's line.
 //
@@ -34,7 +34,7 @@ struct RegionPlace {
 RegionPlace region_place(const void* code,
                          const recorder::ThreadRecorder& recorder) noexcept;
 
-// Of a construct that `task` meets. `taskloop`: it is the begin of one.
+// Of a construct that `task` meets. `taskloop`: it is the start of one.
 std::uint64_t place_in_runtime(const void* code, const recorder::ThreadRecorder& recorder,
                                const ompt_data_t* task, bool taskloop = false) noexcept;
 // Of a construct in a team that Python code has opened: that is its place, too.

@@ -145,11 +145,11 @@ const void* find_in_runtime(const char* name) noexcept {
 
 // Of their size nothing is known; they are small.
 bool is_in_entry(std::uint64_t number, const void* address) noexcept {
-  constexpr std::uintptr_t kMost = 2048;
+  constexpr std::uintptr_t kMax = 2048;
   return number < kEntryPoints.size() && refrain_entries[number] != nullptr &&
          reinterpret_cast<std::uintptr_t>(address) -
                  reinterpret_cast<std::uintptr_t>(refrain_entries[number]) <
-             kMost;
+             kMax;
 }
 
 bool is_taskloop(std::uint64_t number) noexcept {

@@ -13,7 +13,7 @@ using recorder::ThreadRecorder;
 using spool::Record;
 using spool::RecordWords;
 
-// gcc's programs report the begin of a single for the thread that executes it, not the
+// gcc's programs report the start of a single for the thread that executes it, not the
 // end. It ended at the latest where the task reaches its next worksharing or barrier.
 __attribute__((noinline)) void drop_work(ThreadRecorder& recorder,
                                          std::uint64_t ticks) noexcept {
@@ -32,7 +32,7 @@ bool may_nest_in_work(ompt_work_t type, const Record* top) noexcept {
 }
 
 std::uint8_t symbol_sub(ompt_work_t type) noexcept {
-  // Which thread executes a single is chance: one symbol for both.
+  // Which thread executes a single is nondeterministic: one symbol for both.
   return static_cast<std::uint8_t>(
       type == ompt_work_single_other ? ompt_work_single_executor : type);
 }

@@ -52,17 +52,17 @@ struct TeamWord {
   bool league = false;
 
   static TeamWord unpack(std::uint64_t word) noexcept {
-    return {word >> 5 & kMostInstances, static_cast<std::uint8_t>(word >> 1 & 15),
+    return {word >> 5 & kMaxInstances, static_cast<std::uint8_t>(word >> 1 & 15),
             static_cast<std::uint16_t>(word >> 48), (word >> 47 & 1) != 0};
   }
   std::uint64_t pack() const noexcept {
     return std::uint64_t{site} << 48 | std::uint64_t{league} << 47 |
-           (instance & kMostInstances) << 5 | std::uint64_t{flags} << 1 | 1;
+           (instance & kMaxInstances) << 5 | std::uint64_t{flags} << 1 | 1;
   }
-  static constexpr std::uint64_t kMostInstances = (std::uint64_t{1} << 42) - 1;
+  static constexpr std::uint64_t kMaxInstances = (std::uint64_t{1} << 42) - 1;
   static constexpr std::uint8_t kHelpers = spool::kTeamInitial;  // no other region has that
   bool of_helpers() const noexcept { return flags == kHelpers; }
-  // Whether barriers of this team are epochs of the recording.
+  // Returns true if barriers of this team are epochs of the recording.
   bool counts_epochs() const noexcept { return flags == 0; }
 };
 
@@ -95,8 +95,8 @@ struct Membership {
 // What LLVM's runtime calls back for directly one after the other, in an outermost region of the primary thread, is one moment: it
 // is kept here, and recorded with the last of it, with one time stamp (ompt_source.cc).
 //   - The ends of the wait, the barrier and the implicit task: with the region's end, or where a worker begins its next task.
-//   - The begin of the wait: with that of the barrier.
-//   - What the detector and the gate do for the begin of a region: with the begin of the primary thread's implicit task. The
+//   - The start of the wait: with that of the barrier.
+//   - What the detector and the gate do for the start of a region: with the start of the primary thread's implicit task. The
 //     workers are on their way then, so that it is not waited for.
 // When a worker's ends were is known where the primary thread noted it; that is looked up with the worker's next event, when it has
 // long come from the other core.
@@ -116,7 +116,7 @@ struct LateEvents {
 };
 
 struct ThreadState {
-  static constexpr int kMostTeams = 8;
+  static constexpr int kMaxTeams = 8;
 
   bool root = false;  // a thread that the program made, not the runtime
   bool begin_reported = false;
@@ -130,18 +130,18 @@ struct ThreadState {
   std::uint64_t latest_outermost = 0;  // instance of the latest one whose epochs count
   LateEvents late;
   Membership* innermost = nullptr;
-  Membership teams[kMostTeams + 1] = {};
+  Membership teams[kMaxTeams + 1] = {};
 
   void find_innermost() noexcept {
     const int open = runtime::t_thread.teams_open;
-    innermost = open > 0 && open <= kMostTeams ? &teams[open - 1] : nullptr;
+    innermost = open > 0 && open <= kMaxTeams ? &teams[open - 1] : nullptr;
   }
-  // Teams open may be more than kMostTeams; the innermost then is unknown.
+  // Teams open may be more than kMaxTeams; the innermost then is unknown.
   Membership* team() noexcept { return innermost; }
   // Its row; of one that is too deep inside nobody asks.
   Membership& enter_team() noexcept {
     int& open = runtime::t_thread.teams_open;
-    Membership& team = teams[open < kMostTeams ? open : kMostTeams];
+    Membership& team = teams[open < kMaxTeams ? open : kMaxTeams];
     ++open;
     find_innermost();
     team = {};

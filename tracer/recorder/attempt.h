@@ -9,7 +9,7 @@
 
 namespace refrain::recorder {
 
-// Whether the body ended without an exception.
+// Returns true if the body ended without an exception.
 template <typename Body>
 bool attempted(Body&& body) noexcept {
   try {

@@ -301,7 +301,7 @@ std::uint32_t CallTree::first_task_of_team() const noexcept {
 void CallTree::enter_task(const OpenTask& task, std::uint64_t ticks) noexcept {
   enter(task.key, ticks);
   if (elsewhere_ != 0) return leave_elsewhere(ticks);
-  if (tasks_ == kMostTasks) return leave(ticks);
+  if (tasks_ == kMaxTasks) return leave(ticks);
   open_tasks_[tasks_] = task;
   open_tasks_[tasks_++].depth = depth();
 }

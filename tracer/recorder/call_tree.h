@@ -222,7 +222,7 @@ class CallTree {
     std::uint64_t id = 0;
     spool::CallKey key;
   };
-  static constexpr std::uint32_t kMostTasks = 256;
+  static constexpr std::uint32_t kMaxTasks = 256;
   // So many a node's class may be, if another process has written to the area: there is room for their sums.
   static constexpr std::size_t kClassPlaces = 256;
   static_assert(offsetof(spool::IterationRowsHeader, times) +
@@ -319,7 +319,7 @@ class CallTree {
   std::uint64_t elsewhere_since_ = 0;
   std::uint64_t own_times_[kClassPlaces] = {};  // where nobody wants them
   OpenTask left_task_;  // the latest explicit task that was left for another
-  OpenTask open_tasks_[kMostTasks];
+  OpenTask open_tasks_[kMaxTasks];
 };
 
 }  // namespace refrain::recorder

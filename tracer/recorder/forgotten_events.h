@@ -3,7 +3,7 @@
 // Place in the flow: ThreadRecorder adds what the ring is about to overwrite although a break would
 // need it; when writing is resumed it counts the loss in events.
 //
-// Thread-safety: none; one a recorder. No allocation: kMost cuts are remembered; where there
+// Thread-safety: none; one a recorder. No allocation: kMax cuts are remembered; where there
 // were more, some between are dropped, and a count is a lower bound.
 // Cost: O(1) a record that is added; only iterations larger than the ring have some.
 #pragma once
@@ -18,7 +18,7 @@ namespace refrain::recorder {
 
 class ForgottenEvents {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMax = 64;
 
   void clear() noexcept { *this = {}; }
 
@@ -35,7 +35,7 @@ class ForgottenEvents {
     const std::uint64_t last = events_before(to);
     return last > first ? last - first : 0;
   }
-  // Whether an earlier cut than one of `epoch` was among them: then nothing of `epoch` is
+  // Returns true if an earlier cut than one of `epoch` was among them: then nothing of `epoch` is
   // missing but what between() counts.
   bool knows(std::uint64_t epoch) const noexcept {
     return cuts_ != 0 && epochs_[0] < epoch;
@@ -55,8 +55,8 @@ class ForgottenEvents {
   }
 
   void add_cut(std::uint64_t epoch, std::uint64_t wanted) noexcept {
-    if (cuts_ == kMost) drop_before(wanted);
-    if (cuts_ == kMost) drop_every_second();
+    if (cuts_ == kMax) drop_before(wanted);
+    if (cuts_ == kMax) drop_every_second();
     epochs_[cuts_] = epoch;
     before_[cuts_++] = events_;
   }
@@ -78,8 +78,8 @@ class ForgottenEvents {
 
   std::uint64_t events_ = 0;
   std::size_t cuts_ = 0;
-  std::array<std::uint64_t, kMost> epochs_{};  // of cuts; ascend, where epochs do
-  std::array<std::uint64_t, kMost> before_{};  // events before each
+  std::array<std::uint64_t, kMax> epochs_{};  // of cuts; ascend, where epochs do
+  std::array<std::uint64_t, kMax> before_{};  // events before each
 };
 
 }  // namespace refrain::recorder

@@ -26,7 +26,7 @@ class FrameMark {
   // `user`: what is used; not null.
   void set(const void* user) noexcept { user_ = user; }
 
-  // Whether the function that set `mark` for `user` was left by a jump; `here` is a mark in the
+  // Returns true if the function that set `mark` for `user` was left by a jump; `here` is a mark in the
   // frame that asks. Keeps errno.
   static bool is_gone(const FrameMark* mark, const void* user,
                       const FrameMark* here) noexcept;

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "tracer/recorder/iteration_board.h"
-#include "tracer/recorder/made_up_rows.h"
+#include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::iteration_row_steps_test {
 namespace {
 
-using namespace made_up_rows;
+using namespace synthetic_rows;
 
 TEST_CASE("IterationRows: an iteration that breaks - its row is what follows the loop") {
   Area area(100);

@@ -50,7 +50,7 @@ std::uint64_t records_in(const Bench& bench) {
                                      : header.log_commit.load() >> 1;
 }
 
-// Whether it ended before `steps` instructions were done.
+// Returns true if it ended before `steps` instructions were done.
 bool stepped_to_end(ThreadRecorder& recorder, std::uint64_t ticks, long steps) {
   static volatile bool ended;
   ended = false;

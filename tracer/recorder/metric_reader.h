@@ -11,9 +11,9 @@ namespace refrain::recorder {
 
 class MetricReader {
  public:
-  static constexpr unsigned kMost = 32;
+  static constexpr unsigned kMax = 32;
 
-  // How many values read() gives; at most kMost.
+  // How many values read() gives; at most kMax.
   virtual unsigned count() const noexcept = 0;
   // Values since the reader was made. One that cannot be read keeps its last value.
   virtual void read(std::uint64_t* values) noexcept = 0;

@@ -1,4 +1,4 @@
-// A recorder with a file, a model beside it that says what must be in the file, and a board.
+// A recorder with a file, a model of it that says what must be in the file, and a board.
 #pragma once
 
 #include <fcntl.h>

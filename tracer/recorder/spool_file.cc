@@ -49,11 +49,11 @@ bool grow_to(int fd, std::uint64_t bytes) noexcept {
 // then costs a tenth of what it does where the kernel has to make it. False: the disk is full.
 bool write_zeros(int fd, std::uint64_t offset, std::uint64_t end) noexcept {
   static constexpr std::array<char, kPage> kZeros{};
-  constexpr std::size_t kMostPieces = 64;
+  constexpr std::size_t kMaxPieces = 64;
   while (offset < end) {
-    std::array<iovec, kMostPieces> pieces;
+    std::array<iovec, kMaxPieces> pieces;
     std::size_t count = 0;
-    for (std::uint64_t at = offset; at < end && count < kMostPieces; at += kPage)
+    for (std::uint64_t at = offset; at < end && count < kMaxPieces; at += kPage)
       pieces[count++] = {const_cast<char*>(kZeros.data()), std::min(kPage, end - at)};
     const ssize_t n =
         pwritev(fd, pieces.data(), static_cast<int>(count), static_cast<off_t>(offset));

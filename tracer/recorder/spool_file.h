@@ -8,7 +8,7 @@
 // what was written is in the page cache and outlives the process.
 //
 // The file stays open where a descriptor may (descriptors.h); otherwise it is opened for each write and closed again,
-// seen from its folder, which may move.
+// seen from its directory, which may move.
 //
 // Thread-safety: one thread at a time. Ownership: of the descriptor and the mappings,
 // until close() or abandon(). Errors: result codes; create(), flush(), use_ring() and close() are slow
@@ -18,7 +18,7 @@
 // written to it.
 // Cost: a flush is one write of at most 96 KiB; a new chunk one allocation call. Pages are made
 // before they are touched, by one call for many: when the file is made those of the header, the smallest ring and the
-// begin of the stage.
+// start of the stage.
 #pragma once
 
 #include <algorithm>
@@ -65,12 +65,12 @@ class Budget {
     const std::uint64_t used = memory_.load();
     if (memory_limit_ == 0 || used + wanted <= memory_limit_ / 2) return wanted;
     const std::uint64_t left = memory_limit_ - std::min(used, memory_limit_);
-    return std::min(wanted, std::max(left / kThreadsToCome, kLeastShare));
+    return std::min(wanted, std::max(left / kThreadsToCome, kMinShare));
   }
 
  private:
   static constexpr std::uint64_t kThreadsToCome = 128;
-  static constexpr std::uint64_t kLeastShare = 24 << 10;
+  static constexpr std::uint64_t kMinShare = 24 << 10;
   static bool take(std::atomic<std::uint64_t>& used, std::uint64_t limit,
                    std::uint64_t bytes) noexcept {
     if (limit == 0) return used.fetch_add(bytes), true;

@@ -37,7 +37,7 @@ class SummaryIndex {
     }
   }
 
-  // Whether one more can be put. `hash_of` a number.
+  // Returns true if one more can be put. `hash_of` a number.
   template <typename HashOf>
   bool make_room(SummaryMemory& memory, MemoryFor what, HashOf hash_of) noexcept {
     const std::uint64_t slots = table_ == nullptr ? 0 : table_[0];

@@ -60,8 +60,8 @@ class SummaryMemory {
   std::uint64_t used() const noexcept { return used_; }
   // How many bytes to take at once where more will be needed.
   std::uint64_t at_once() const noexcept {
-    constexpr std::uint64_t kMost = 4 * kSummaryPage;
-    return std::clamp(limit_ / 64 / kSummaryPage * kSummaryPage, kSummaryPage, kMost);
+    constexpr std::uint64_t kMax = 4 * kSummaryPage;
+    return std::clamp(limit_ / 64 / kSummaryPage * kSummaryPage, kSummaryPage, kMax);
   }
 
  private:
@@ -83,7 +83,7 @@ class EntryPages {
     capacity_ = capacity;
     ready_ = 0;
   }
-  // Whether the entries up to `index` may be touched.
+  // Returns true if the entries up to `index` may be touched.
   bool reach(std::uint32_t index, SummaryMemory& memory,
              MemoryFor what = MemoryFor::kAnything) noexcept {
     if (index < ready_) return true;

@@ -15,7 +15,7 @@ using spool::FlowPath;
 
 namespace {
 
-constexpr std::uint32_t kLeastNodes = 4;
+constexpr std::uint32_t kMinNodes = 4;
 constexpr std::uint64_t kNothingYet = ~std::uint64_t{0};  // a minimum
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -46,7 +46,7 @@ bool FlowGraph::open(void* area, std::uint64_t bytes, std::uint32_t components,
                      SummaryMemory& memory) noexcept {
   close();
   const std::uint32_t nodes = spool::flow_graph_nodes(bytes);
-  if (nodes < kLeastNodes) return false;
+  if (nodes < kMinNodes) return false;
   auto* const begin = static_cast<std::byte*>(area);
   auto* const first_node = reinterpret_cast<FlowNode*>(begin + spool::kFlowHeaderBytes);
   auto* const first_edge =
@@ -126,7 +126,7 @@ bool FlowGraph::take_edge(std::uint32_t node, std::uint32_t& index) noexcept {
   return true;
 }
 
-// The same for the begin of a region, which may be opened in a call that calls back.
+// The same for the start of a region, which may be opened in a call that calls back.
 __attribute__((noinline)) bool FlowGraph::find_region(std::uint64_t address, bool league,
                                                       std::uint32_t& index) noexcept {
   const Event call = event_;
@@ -249,7 +249,7 @@ std::uint32_t FlowGraph::add_path(std::uint64_t hash, const std::uint64_t* frame
     return spool::kNoPath;
   FlowPath& path = paths_[index];
   path.hash = hash;
-  path.count = static_cast<std::uint32_t>(std::min(count, spool::kMostPathFrames));
+  path.count = static_cast<std::uint32_t>(std::min(count, spool::kMaxPathFrames));
   std::copy_n(frames, path.count, path.frames);
   header_->paths.store(++path_count_, std::memory_order_release);  // as add_node()
   path_index_.put(hash, index);

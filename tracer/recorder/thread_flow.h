@@ -12,7 +12,7 @@
 //
 // Outermost parallel regions are events as well, around the calls that are made in them: an event's
 // predecessor is the one that began last before it, and the time between them counts from the
-// latest begin of a region or end of an event.
+// latest start of a region or end of an event.
 //
 // Events that the run's filter leaves out (excluded_regions.h) do not happen here: what comes next
 // follows what was before, and the time between has theirs in it.

@@ -283,15 +283,15 @@ class ThreadRecorder {
   // The number of the callers with this hash in the event flow graph; `unwind(frames)` fills in as many as it
   // returns, where they are new. kNoPath: they are not kept.
   bool keeps_callers() const noexcept { return flow_.wants_callers(); }
-  template <std::size_t kMost, typename Unwind>
+  template <std::size_t kMax, typename Unwind>
   std::uint32_t caller_path(std::uint64_t hash, Unwind unwind) noexcept {
     const std::uint32_t path = flow_.find_path(hash);
     if (path != spool::kNoPath) [[likely]]
       return path;
-    std::uint64_t frames[kMost];
+    std::uint64_t frames[kMax];
     return flow_.add_path(hash, frames, unwind(frames));
   }
-  // An outermost parallel region as a node of the event flow graph, beside begin() and end(); see FlowGraph.
+  // An outermost parallel region as a node of the event flow graph, besides begin() and end(); see FlowGraph.
   template <typename IsLeague>
   __attribute__((always_inline)) void begin_outermost(std::uint64_t address,
                                                       std::uint64_t ticks,
@@ -370,11 +370,11 @@ class ThreadRecorder {
     append(spool::record_words(spool::kSync, ticks, depth_, 0, epoch));
     if (depth_ != 0) append_snapshots();
   }
-  // The same where the begin of a region follows at once: if that record can say it as well,
+  // The same where the start of a region follows at once: if that record can say it as well,
   // returns the flag (kTeamCut) for its `sub`, else 0.
   std::uint8_t sync_with_begin(std::uint64_t epoch, std::uint64_t ticks) noexcept {
     pass(epoch);
-    // Values of metrics stand before the begin, and after the cut.
+    // Values of metrics stand before the start, and after the cut.
     if (depth_ == 0 && metric_kinds_ == 0) [[likely]]
       return spool::kTeamCut;
     sync(epoch, ticks);
@@ -415,7 +415,7 @@ class ThreadRecorder {
     followed_ = count == 0 ? 0 : count - 1;
   }
 
-  // From now on values are read before begins and ends of these kinds (a bit each): of the
+  // From now on values are read before starts and ends of these kinds (a bit each): of the
   // thread that owns the recorder. Values go on from those of the owner before. Null: no more.
   // `absolute`: a bit for each value that does not begin anew with its owner.
   void set_metrics(MetricReader* reader, std::uint64_t kinds,
@@ -519,8 +519,8 @@ class ThreadRecorder {
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for
   std::uint64_t metrics_absolute_ = 0;
-  std::uint64_t metric_bases_[MetricReader::kMost] = {};
-  std::uint64_t metric_values_[MetricReader::kMost] = {};
+  std::uint64_t metric_bases_[MetricReader::kMax] = {};
+  std::uint64_t metric_values_[MetricReader::kMax] = {};
   const DecisionBoard* board_ = nullptr;
   std::uint64_t watched_ = ~std::uint64_t{0};
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_

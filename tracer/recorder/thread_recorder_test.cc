@@ -117,7 +117,7 @@ TEST_CASE("ThreadRecorder: write - regions deeper than the stack are counted") {
   CHECK(bench.lost(spool::kLossDepth) == 3);
 }
 
-// Two counters; the second one does not count from the begin of its thread.
+// Two counters; the second one does not count from the start of its thread.
 class Counters final : public MetricReader {
  public:
   unsigned count() const noexcept override { return 2; }

@@ -16,7 +16,7 @@ constexpr bool is_multiple(std::uint64_t number, unsigned level) noexcept {
 }
 
 std::uint64_t loop_of(const IterationStep& step) noexcept {
-  return step.loop <= spool::kMostRowLoop ? step.loop : spool::kMixedRow;
+  return step.loop <= spool::kMaxRowLoop ? step.loop : spool::kMixedRow;
 }
 
 }  // namespace
@@ -25,12 +25,12 @@ bool IterationRows::open(void* area, std::uint64_t bytes, std::uint64_t most,
                          unsigned counters, std::uint64_t begin,
                          SummaryMemory& memory) noexcept {
   close();
-  counters_ = std::min(counters, spool::kMostRowCounters);
-  if (bytes < spool::row_offset(spool::kLeastRows, counters_)) return false;
+  counters_ = std::min(counters, spool::kMaxRowCounters);
+  if (bytes < spool::row_offset(spool::kMinRows, counters_)) return false;
   const std::uint64_t fit =
       (bytes - spool::kIterationRowsHeaderBytes) / spool::row_bytes(counters_);
-  const std::uint64_t capacity = std::min({most, fit, spool::kMostRows});
-  if (capacity < spool::kLeastRows) return false;
+  const std::uint64_t capacity = std::min({most, fit, spool::kMaxRows});
+  if (capacity < spool::kMinRows) return false;
   memory_ = &memory;
   ready_ = rows_ = followed_ = 0;
   level_ = border_level_ = 0;
@@ -42,7 +42,7 @@ bool IterationRows::open(void* area, std::uint64_t bytes, std::uint64_t most,
     return false;
   header_ = static_cast<IterationRowsHeader*>(area);
   most_ = capacity;
-  if (!make_rows(spool::kLeastRows)) {
+  if (!make_rows(spool::kMinRows)) {
     close();
     return false;
   }
@@ -144,7 +144,7 @@ bool IterationRows::belongs_to_latest(const IterationStep& step) const noexcept 
          spool::loop_of_row(row(rows_ - 1)->place) == loop_of(step);
 }
 
-// Whether a row has begun, or is another one now.
+// Returns true if a row has begun, or is another one now.
 bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
   const bool iteration = step.kind == IterationStep::Kind::kIteration;
   std::uint64_t kind = step.border << 2 | spool::kRowVisit;
@@ -234,10 +234,10 @@ std::uint64_t IterationRows::kept_rows() const noexcept {
 // Half as many iterations have a row of their own. If that is not enough, half as many begins and
 // ends of visits as well, until a quarter of the rows is free.
 void IterationRows::merge() noexcept {
-  if (level_ < kMostLevel) ++level_;
-  while (kept_rows() > rows_ - rows_ / 4 && border_level_ < kMostLevel) {
+  if (level_ < kMaxLevel) ++level_;
+  while (kept_rows() > rows_ - rows_ / 4 && border_level_ < kMaxLevel) {
     ++border_level_;
-    if (level_ < kMostLevel) ++level_;
+    if (level_ < kMaxLevel) ++level_;
   }
   std::uint64_t merged = 0;
   for (std::uint64_t next = 0; next != rows_;) {

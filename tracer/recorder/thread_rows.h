@@ -12,7 +12,7 @@
 //
 // When all rows, or all of the memory, are in use every second iteration's is dropped, from then on only those of every
 // second, fourth, ... iteration (by its number, so that all threads drop the same) are kept.
-// Where that does not help, for there are many short visits, begins and ends of visits are dropped
+// Where that does not help, for there are many short visits, starts and ends of visits are dropped
 // likewise.
 //
 // Thread-safety: one owner; others may read the area at any time. Ownership: none of the area.
@@ -85,7 +85,7 @@ class IterationRows {
   struct Sums {
     std::uint64_t ticks;
     spool::ClassSums times;
-    std::array<std::uint64_t, spool::kMostRowCounters> counters;
+    std::array<std::uint64_t, spool::kMaxRowCounters> counters;
   };
   struct Pass {
     std::uint64_t epoch;
@@ -93,10 +93,10 @@ class IterationRows {
     std::uint64_t since;
     std::uint8_t cls;
     spool::ClassSums times;  // without that of `cls` since `since`
-    std::array<std::uint64_t, spool::kMostRowCounters> counters;
+    std::array<std::uint64_t, spool::kMaxRowCounters> counters;
   };
   static constexpr std::size_t kPasses = 16;
-  static constexpr unsigned kMostLevel = 60;
+  static constexpr unsigned kMaxLevel = 60;
 
   spool::IterationRow* row(std::uint64_t index) const noexcept;
   Sums sums_at(std::uint64_t ticks, const Now& now) const noexcept;

@@ -8,13 +8,13 @@
 
 #include "spool/summary_areas.h"
 #include "tracer/recorder/call_tree.h"
-#include "tracer/recorder/made_up_rows.h"
 #include "tracer/recorder/summary_area.h"
+#include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::thread_rows_test {
 namespace {
 
-using namespace made_up_rows;
+using namespace synthetic_rows;
 
 // A program that does something in each iteration, and what the rows must be: kept the plain way,
 // a row for each iteration.
@@ -87,7 +87,7 @@ class Program {
   std::vector<Iteration> rows_;
 };
 
-// Each row is the sum of the iterations from its begin to its end.
+// Each row is the sum of the iterations from its start to its end.
 void compare(const spool::IterationRows& rows, const Program& program) {
   REQUIRE_FALSE(rows.damaged);
   REQUIRE_FALSE(rows.rows.empty());

@@ -20,7 +20,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
 
 // An unwind in progress: from the frame of `address` on, or from here if that is 0 or not found.
 struct CallChains::Walk {
-  std::array<Frame, kMostFrames>& frames;
+  std::array<Frame, kMaxFrames>& frames;
   std::uint64_t address;
   std::size_t count = 0;
   std::size_t met = 0;
@@ -30,7 +30,7 @@ struct CallChains::Walk {
     auto& walk = *static_cast<Walk*>(data);
     const std::uint64_t here = _Unwind_GetIP(context);
     const std::uint64_t address = here == 0 ? 0 : code_address(here);
-    if (address == 0 || ++walk.met > 2 * kMostFrames) return _URC_END_OF_STACK;
+    if (address == 0 || ++walk.met > 2 * kMaxFrames) return _URC_END_OF_STACK;
     if (!walk.found && address == walk.address) {
       walk.found = true;
       walk.count = 0;
@@ -42,13 +42,13 @@ struct CallChains::Walk {
   }
 };
 
-// Whether it was there before. Nothing is forgotten, and what finds no room counts as known: addresses
+// Returns true if it was there before. Nothing is forgotten, and what finds no room counts as known: addresses
 // differ from run to run, and what is unwound must not.
 bool CallChains::note(Armed& armed, std::uint64_t place) noexcept {
   const std::uint64_t value = place + 1;  // 0: a free slot
   std::size_t at = mixed(value, 1) % kSeen;
   while (armed.places[at] != 0 && armed.places[at] != value) at = (at + 1) % kSeen;
-  if (armed.places[at] == value || armed.known_places == kMostPlaces) return true;
+  if (armed.places[at] == value || armed.known_places == kMaxPlaces) return true;
   armed.places[at] = value;
   ++armed.known_places;
   return false;
@@ -57,12 +57,12 @@ bool CallChains::note(Armed& armed, std::uint64_t place) noexcept {
 void CallChains::arm(std::uint32_t loop, std::uint32_t events) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << loop % 64;
   std::uint64_t& word = loops_[loop / 64 % loops_.size()];
-  if ((word & bit) != 0 || events == 0 || armed_ == kMostArmed) return;
+  if ((word & bit) != 0 || events == 0 || armed_ == kMaxArmed) return;
   word |= bit;
   Armed& fresh = all_[armed_++];
   fresh = {};
   fresh.loop = loop;
-  fresh.left = std::min(events, kMostEvents);
+  fresh.left = std::min(events, kMaxEvents);
 }
 
 // Which loops want this event is kept for text(); those that are done with it leave afterwards.
@@ -78,7 +78,7 @@ bool CallChains::wants(std::uint64_t place) noexcept {
     ++armed.met;
     --armed.left;
   }
-  if (any && unwinds_ < kMostUnwinds) return true;
+  if (any && unwinds_ < kMaxUnwinds) return true;
   drop_finished();
   return false;
 }

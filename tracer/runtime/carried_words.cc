@@ -25,9 +25,9 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
   list.made = true;
   list.stack = 0;
   list.count = 0;
-  if (list.times == kMostTimes) return;  // it moves
+  if (list.times == kMaxTimes) return;  // it moves
   ++list.times;
-  std::array<periodicity::CarriedWord, periodicity::CodeFacts::kMostCarried> found;
+  std::array<periodicity::CarriedWord, periodicity::CodeFacts::kMaxCarried> found;
   std::size_t count = 0;
   std::uint64_t loop = 0;
   unsigned saved = 0;
@@ -39,7 +39,7 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
     if (word.in == In::kFrame)
       return base + kWord + static_cast<std::uint64_t>(std::int64_t{word.offset});
     list.stack = stack;
-    if (saved == 0) saved = sampler::saved_registers(bounds, saved_.data(), kMostSaved);
+    if (saved == 0) saved = sampler::saved_registers(bounds, saved_.data(), kMaxSaved);
     const auto* const begin = saved_.data();
     const auto* const end = begin + saved;
     const auto* const frame =
@@ -53,13 +53,13 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
   };
   for (const periodicity::PathFrame& frame : frames) {
     const std::size_t loops = facts.loops(frame.place).size();  // of Python code, too
-    for (std::size_t i = 0; i != loops && loop != periodicity::CodeFacts::kMostCarried;
+    for (std::size_t i = 0; i != loops && loop != periodicity::CodeFacts::kMaxCarried;
          ++i, ++loop) {
       const code::CallFlow::Carried carried = flow.carried(frame.place, i);
       if (!carried.known) continue;
       if (const std::uint64_t address = address_of(carried.word, frame.base); address != 0)
         found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * carried.word.bytes),
-                          loop + (carried.late ? periodicity::CodeFacts::kMostCarried : 0)};
+                          loop + (carried.late ? periodicity::CodeFacts::kMaxCarried : 0)};
     }
   }
   if (list.room < count) {

@@ -38,7 +38,7 @@ class CarriedWords {
     return {&words_[list.first], list.count};
   }
 
-  // Whether a loop around one of the frames carries anything.
+  // Returns true if a loop around one of the frames carries anything.
   static bool any(std::span<const periodicity::PathFrame> frames,
                   code::CallFlow& flow) noexcept;
 
@@ -52,14 +52,13 @@ class CarriedWords {
     bool made;
   };
   static constexpr std::uint32_t kWords = 1 << 16;
-  static constexpr std::uint8_t kMostTimes = 100;
-  static constexpr unsigned kMostSaved =
-      Paths::kMostFrames + 32;  // and Refrain's own frames
+  static constexpr std::uint8_t kMaxTimes = 100;
+  static constexpr unsigned kMaxSaved = Paths::kMaxFrames + 32;  // and Refrain's own frames
 
   std::uint32_t used_ = 0;
-  periodicity::ZeroedArray<List> lists_{(Paths::kMost + 1) * Paths::kVariants};
+  periodicity::ZeroedArray<List> lists_{(Paths::kMax + 1) * Paths::kVariants};
   periodicity::ZeroedArray<periodicity::CarriedWord> words_{kWords};
-  std::array<sampler::SavedFrame, kMostSaved> saved_;
+  std::array<sampler::SavedFrame, kMaxSaved> saved_;
 };
 
 }  // namespace refrain::runtime

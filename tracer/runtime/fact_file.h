@@ -1,4 +1,4 @@
-// The file beside the journal: records and texts that any thread may report (communicators, clock offsets, names, numbers of
+// The file next to the journal: records and texts that any thread may report (communicators, clock offsets, names, numbers of
 // messages), while the journal is the primary thread's alone.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3. `facts.spool`, with the header of a journal and nothing but a log. It is made

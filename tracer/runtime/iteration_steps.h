@@ -34,7 +34,7 @@ class IterationSteps {
   std::uint64_t found_position_ = 0;  // after the symbol by which the loop was found
   std::uint64_t number_ = 0;          // of the latest
   std::uint64_t total_ = 0;           // iterations that were counted
-  std::uint64_t borders_ = 0;         // begins and ends of visits
+  std::uint64_t borders_ = 0;         // starts and ends of visits
 };
 
 }  // namespace refrain::runtime

@@ -75,27 +75,27 @@ class LiveFilter {
 };
 
 // Numbers of what is left out.
-template <std::size_t kMost>
+template <std::size_t kMax>
 class NumberSet {
  public:
   void add(std::uint64_t number) noexcept {
-    if (number < kMost)
+    if (number < kMax)
       words_[number / 64].fetch_or(std::uint64_t{1} << number % 64,
                                    std::memory_order_relaxed);
   }
   bool has(std::uint64_t number) const noexcept {
-    return number < kMost &&
+    return number < kMax &&
            (words_[number / 64].load(std::memory_order_relaxed) >> number % 64 & 1) != 0;
   }
 
  private:
-  std::array<std::atomic<std::uint64_t>, kMost / 64> words_{};
+  std::array<std::atomic<std::uint64_t>, kMax / 64> words_{};
 };
 
-constexpr std::size_t kMostProcedures = 1 << 16;
-constexpr std::size_t kMostUserRegions = 1 << 20;
-constinit NumberSet<kMostProcedures> g_procedures;
-constinit NumberSet<kMostUserRegions> g_user_regions;
+constexpr std::size_t kMaxProcedures = 1 << 16;
+constexpr std::size_t kMaxUserRegions = 1 << 20;
+constinit NumberSet<kMaxProcedures> g_procedures;
+constinit NumberSet<kMaxUserRegions> g_user_regions;
 
 enum class Answer : std::uint8_t { kUnknown, kIn, kOut };
 struct Known {

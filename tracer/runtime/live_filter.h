@@ -8,7 +8,7 @@
 // of which the runtime reports no address is named as one that ends its parallel region.
 // Thread-safety: any thread; a lock where a name has to be looked up. Not for signal handlers.
 // Cost: without a filter none. With one, milliseconds for the first address of a module, microseconds
-// for others, nothing of what no pattern can match by the begin of its name; then a look into a table.
+// for others, nothing of what no pattern can match by the start of its name; then a look into a table.
 // Errors: a filter that cannot be read or understood leaves out nothing; that is reported when the archive
 // is written. Without memory a region is not left out.
 #pragma once

@@ -57,7 +57,7 @@ std::string build_id(const dl_phdr_info& info) {
 }
 
 // The file that is mapped at an address, as the kernel knows it: the loader has the name that it was given, and
-// the program may have changed its folder since. Empty: not known.
+// the program may have changed its directory since. Empty: not known.
 std::string mapped_file(std::uint64_t address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -17,7 +17,7 @@ inline void warn(std::string_view line) noexcept { say({line}); }
 // True if descriptor 2 is still what it was.
 bool stderr_is_ours() noexcept;
 
-// Whether this process says what all processes of a job would say: the first one that the launcher
+// Returns true if this process says what all processes of a job would say: the first one that the launcher
 // started, or a process without a launcher.
 bool speaks_for_job() noexcept;
 

@@ -136,7 +136,7 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     }
     if (rows_[path].entries == kEntriesOfRow) return path;
   }
-  if (path == 0 && used_rows_ == kMost) {
+  if (path == 0 && used_rows_ == kMax) {
     ++unnumbered_;
     return 0;
   }
@@ -155,9 +155,8 @@ unsigned Paths::stack_of(const CallWalk::Found& found, std::uint64_t innermost) 
     if (found_[i].base != 0) outermost = found_[i].base;
   if ((found.whole || !found.certain) && walk_.on_own_stack(outermost)) return 0;
   unsigned stack = 1;
-  while (stack != kMostStacks && stacks_[stack] != outermost && stacks_[stack] != 0)
-    ++stack;
-  if (stack != kMostStacks) stacks_[stack] = outermost;
+  while (stack != kMaxStacks && stacks_[stack] != outermost && stacks_[stack] != 0) ++stack;
+  if (stack != kMaxStacks) stacks_[stack] = outermost;
   return stack;
 }
 

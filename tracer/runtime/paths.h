@@ -10,12 +10,12 @@
 //
 // One row at other addresses (a caller's caller differs in size, alloca) is a *variant* with bases of its own; a
 // path with more than kVariants is *moving*: bases that differed anywhere are 0 from then on, which is to be taken
-// as equal to all. Innermost frames beyond kMostFrames are what is kept of deeper stacks: then the first
+// as equal to all. Innermost frames beyond kMaxFrames are what is kept of deeper stacks: then the first
 // frame's base is not 0.
 //
 // Stacks that are not the thread's own (coroutines) are told apart by where their outermost frame lies; a path is on one of them. So
 // is what lies above a frame that nothing can be walked beyond (of code that was made at run time, or the 64th). Of more than
-// kMostStacks no more is known than that.
+// kMaxStacks no more is known than that.
 //
 // Frames of Python code are frames like others (python_frames.h); their words lie in memory of the interpreter, and each
 // is read when those before it are right: then it is that of a function that has not returned.
@@ -46,12 +46,12 @@ class Paths {
   // function's own return address lies (on aarch64: just below its canonical frame address); of the outermost 0.
   using Frame = sampler::CallWalk::Frame;
   using Hidden = sampler::CallWalk::Hidden;
-  static constexpr std::uint32_t kMost = 4095;  // 12 bits, without 0
-  static constexpr unsigned kMostFrames = sampler::CallWalk::kMostFrames;
+  static constexpr std::uint32_t kMax = 4095;  // 12 bits, without 0
+  static constexpr unsigned kMaxFrames = sampler::CallWalk::kMaxFrames;
   static constexpr unsigned kVariants = 4;
   static constexpr unsigned kMoving = kVariants;
-  static constexpr unsigned kMostStacks = 8;  // with the thread's own, which is 0
-  static constexpr unsigned kOtherStack = kMostStacks;
+  static constexpr unsigned kMaxStacks = 8;  // with the thread's own, which is 0
+  static constexpr unsigned kOtherStack = kMaxStacks;
 
   // `hidden`: whether frames of a place are left out (libraries between the program's functions); asked once
   // for each place. The call's own frame never is. Throws std::bad_alloc.
@@ -190,15 +190,15 @@ class Paths {
   std::uint32_t used_frames_ = 0;
   std::uint64_t walks_ = 0;
   std::uint64_t unnumbered_ = 0;
-  std::array<std::uint64_t, kMostStacks>
+  std::array<std::uint64_t, kMaxStacks>
       stacks_{};  // where the outermost frames of others lie
   periodicity::ZeroedArray<Entry> entries_{kEntries};  // of 0: nothing came before
   periodicity::ZeroedArray<Word> words_{kWords};
   periodicity::ZeroedArray<std::uint16_t> entry_slots_{kEntrySlots};
-  periodicity::ZeroedArray<Row> rows_{kMost + 1};
+  periodicity::ZeroedArray<Row> rows_{kMax + 1};
   periodicity::ZeroedArray<std::uint16_t> row_slots_{kRowSlots};
   periodicity::ZeroedArray<Frame> frames_{kFrames};
-  std::array<Frame, kMostFrames> found_;  // outermost first
+  std::array<Frame, kMaxFrames> found_;  // outermost first
   sampler::CallWalk walk_;
 };
 

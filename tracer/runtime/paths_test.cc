@@ -1,4 +1,4 @@
-// Paths beside libgcc's unwinder: one number exactly where the rows of return addresses are the same.
+// Paths compared with libgcc's unwinder: one number exactly where the rows of return addresses are the same.
 #include "tracer/runtime/paths.h"
 
 #include <alloca.h>
@@ -37,7 +37,7 @@ struct Truth {
     if (place == 0) return _URC_END_OF_STACK;
     // Of the frame before: its stack pointer is its caller's.
     if (!truth.places.empty()) truth.bases.back() = stack - sizeof(std::uint64_t);
-    if (truth.places.size() == Paths::kMostFrames) return _URC_END_OF_STACK;
+    if (truth.places.size() == Paths::kMaxFrames) return _URC_END_OF_STACK;
     truth.places.push_back(place);
     truth.bases.push_back(0);
     return _URC_NO_REASON;
@@ -630,7 +630,7 @@ TEST_CASE("Paths: fuzz - random call trees, beside libgcc") {
     CHECK(checked.calls >= kind.calls);
     if (kind.deepest < 40) CHECK(checked.unknown == 0);
     if (kind.deepest < 40) CHECK(checked.paths->walks() < kind.calls / 2);
-    if (checked.unknown != 0) CHECK(checked.paths->size() == Paths::kMost);
+    if (checked.unknown != 0) CHECK(checked.paths->size() == Paths::kMax);
 #if defined(__x86_64__)
     CHECK(checked.paths->unwinds() == 0);
 #endif

@@ -1,8 +1,8 @@
 // Where this process' spool lies, and which process of its job it is.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3. A process of a job begins in a provisional folder, and
+// Place in the flow: ARCHITECTURE.md, stage 3. A process of a job begins in a provisional directory, and
 // moves to the job's archive when its rank is known. With the setting spool_dir the spool stays where it is, and the
-// archive's folder gets a note (spool/spool_place.h).
+// archive's directory gets a note (spool/spool_place.h).
 // Thread-safety: make() before there are other threads; settle() and spool() under the session's lock,
 // the others from the thread that settles, or after that.
 // Errors: one line of text. Cost: system calls and allocations, except for the getters.
@@ -24,10 +24,10 @@ class ProcessFolder {
   ProcessFolder& operator=(const ProcessFolder&) = delete;
   ~ProcessFolder() { abandon(); }
 
-  // Makes the archive's folder, or a provisional one if the process is `of_job`. Empty, or an error.
+  // Makes the archive's directory, or a provisional one if the process is `of_job`. Empty, or an error.
   std::string make(const filters::Settings& settings, const std::string& program,
                    bool of_job);
-  // Where the archive is to be, as an absolute path: the program may change its folder.
+  // Where the archive is to be, as an absolute path: the program may change its directory.
   const std::string& wanted() const noexcept { return wanted_; }
   // Removes it again, as far as nothing is recorded in it.
   void remove_empty() noexcept;
@@ -42,7 +42,7 @@ class ProcessFolder {
   const std::string& spool() const noexcept { return spool_; }
   // Of spool(), for as long as there is a recording, wherever it moves; -1: there is none.
   int descriptor() noexcept;
-  // In a forked child: the parent's folder is none of its own.
+  // In a forked child: the parent's directory is none of its own.
   void abandon() noexcept;
   std::uint32_t rank() const noexcept { return rank_; }
   std::uint32_t size() const noexcept { return size_; }

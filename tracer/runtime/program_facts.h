@@ -54,7 +54,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static void set_is_callee(IsCallee is_callee) noexcept { g_is_callee = is_callee; }
 
   ProgramFacts();  // throws std::bad_alloc
-  // Whether the machine's code can be read: the disassembler is there.
+  // Returns true if the machine's code can be read: the disassembler is there.
   bool reads_code() noexcept {
     const code::CallFlow* const known = flow();
     return known != nullptr && known->available();
@@ -94,7 +94,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static bool is_address(std::uint64_t place) noexcept {
     return place != sampler::CallWalk::kHiddenPlace && !is_python(place);
   }
-  // Whether a loop is one of Python code, and where that is.
+  // Returns true if a loop is one of Python code, and where that is.
   static bool is_python(periodicity::Place place) noexcept {
     return sampler::PythonFrames::is_place(place);
   }
@@ -131,8 +131,8 @@ class ProgramFacts final : public periodicity::CodeFacts {
   std::unordered_map<std::uint64_t, std::uint64_t> python_calls_;
   std::uint32_t latest_ = 0;  // path
   std::uint64_t latest_stack_ = 0;
-  std::array<std::uint8_t, Paths::kMost + 1> variants_{};
-  std::array<periodicity::PathFrame, Paths::kMostFrames + 2> frames_{};
+  std::array<std::uint8_t, Paths::kMax + 1> variants_{};
+  std::array<periodicity::PathFrame, Paths::kMaxFrames + 2> frames_{};
 };
 
 }  // namespace refrain::runtime

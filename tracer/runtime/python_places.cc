@@ -46,7 +46,7 @@ using sampler::StackMemory;
 namespace python = sampler::python;
 
 // A library that hands on a call is rarely deeper.
-constexpr unsigned kMostHandedOn = 32;
+constexpr unsigned kMaxHandedOn = 32;
 
 constinit recorder::HandlerSafeMutex g_places_mutex;
 
@@ -101,7 +101,7 @@ std::uint64_t number_place(std::uint64_t native, const PlaceNames::Name& name) {
       g_names->addresses.try_emplace({native, name.function, name.file, name.line}, 0);
   if (!is_new) return at->second;
   const std::uint64_t number = g_names->names.size();
-  if (number == kMostPythonAddresses) return 0;
+  if (number == kMaxPythonAddresses) return 0;
   const std::uint64_t address = kPythonAddresses + number * kPythonAddressStep;
   char numbers[80];
   std::snprintf(numbers, sizeof numbers, "%llx %llx %x %llx [python]",
@@ -138,7 +138,7 @@ __attribute__((noinline)) std::uint64_t learn_place(std::uint64_t code,
   const recorder::SlowPath slow_path;
   python::ObjectHead head;
   if (!copy_checked(code, &head, sizeof head) || head.type != g_interpreter.code_type ||
-      head.size == 0 || head.size > python::kMostBytes)
+      head.size == 0 || head.size > python::kMaxBytes)
     return 0;
   // A frame that has just begun is before its first unit.
   const std::uint64_t begin = code + python::kCodeUnits;
@@ -225,8 +225,7 @@ __attribute__((noinline)) std::uint64_t find_python_address() noexcept {
   std::uint64_t part[3];  // of the stack of frames: begin, end of what is used, end
   copy_loaded(state + python::kStatePart, part, 3);
   std::uint64_t innermost = 0;
-  for (unsigned depth = 0; frame != 0 && frame % 8 == 0 && depth != kMostHandedOn;
-       ++depth) {
+  for (unsigned depth = 0; frame != 0 && frame % 8 == 0 && depth != kMaxHandedOn; ++depth) {
     python::FrameWords words;
     const bool in_part =
         frame >= part[0] && frame < part[2] && part[2] - frame >= python::kFrameBytes;

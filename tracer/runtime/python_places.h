@@ -28,10 +28,10 @@ class HandlerSafeMutex;
 namespace refrain::runtime {
 
 inline constexpr std::uint64_t kPythonAddresses = std::uint64_t{3} << 46;
-inline constexpr std::uint64_t kMostPythonAddresses = 1 << 20;
+inline constexpr std::uint64_t kMaxPythonAddresses = 1 << 20;
 inline constexpr unsigned kPythonAddressStep = 4;
 inline bool is_python_address(std::uint64_t address) noexcept {
-  return address - kPythonAddresses < kMostPythonAddresses * kPythonAddressStep;
+  return address - kPythonAddresses < kMaxPythonAddresses * kPythonAddressStep;
 }
 
 extern constinit std::atomic<bool> g_any_python;

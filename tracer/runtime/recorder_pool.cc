@@ -33,9 +33,9 @@ spool::LossCause cause_of(SpoolResult result) noexcept {
 // How the memory for a summary is shared: whoever needs it takes it, the event flow graph and the rows
 // of iterations not more than a part. What the call tree could take if it were alone has no
 // bound but that memory.
-constexpr std::uint64_t kMostTree = 2;
-constexpr std::uint64_t kMostFlow = 4;  // a quarter
-constexpr std::uint64_t kMostRows = 2;  // half
+constexpr std::uint64_t kMaxTree = 2;
+constexpr std::uint64_t kMaxFlow = 4;  // a quarter
+constexpr std::uint64_t kMaxRows = 2;  // half
 
 std::uint32_t components_of(const filters::Settings& settings) {
   constexpr std::pair<const char*, spool::FlowComponent> kComponents[] = {
@@ -52,8 +52,8 @@ std::uint32_t components_of(const filters::Settings& settings) {
 std::uint64_t bytes_of_rows(std::uint64_t summary, std::uint64_t rows, unsigned counters) {
   constexpr std::uint64_t kLeast = 64 << 10;
   if (rows == 0 || summary < kLeast) return 0;
-  const std::uint64_t most = std::min(rows, spool::kMostRows) * spool::row_bytes(counters);
-  return spool::kIterationRowsHeaderBytes + std::min(most, summary / kMostRows);
+  const std::uint64_t most = std::min(rows, spool::kMaxRows) * spool::row_bytes(counters);
+  return spool::kIterationRowsHeaderBytes + std::min(most, summary / kMaxRows);
 }
 
 }  // namespace
@@ -91,12 +91,12 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   const std::string name = "location-" + std::to_string(recorders_.size()) + ".spool";
   const std::string path = descriptor >= 0 ? name : folder + "/" + name;
   const std::uint64_t summary = budget_.share_of(summary_bytes_);
-  const std::uint64_t flow = has_flow_ ? summary / kMostFlow : 0;
+  const std::uint64_t flow = has_flow_ ? summary / kMaxFlow : 0;
   const std::uint64_t rows = bytes_of_rows(summary, most_rows_, counters_);
   const SpoolResult result =
       fresh->open(descriptor >= 0 ? descriptor : AT_FDCWD, path.c_str(), header,
                   {.ring_bytes = budget_.share_of(ring_bytes_),
-                   .tree_bytes = kMostTree * summary,
+                   .tree_bytes = kMaxTree * summary,
                    .chunk_bytes = chunk_bytes_,
                    .flow_bytes = flow,
                    .summary_bytes = summary,

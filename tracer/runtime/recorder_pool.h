@@ -37,7 +37,7 @@ class RecorderPool {
     spool::LossCause cause;              // then: why
   };
   // A recorder that was given back, or a new one with a file in `folder`, which obeys what is
-  // decided from now on. `descriptor`: of the folder, as long as the recorders live; -1: there is none.
+  // decided from now on. `descriptor`: of the directory, as long as the recorders live; -1: there is none.
   Taken take(const std::string& folder, const RecordingStart& start,
              spool::LocationRole role, const recorder::DecisionBoard& board,
              int descriptor = -1);

@@ -70,13 +70,13 @@ class Thread {
 }  // namespace
 
 TEST_CASE("RecorderPool: default settings, all tables full - a summary takes 1 MiB") {
-  constexpr std::uint64_t kMost = 1 << 20;
+  constexpr std::uint64_t kMax = 1 << 20;
   const bool loop_first = GENERATE(false, true);
   const unsigned counters = GENERATE(0U, 4U);
   CAPTURE(loop_first, counters);
   const test::TemporaryFolder folder;
   filters::Settings settings;
-  settings.summary_only = true;  // no log and no ring beside it
+  settings.summary_only = true;  // no log and no ring next to it
   RecorderPool pool(settings, true);
   pool.set_counters(counters);
   RecordingStart start;
@@ -95,10 +95,10 @@ TEST_CASE("RecorderPool: default settings, all tables full - a summary takes 1 M
   const std::uint64_t indices = anonymous_bytes() - before;
   const test::SummaryBytes area = test::summary_bytes_of(path);
   CAPTURE(indices, area.on_disk, area.in_memory);
-  CHECK(area.on_disk + indices <= kMost);
-  CHECK(area.in_memory + indices <= kMost);
+  CHECK(area.on_disk + indices <= kMax);
+  CHECK(area.in_memory + indices <= kMax);
   // What is not in the area and no index (recorder::OwnEntries) is a tenth.
-  CHECK(area.in_memory + indices > kMost / 8 * 6);
+  CHECK(area.in_memory + indices > kMax / 8 * 6);
   CHECK(indices > 0);
   const spool::SpoolFile file = spool::SpoolFile::open(path);
   REQUIRE(file.usable());

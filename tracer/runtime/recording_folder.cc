@@ -46,7 +46,7 @@ std::string cannot_make(const fs::path& folder, int why) {
   return "cannot make the directory '" + folder.string() + "': " + std::strerror(why);
 }
 
-// Why nothing of ours may be put into a folder, or a link to one, that somebody has made; empty: it is the user's, and
+// Why nothing of ours may be put into a directory, or a link to one, that somebody has made; empty: it is the user's, and
 // nobody else can put anything there.
 std::string not_safe(const fs::path& folder) {
   struct stat link {
@@ -70,11 +70,11 @@ bool make_folder(const fs::path& folder) {
 // it is in use, or to something else if none can be.
 template <typename Take>
 std::string first_free(const fs::path& base, std::string& error, Take take) {
-  constexpr int kMostNames = 9999;
+  constexpr int kMaxNames = 9999;
   fs::path folder = base;
   for (int i = 2; !take(folder); ++i) {
     if (!error.empty()) return {};
-    if (errno != EEXIST || i > kMostNames) {
+    if (errno != EEXIST || i > kMaxNames) {
       error = cannot_make(folder, errno);
       return {};
     }
@@ -83,7 +83,7 @@ std::string first_free(const fs::path& base, std::string& error, Take take) {
   return folder.string();
 }
 
-// The spool of process 0 in a folder that is ours.
+// The spool of process 0 in a directory that is ours.
 void make_spool(ArchiveFolder& folder) {
   if (!folder.error.empty()) return;
   const fs::path spool = fs::path(folder.archive) / "spool" / "process-0";
@@ -91,7 +91,7 @@ void make_spool(ArchiveFolder& folder) {
   folder.spool = spool.string();
 }
 
-// A folder that no other process has, whatever its number: of other containers there may be one with the same. What a killed
+// A directory that no other process has, whatever its number: of other containers there may be one with the same. What a killed
 // process has left is kept: it belongs to an archive.
 ArchiveFolder make_own_folder(const fs::path& wanted) {
   ArchiveFolder out;
@@ -132,7 +132,7 @@ ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite
     base::remove_tree(base.string());
   }
   fs::create_directories(base.parent_path(), error);
-  // The spool folder is the token: whoever makes it owns the archive's folder.
+  // The spool directory is the token: whoever makes it owns the archive's directory.
   out.archive = first_free(base, out.error, [&](const fs::path& folder) {
     if (!make_folder(folder)) {
       if (errno != EEXIST) return false;
@@ -194,7 +194,7 @@ ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
   ArchiveFolder out;
   const fs::path to = fs::path(archive) / "spool" / ("process-" + std::to_string(process));
   if (rename(from.spool.c_str(), to.c_str()) != 0) {
-    // The program has changed its folder, or processes have folders of their own.
+    // The program has changed its directory, or processes have directories of their own.
     if (errno == EXDEV) return place_spool(from, archive, process);
     out.error = "cannot move '" + from.spool + "' to '" + to.string() +
                 "': " + std::strerror(errno);

@@ -1,4 +1,4 @@
-// Makes the archive's folder and the spool folder in it, without ever taking one that
+// Makes the archive's directory and the spool directory in it, without ever taking one that
 // exists unless that was asked for.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: one thread.
@@ -15,43 +15,43 @@ struct ArchiveFolder {
   std::string error;    // one line; empty if all is well
 };
 
-// All folders are the user's alone (base/file_modes.h), and were made by this process; only for the archive one that exists
+// All directories are the user's alone (base/file_modes.h), and were made by this process; only for the archive one that exists
 // is taken, if it is empty, belongs to the user and nobody else can change it.
 
-// The absolute path of an archive. `wanted` empty: refrain-<program>-<date> in the current folder.
+// The absolute path of an archive. `wanted` empty: refrain-<program>-<date> in the current directory.
 std::string archive_path(const std::string& wanted, const std::string& program,
                          std::string& error);
 
 // `wanted`: as archive_path() gives it. Takes the next free NAME.2, NAME.3, ... if the name is in use and
-// `overwrite` is not set, or another process is still recording under that name. The spool folder of process 0
+// `overwrite` is not set, or another process is still recording under that name. The spool directory of process 0
 // is made in it.
 ArchiveFolder make_archive_folder(const std::string& wanted, bool overwrite);
 
-// The same for processes whose spools are elsewhere: without a folder for one.
+// The same for processes whose spools are elsewhere: without a directory for one.
 ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite);
 
-// A folder of this process in `spool_dir`, `refrain-spool-<program>-<host>-<pid>` (with .2, .3, ... where that is in
+// A directory of this process in `spool_dir`, `refrain-spool-<program>-<host>-<pid>` (with .2, .3, ... where that is in
 // use), which looks like an archive's with the spool of process 0 (spool/spool_place.h).
 ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
                                    const std::string& program);
 
-// Makes the spool of such a folder that of `process` in `archive`, and leaves it where it is. The result
+// Makes the spool of such a directory that of `process` in `archive`, and leaves it where it is. The result
 // has no `archive` if it cannot be.
 ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
                           std::uint32_t process);
 
-// For a process of a job that does not know its number yet: a hidden folder of its own
+// For a process of a job that does not know its number yet: a hidden directory of its own
 // where the archive will be, `.refrain-<program>-<host>-<pid>`, likewise.
 ArchiveFolder make_provisional_folder(const std::string& archive,
                                       const std::string& program);
 
-// Moves the spool of process 0 of `from` (a folder of make_provisional_folder()) to be that of
+// Moves the spool of process 0 of `from` (a directory of make_provisional_folder()) to be that of
 // `process` in `archive`, and removes what is left. Files that are open stay so. On another file system it stays
 // where it is, as place_spool() does it. The result has no `archive` if it cannot be.
 ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
                          std::uint32_t process);
 
-// Removes the spool of process 0 of a folder of make_provisional_folder(), and that.
+// Removes the spool of process 0 of a directory of make_provisional_folder(), and that.
 void remove_spool(const ArchiveFolder& folder) noexcept;
 
 // Removes what make_archive_folder() has made, as far as nothing is in it. A spool elsewhere, where

@@ -1,7 +1,7 @@
 // Whether the process records, and why it does not any more.
 //
 // Place in the flow: ARCHITECTURE.md, stages 2 and 3. Read by every thread at every event, so nothing
-// that changes often may lie beside it.
+// that changes often may lie next to it.
 // Thread-safety: any thread; recording() also from signal handlers. Cost: relaxed loads and stores.
 // The end of a recording is ordered by a barrier in all threads: lifecycle.cc, section 3.
 #pragma once

@@ -41,7 +41,7 @@ std::string taken_by(const char* function);
 // Of the file whose function would be called, were it not for Refrain's library. Empty: none.
 std::string taken_from(const char* function);
 
-// Whether this name, given to the loader, is the library that this code is in, whatever it was loaded as.
+// Returns true if this name, given to the loader, is the library that this code is in, whatever it was loaded as.
 bool is_own_library(const char* name);
 
 }  // namespace refrain::runtime

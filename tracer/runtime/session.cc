@@ -279,7 +279,7 @@ void Session::pass_window(ThreadRecorder& recorder, std::uint64_t ticks) noexcep
   recorder.follow(board_);
 }
 
-// In their order: once one is beside the journal, all are.
+// In their order: once one is next to the journal, all are.
 Journal* Session::place_of_fact(const ThreadRecorder* by) noexcept {
   if (finished_) return nullptr;
   if (!facts_.is_open()) {

@@ -50,9 +50,9 @@ namespace refrain::runtime {
 
 class Session final : private recorder::RingWatch {
  public:
-  // Makes the archive's folder and the journal. Null and one line in `error` if tracing
+  // Makes the archive's directory and the journal. Null and one line in `error` if tracing
   // cannot start. `of_job`: the process is one of several and will learn which, see
-  // settle(); until then the folder is a provisional one.
+  // settle(); until then the directory is a provisional one.
   static std::unique_ptr<Session> create(const filters::Settings& settings,
                                          const char* runtime_name, bool of_job,
                                          std::string& error);
@@ -118,7 +118,7 @@ class Session final : private recorder::RingWatch {
   static void set_in_team(bool (*in_team)()) noexcept;
 
   // Any thread: a record or text that concerns the process (communicators, clock offsets, names). At once in the
-  // journal or beside it, see FactFile.
+  // journal or next to it, see FactFile.
   void put_fact(const recorder::ThreadRecorder* by, spool::RecordWords record) noexcept;
   void put_fact(const recorder::ThreadRecorder* by, spool::TextKey key,
                 std::string_view text) noexcept;
@@ -209,7 +209,7 @@ class Session final : private recorder::RingWatch {
                    std::uint32_t region, std::uint64_t ticks, bool outside) noexcept;
   void phase_end(recorder::ThreadRecorder& recorder, std::uint32_t name,
                  std::uint32_t region, std::uint64_t ticks, bool outside) noexcept;
-  // Whether symbols do not count because of that.
+  // Returns true if symbols do not count because of that.
   bool in_phase() const noexcept { return stream_.in_phase(); }
 
   // Nothing is to be written from here on, and again. Inside of a team: from its last barrier on.

@@ -190,7 +190,7 @@ TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
   REQUIRE(late != nullptr);
   callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x2000, 0)); });
   session->put_fact(early, spool::record_words(spool::kMpiComm, 1, 77, 0, 5));
-  // A fact of another thread is beside the journal, at once; those after it as well.
+  // A fact of another thread is next to the journal, at once; those after it as well.
   session->put_fact(late, spool::kTextCommName, "0 rows");
   session->put_fact(early, spool::kTextCommName, "0 columns");
   const auto facts =

@@ -29,7 +29,7 @@ namespace refrain::runtime {
 
 class SymbolStream {
  public:
-  // Makes the detector and the history, then the gate. `start_ticks`: the begin of the recording.
+  // Makes the detector and the history, then the gate. `start_ticks`: the start of the recording.
   // The clock is to be calibrated in between: the longer after its choice, the less it waits.
   void prepare(const filters::Settings& settings);
   void start(const filters::Settings& settings, std::uint64_t start_ticks,

@@ -17,7 +17,7 @@ namespace refrain::runtime {
 struct ThisThread {
   recorder::ThreadRecorder* recorder = nullptr;
   recorder::ThreadRecorder* put_aside = nullptr;  // while `forks`
-  // It forks the process, and has all locks of the tracer: handlers of fork that run beside ours may
+  // It forks the process, and has all locks of the tracer: handlers of fork that run besides ours may
   // call us, those of LLVM's runtime do, and nothing is recorded.
   bool forks = false;
   std::uint32_t location = 0;

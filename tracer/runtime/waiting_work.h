@@ -1,4 +1,4 @@
-// What the next symbol has to do beside the usual, as bits of one word: the only thing that the path
+// What the next symbol has to do besides the usual, as bits of one word: the only thing that the path
 // of every symbol has to look at.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: any thread. What the bits announce is

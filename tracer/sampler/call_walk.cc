@@ -20,8 +20,8 @@ struct LibgccWalk {
   std::uint64_t site;
   std::uint64_t stack;
   unsigned count = 0;
-  std::uint64_t places[CallWalk::kMostFrames + 1];
-  std::uint64_t stacks[CallWalk::kMostFrames + 1];
+  std::uint64_t places[CallWalk::kMaxFrames + 1];
+  std::uint64_t stacks[CallWalk::kMaxFrames + 1];
 
   static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
     auto& walk = *static_cast<LibgccWalk*>(data);
@@ -33,7 +33,7 @@ struct LibgccWalk {
     if (place == 0) return _URC_END_OF_STACK;
     walk.places[walk.count] = place;
     walk.stacks[walk.count] = stack;
-    return ++walk.count == CallWalk::kMostFrames + 1 ? _URC_END_OF_STACK : _URC_NO_REASON;
+    return ++walk.count == CallWalk::kMaxFrames + 1 ? _URC_END_OF_STACK : _URC_NO_REASON;
   }
 };
 
@@ -145,7 +145,7 @@ __attribute__((noinline)) unsigned CallWalk::python_frames(Rule& rule, std::uint
                                                            Found& found) noexcept {
   Word* const begin = python_words_ + found.python_words;
   Word* word = begin;
-  const auto room = static_cast<unsigned>(frames_ + kMostFrames - out);
+  const auto room = static_cast<unsigned>(frames_ + kMaxFrames - out);
   const unsigned count = python_.read(rule.runs, stack, cfa, out, room, word, found.python);
   found.python_words += static_cast<unsigned>(word - begin);
   return count;
@@ -264,7 +264,7 @@ CallWalk::End CallWalk::by_rules(CallSite site, StackMemory& memory, Found& foun
     found.whole = place == 0;
     if (place == 0) break;
     stack = cfa;
-    if (count == kMostFrames || out == frames_ + kMostFrames) break;
+    if (count == kMaxFrames || out == frames_ + kMaxFrames) break;
     Rule* next = &rules_[rule->latest];
     if (next->place != place) {
       next = &rule_of(place);
@@ -295,10 +295,10 @@ __attribute__((noinline)) void CallWalk::by_libgcc(CallSite site, Found& found,
     return;
   }
   found = {};
-  const unsigned count = std::min(walk.count, kMostFrames);
-  found.whole = walk.count != 0 && walk.count <= kMostFrames &&
+  const unsigned count = std::min(walk.count, kMaxFrames);
+  found.whole = walk.count != 0 && walk.count <= kMaxFrames &&
                 rule_of(walk.places[walk.count - 1]).form == Form::kOutermost;
-  for (unsigned i = 0; i != count && found.frames != kMostFrames; ++i) {
+  for (unsigned i = 0; i != count && found.frames != kMaxFrames; ++i) {
     Rule& rule = rule_of(walk.places[i]);
     Frame* const out = &frames_[found.frames];
     if (i != 0 && rule.hidden) {

@@ -7,7 +7,7 @@
 // Which words: all return addresses, and all words from which a frame pointer was taken that a frame
 // further out is found by. Whoever comes with the same return address, the same stack pointer and frame pointer
 // (only those that by_stack and by_frame name), and finds all words as they were, has the same callers: by induction from
-// the inside, each frame is found at the same place. Nothing can be there by chance, as in Callers, and
+// the inside, each frame is found at the same place. Nothing can be there at random, as in Callers, and
 // in this order each word may be read once those before it are right.
 //
 // Python: in place of the C function that runs it are the functions that it runs (python_frames.h), with words of their own.
@@ -39,7 +39,7 @@ struct CallSite {
 
 class CallWalk {
  public:
-  static constexpr unsigned kMostFrames = 64;
+  static constexpr unsigned kMaxFrames = 64;
   using Hidden = bool (*)(std::uint64_t place);
   // Stands for the hidden frames between two others; its base is 0.
   static constexpr std::uint64_t kHiddenPlace = 1;
@@ -78,7 +78,7 @@ class CallWalk {
 
   // The calling thread goes on: looks for the bounds of its stack, which takes a millisecond where the process has many mappings.
   void know_stack() noexcept;
-  // Whether an address lies there; true where the bounds are not known.
+  // Returns true if an address lies there; true where the bounds are not known.
   bool on_own_stack(std::uint64_t address) const noexcept {
     return bounds_.end == 0 || (address >= bounds_.begin && address < bounds_.end);
   }
@@ -138,9 +138,9 @@ class CallWalk {
   std::uint64_t unwinds_ = 0;
   std::size_t rules_used_ = 0;
   Rule rules_[kRules]{};
-  Frame frames_[kMostFrames];
-  Word words_[3 * kMostFrames];
-  Word python_words_[3 * kMostFrames];
+  Frame frames_[kMaxFrames];
+  Word words_[3 * kMaxFrames];
+  Word python_words_[3 * kMaxFrames];
   PythonFrames python_;
 };
 

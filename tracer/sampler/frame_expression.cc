@@ -3,7 +3,7 @@
 namespace refrain::sampler {
 namespace {
 
-constexpr unsigned kMostOperations = 200;
+constexpr unsigned kMaxOperations = 200;
 constexpr unsigned kDepth = 16;
 
 // The operations that are needed; DW_OP_ in the standard.
@@ -64,7 +64,7 @@ class Machine {
   }
   bool run(std::uint64_t& value) noexcept {
     for (unsigned i = 0; fine_ && cursor_.more(); ++i) {
-      if (i == kMostOperations) return false;
+      if (i == kMaxOperations) return false;
       const std::uint8_t operation = cursor_.byte();
       if (!(pushes(operation) || moves(operation) || computes(operation))) return false;
     }

@@ -15,7 +15,7 @@
 
 namespace refrain::sampler {
 
-// `first`: what is on its stack at the begin, if `with_first`.
+// `first`: what is on its stack at the start, if `with_first`.
 bool evaluate(ByteRange expression, const FrameRegisters& registers, StackMemory& memory,
               bool with_first, std::uint64_t first, std::uint64_t& value) noexcept;
 

@@ -1,5 +1,5 @@
 // Stands before the system's pthread_create, so that every thread that begins while stacks are
-// sampled has its timer from the begin.
+// sampled has its timer from the start.
 //
 // While nothing is sampled the program's call goes on unchanged.
 #include <dlfcn.h>

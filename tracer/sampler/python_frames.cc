@@ -20,9 +20,9 @@ namespace {
 
 using namespace python;
 
-constexpr unsigned kMostRecords = 4096;
-constexpr std::size_t kMostFunctions = 1 << 16;
-constexpr std::size_t kMostCodes = 1 << 14;
+constexpr unsigned kMaxRecords = 4096;
+constexpr std::size_t kMaxFunctions = 1 << 16;
+constexpr std::size_t kMaxCodes = 1 << 14;
 
 std::uint64_t mixed_with(std::uint64_t hash, std::string_view text) {
   return (hash ^ std::hash<std::string_view>{}(text)) * 0x9e3779b97f4a7c15;
@@ -125,7 +125,7 @@ std::uint64_t PythonFrames::record_in(std::uint64_t state, std::uint64_t stack,
   // Who runs no Python code may be about to: in a sub-interpreter, with another state.
   if (record == state + kStateFirst) known = false;
   for (unsigned i = 0;
-       known && record != 0 && record != state + kStateFirst && i != kMostRecords; ++i) {
+       known && record != 0 && record != state + kStateFirst && i != kMaxRecords; ++i) {
     if (record >= stack && record < cfa) return record;
     known = record % 8 == 0 && copy(record + kRecordPrevious, &record, sizeof record);
   }
@@ -220,7 +220,7 @@ std::uint64_t PythonFrames::place_of(std::uint64_t code, std::uint64_t instructi
 std::uint64_t PythonFrames::learn(std::uint64_t code, std::uint64_t instruction) {
   ObjectHead head;
   if (!copy(code, &head, sizeof head) || head.type != interpreter_.code_type ||
-      head.size == 0 || head.size > kMostBytes)
+      head.size == 0 || head.size > kMaxBytes)
     return 0;
   // A frame that has just begun is before its first unit.
   const std::uint64_t begin = code + kCodeUnits;
@@ -271,11 +271,11 @@ std::uint32_t PythonFrames::number_of(std::uint64_t code) {
     hash = mixed_with(hash, part);
   std::uint32_t& number = known.numbers[hash];
   if (number == 0) {
-    if (known.functions.size() == kMostFunctions) return 0;
+    if (known.functions.size() == kMaxFunctions) return 0;
     known.functions.push_back(std::move(made));
     number = static_cast<std::uint32_t>(known.functions.size());
   }
-  if (known.codes.size() == kMostCodes) known.codes.clear();
+  if (known.codes.size() == kMaxCodes) known.codes.clear();
   Known::Code& kept = known.codes[code];
   kept = now;
   kept.number = number;

@@ -64,8 +64,8 @@ inline constexpr std::uint64_t kTextState = 32;  // PyASCIIObject.state
 inline constexpr std::uint64_t kAscii = 48;
 inline constexpr std::uint64_t kUnicode = 72;
 
-inline constexpr std::uint64_t kMostBytes = 1 << 21;
-inline constexpr std::uint64_t kMostText = 4096;
+inline constexpr std::uint64_t kMaxBytes = 1 << 21;
+inline constexpr std::uint64_t kMaxText = 4096;
 
 void put_utf8(std::string& out, std::uint32_t code);
 
@@ -80,7 +80,7 @@ class Reader {
     return copy_(at, &value, sizeof value) ? value : 0;
   }
   std::vector<std::uint8_t> bytes_at(std::uint64_t at, std::uint64_t bytes) const {
-    std::vector<std::uint8_t> out(bytes < kMostBytes ? bytes : kMostBytes);
+    std::vector<std::uint8_t> out(bytes < kMaxBytes ? bytes : kMaxBytes);
     if (!copy_(at, out.data(), out.size())) out.clear();
     return out;
   }
@@ -97,7 +97,7 @@ class Reader {
     const bool compact = (state & 32) != 0;
     if (!compact || (width != 1 && width != 2 && width != 4)) return out;
     std::uint64_t length = word(object + 16);
-    if (length > kMostText) length = kMostText;
+    if (length > kMaxText) length = kMaxText;
     const auto units =
         bytes_at(object + ((state & 64) != 0 ? kAscii : kUnicode), length * width);
     for (std::size_t i = 0; i + width <= units.size(); i += width) {

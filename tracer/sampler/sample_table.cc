@@ -16,7 +16,7 @@ namespace refrain::sampler {
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffff;
-constexpr unsigned kMostProbes = 64;
+constexpr unsigned kMaxProbes = 64;
 
 std::uint64_t mixed(std::uint32_t parent, std::uint64_t address) noexcept {
   std::uint64_t hash =
@@ -83,7 +83,7 @@ std::uint32_t SampleTable::find_or_add(std::uint32_t parent,
                                        std::uint64_t address) noexcept {
   std::uint32_t own = kNone;
   const std::uint64_t hash = mixed(parent, address);
-  for (unsigned probe = 0; probe != kMostProbes; ++probe) {
+  for (unsigned probe = 0; probe != kMaxProbes; ++probe) {
     std::atomic<std::uint32_t>& slot = index_[(hash + probe) & index_mask_];
     std::uint32_t number = slot.load(std::memory_order_acquire);
     if (number == 0) {

@@ -35,7 +35,7 @@ constinit thread_local SampledThread t_sampled __attribute__((tls_model("initial
 
 namespace {
 
-constexpr unsigned kMostFrames = 128;
+constexpr unsigned kMaxFrames = 128;
 
 constinit SampleTable g_made;
 std::atomic<SampleTable*> g_table{nullptr};  // null: nothing is sampled
@@ -60,9 +60,9 @@ void take_sample(int, siginfo_t* info, void* context) {
   if (table == nullptr) return;
   const recorder::KeepErrno keep_errno;
   if (t_sampled.node == 0) t_sampled.node = table->thread(table->next_thread());
-  std::array<std::uint64_t, kMostFrames> frames;
+  std::array<std::uint64_t, kMaxFrames> frames;
   const Walk walk = walk_stack(*static_cast<const ucontext_t*>(context), t_sampled.stack,
-                               frames.data(), kMostFrames);
+                               frames.data(), kMaxFrames);
   const auto passed =
       static_cast<std::uint64_t>(info->si_overrun < 0 ? 0 : info->si_overrun);
   table->add(t_sampled.node, frames.data(), walk.count, outermost(walk.end), passed + 1);

@@ -26,7 +26,7 @@ std::string start_sampling(const std::string& path, std::uint64_t hz);
 int own_signal() noexcept;
 bool is_of_own_timer(const siginfo_t& info) noexcept;
 
-// Whether threads are to have a timer.
+// Returns true if threads are to have a timer.
 bool sampling() noexcept;
 
 // The calling thread, which has just begun.

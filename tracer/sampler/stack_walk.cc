@@ -91,7 +91,7 @@ __attribute__((noinline)) Step step_slow(std::uintptr_t address, const CodeObjec
   return program.signal_frame ? Step::kInterrupted : Step::kCaller;
 }
 
-// Nobody calls from before the begin of a function: who made this stack put the address there, and
+// Nobody calls from before the start of a function: who made this stack put the address there, and
 // it is the first of a coroutine.
 bool begins_function(std::uintptr_t address) noexcept {
   CodeObject object;

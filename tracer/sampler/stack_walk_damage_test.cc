@@ -26,7 +26,7 @@ using namespace refrain::sampler;
 
 namespace {
 
-constexpr unsigned kMost = 64;
+constexpr unsigned kMax = 64;
 constexpr std::size_t kPage = 4096;
 
 std::uint64_t address_of(const void* memory) {
@@ -114,9 +114,9 @@ TEST_CASE("Stack walk: damage - registers and stacks of garbage") {
     if (i % 2 == 0)
       for (const int number : {REG_RSP, REG_RBP})
         context.uc_mcontext.gregs[number] = static_cast<greg_t>(garbage.place());
-    std::array<std::uint64_t, kMost> frames;
-    const Walk walk = walk_stack(context, garbage.bounds(), frames.data(), kMost);
-    if (walk.count == 0 || walk.count > kMost) FAIL(walk.count << " frames");
+    std::array<std::uint64_t, kMax> frames;
+    const Walk walk = walk_stack(context, garbage.bounds(), frames.data(), kMax);
+    if (walk.count == 0 || walk.count > kMax) FAIL(walk.count << " frames");
     if (frames[0] != static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]))
       FAIL("not what was interrupted");
     ++walks[static_cast<unsigned>(walk.end)];
@@ -147,10 +147,10 @@ int walk_without_checked_reads() {
   if (!forbid_checked_reads()) return 1;
   ucontext_t context;
   if (getcontext(&context) != 0) return 2;
-  std::array<std::uint64_t, kMost> frames;
-  const Walk known = walk_stack(context, bounds_of_this_thread(), frames.data(), kMost);
+  std::array<std::uint64_t, kMax> frames;
+  const Walk known = walk_stack(context, bounds_of_this_thread(), frames.data(), kMax);
   if (known.end != WalkEnd::kOutermost || known.count < 5) return 3;
-  const Walk unknown = walk_stack(context, {}, frames.data(), kMost);
+  const Walk unknown = walk_stack(context, {}, frames.data(), kMax);
   if (unknown.end != WalkEnd::kUnknownCaller || unknown.count != 1) return 4;
   return StackMemory::may_check() ? 5 : 0;
 }

@@ -29,7 +29,7 @@ using namespace refrain::sampler::testing;
 
 namespace {
 
-constexpr unsigned kMost = 400;
+constexpr unsigned kMax = 400;
 constexpr std::uint64_t kTrapFlag = 0x100;
 
 struct Call {
@@ -60,7 +60,7 @@ struct Steps {
   std::uint64_t address = 0;  // of the step before
   std::uint64_t stack = 0;
   unsigned calls = 0;
-  std::array<Call, kMost> callers;  // outermost first
+  std::array<Call, kMax> callers;  // outermost first
   unsigned wrong = 0;
   unsigned wrong_with_tables = 0;  // where the code has unwind tables
   std::array<Wrong, 4096> examples;
@@ -89,10 +89,10 @@ void follow_calls(std::uint64_t address, std::uint64_t stack) {
   const std::uint64_t pushed = word_at(stack);
   const bool is_call = pushed > g_steps.address && pushed <= g_steps.address + 8 &&
                        (address < g_steps.address || address > pushed);
-  if (is_call && g_steps.calls < kMost) g_steps.callers[g_steps.calls++] = {stack, pushed};
+  if (is_call && g_steps.calls < kMax) g_steps.callers[g_steps.calls++] = {stack, pushed};
 }
 
-// Whether the walk found the callers: all, or only those that were there before.
+// Returns true if the walk found the callers: all, or only those that were there before.
 bool is_right(const Walk& walk, const std::uint64_t* frames) {
   const bool all = g_steps.truth == Truth::kAllCallers;
   const unsigned compared = all ? g_steps.calls : g_steps.outer_calls;
@@ -108,8 +108,8 @@ void on_step(int, siginfo_t*, void* data) {
   auto& registers = context.uc_mcontext.gregs;
   const auto address = static_cast<std::uint64_t>(registers[REG_RIP]);
   const auto stack = static_cast<std::uint64_t>(registers[REG_RSP]);
-  static std::uint64_t frames[kMost];
-  const Walk walk = walk_stack(context, g_steps.bounds, frames, kMost);
+  static std::uint64_t frames[kMax];
+  const Walk walk = walk_stack(context, g_steps.bounds, frames, kMax);
   if (g_steps.steps == 0) {
     // The callers of the function that steps: other tests compare them with libgcc's.
     g_steps.calls = g_steps.outer_calls = walk.count - 1;

@@ -1,4 +1,4 @@
-// The walk beside libgcc's unwinder, which is called at the same place: both must name the same callers.
+// The walk compared with libgcc's unwinder, which is called at the same place: both must name the same callers.
 #include "tracer/sampler/stack_walk.h"
 
 #include <execinfo.h>
@@ -21,15 +21,15 @@ using namespace refrain::sampler::testing;
 
 namespace {
 
-constexpr unsigned kMost = 600;
+constexpr unsigned kMax = 600;
 
 // What the handler found.
 struct Found {
   StackBounds bounds;
-  unsigned most = kMost;
+  unsigned most = kMax;
   Walk walk;
-  std::array<std::uint64_t, kMost> frames;
-  std::array<void*, kMost + 8> truth;
+  std::array<std::uint64_t, kMax> frames;
+  std::array<void*, kMax + 8> truth;
   int truths = 0;
   int traps = 0;
   int errno_after = 0;
@@ -332,8 +332,8 @@ namespace {
 
 // libgcc's, of the function that calls this.
 __attribute__((noinline)) std::vector<std::uint64_t> outer_callers() {
-  std::array<void*, kMost> all;
-  const auto end = all.begin() + backtrace(all.data(), kMost);
+  std::array<void*, kMax> all;
+  const auto end = all.begin() + backtrace(all.data(), kMax);
   auto here = std::find(all.begin(), end, __builtin_return_address(0));
   REQUIRE(here != end);
   std::vector<std::uint64_t> callers;

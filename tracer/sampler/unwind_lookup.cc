@@ -23,7 +23,7 @@ ByteRange range(std::uintptr_t begin, std::uintptr_t end) noexcept {
 }
 
 struct IndexEntry {
-  std::int32_t function;  // both from the begin of the index
+  std::int32_t function;  // both from the start of the index
   std::int32_t entry;
 };
 

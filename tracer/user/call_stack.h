@@ -1,7 +1,7 @@
 // CallStack: which instrumented functions a thread is in, by their frames, so that frames which
 // were unwound without notice (longjmp, an exception through C) are known to be over.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2, beside functions.cc.
+// Place in the flow: ARCHITECTURE.md, stage 2, next to functions.cc.
 // A frame is identified by the address of the hook's own frame, which lies below that of the
 // function that calls it. Stacks grow downwards: the caller has the higher frame. A function that
 // was inlined has the frame of the one it is in, and both have one call site, for the compiler
@@ -22,7 +22,7 @@ namespace refrain::user {
 template <typename Payload>
 class CallStack {
  public:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMax = 1024;
 
   struct Call {
     std::uintptr_t function = 0;
@@ -36,7 +36,7 @@ class CallStack {
   const Call& top() const noexcept { return calls_[depth_ - 1]; }
   void clear() noexcept { depth_ = beyond_ = 0; }
 
-  // Whether a function that begins with this frame and call site shows the innermost one to be
+  // Returns true if a function that begins with this frame and call site shows the innermost one to be
   // over: the caller pops it then, and asks again.
   bool begin_ends_top(std::uintptr_t frame, std::uintptr_t site) const noexcept {
     if (depth_ == 0) return false;
@@ -45,7 +45,7 @@ class CallStack {
   }
   // False if there is no room: the function is not followed, nor are those that it calls.
   bool push(const Call& call) noexcept {
-    if (depth_ == kMost) {
+    if (depth_ == kMax) {
       ++beyond_;
       return false;
     }
@@ -72,7 +72,7 @@ class CallStack {
   Call pop() noexcept { return calls_[--depth_]; }
 
  private:
-  // Whether the call at `index` is what ends so.
+  // Returns true if the call at `index` is what ends so.
   bool is(std::size_t index, std::uintptr_t function, std::uintptr_t frame,
           std::uintptr_t site, bool tail) const noexcept {
     const Call& call = calls_[index];
@@ -85,7 +85,7 @@ class CallStack {
 
   std::size_t depth_ = 0;
   std::size_t beyond_ = 0;
-  Call calls_[kMost];
+  Call calls_[kMax];
 };
 
 }  // namespace refrain::user

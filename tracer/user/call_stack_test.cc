@@ -104,15 +104,15 @@ TEST_CASE(
     "CallStack: too deep - what does not fit is left out, and later calls are followed again") {
   Calls calls;
   const std::uintptr_t top = 1 << 20;
-  for (std::uintptr_t i = 0; i < Stack::kMost + 100; ++i) calls.enter(1, top - i * 16, 11);
-  CHECK(calls.stack->depth() == Stack::kMost);
-  for (std::uintptr_t i = Stack::kMost + 100; i-- > 0;)
-    CHECK(calls.leave(1, top - i * 16) == (i < Stack::kMost ? 1 : 0));
+  for (std::uintptr_t i = 0; i < Stack::kMax + 100; ++i) calls.enter(1, top - i * 16, 11);
+  CHECK(calls.stack->depth() == Stack::kMax);
+  for (std::uintptr_t i = Stack::kMax + 100; i-- > 0;)
+    CHECK(calls.leave(1, top - i * 16) == (i < Stack::kMax ? 1 : 0));
   CHECK(calls.stack->empty());
   // The same with a jump out of the depths.
-  for (std::uintptr_t i = 0; i < Stack::kMost + 100; ++i) calls.enter(1, top - i * 16, 11);
-  CHECK(calls.leave(1, top - (Stack::kMost - 1) * 16) == 1);
-  CHECK(calls.leave(1, top - (Stack::kMost - 2) * 16) == 1);
+  for (std::uintptr_t i = 0; i < Stack::kMax + 100; ++i) calls.enter(1, top - i * 16, 11);
+  CHECK(calls.leave(1, top - (Stack::kMax - 1) * 16) == 1);
+  CHECK(calls.leave(1, top - (Stack::kMax - 2) * 16) == 1);
 }
 
 TEST_CASE("FunctionTable: the rule - many calls, and short ones") {

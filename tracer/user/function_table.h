@@ -1,7 +1,7 @@
 // FunctionTable: what is known of each instrumented function: whether it is recorded, and what
 // its calls took so far.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2, beside functions.cc.
+// Place in the flow: ARCHITECTURE.md, stage 2, next to functions.cc.
 // Thread-safety: any thread, no lock. Memory: fixed, 2 MiB that are touched only as far as there
 // are functions; never freed.
 // Errors: null if the table is full. Cost: find() a hash and, mostly, one comparison.

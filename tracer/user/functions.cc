@@ -1,4 +1,4 @@
-// Functions: what gcc, clang and gfortran call at the begin and end of each with
+// Functions: what gcc, clang and gfortran call at the start and end of each with
 // -finstrument-functions.
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. A function is known by its address; the writer of
@@ -144,7 +144,7 @@ __attribute__((noinline, cold)) void report_off(const ThreadRecorder& recorder,
 
 // --- Enter and leave ----------------------------------------------------------------------
 
-// Whether a symbol here begins an epoch, which costs a record for each open region. Iterations
+// Returns true if a symbol here begins an epoch, which costs a record for each open region. Iterations
 // begin where fewest are open: what lies deeper than the recent minimum needs none.
 bool begins_epoch(FunctionThread& thread, std::uint32_t depth) noexcept {
   constexpr std::uint32_t kShallow = 4;

@@ -22,8 +22,8 @@ using runtime::Scope;
 bool g_kokkos = false;  // the program is traced
 
 // A section's name, by its number; sections may be created by any thread.
-constexpr std::uint32_t kMostSections = 4096;
-constinit std::array<std::atomic<std::uint64_t>, kMostSections> g_sections{};
+constexpr std::uint32_t kMaxSections = 4096;
+constinit std::array<std::atomic<std::uint64_t>, kMaxSections> g_sections{};
 constinit std::atomic<std::uint32_t> g_section_count{0};
 
 std::uint64_t packed(RegionId id) noexcept {
@@ -80,24 +80,23 @@ void begin_copy(const char* to_space, const char* to, const char* from_space,
 }
 
 std::uint32_t new_section(const char* name) noexcept {
-  if (!g_kokkos || !ready()) return kMostSections;
+  if (!g_kokkos || !ready()) return kMaxSections;
   const Scope scope;
-  if (!scope) return kMostSections;
+  if (!scope) return kMaxSections;
   scope->uncount_event();
   const RegionId id = region_of(*scope, name, {}, 0, "section");
   const std::uint32_t section =
-      id.name == 0 ? kMostSections
-                   : g_section_count.fetch_add(1, std::memory_order_relaxed);
-  if (section >= kMostSections) {
+      id.name == 0 ? kMaxSections : g_section_count.fetch_add(1, std::memory_order_relaxed);
+  if (section >= kMaxSections) {
     scope->count_loss(spool::kLossMemory);
-    return kMostSections;
+    return kMaxSections;
   }
   g_sections[section].store(packed(id), std::memory_order_release);
   return section;
 }
 
 RegionId section_of(std::uint32_t section) noexcept {
-  return section < kMostSections
+  return section < kMaxSections
              ? unpacked(g_sections[section].load(std::memory_order_acquire))
              : RegionId{};
 }

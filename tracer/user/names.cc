@@ -48,9 +48,9 @@ NameTable::Found NameTable::number(std::string_view text, std::string_view more,
 // What another thread may have added before `first` is looked at as well.
 NameTable::Found NameTable::add(std::atomic<Entry*>& slot, Entry* first,
                                 const Wanted& wanted) noexcept {
-  constexpr std::size_t kMostBytes = 1 << 20;
+  constexpr std::size_t kMaxBytes = 1 << 20;
   const auto [hash, text, more, line] = wanted;
-  if (text.size() > kMostBytes || more.size() > kMostBytes) return {0, false};
+  if (text.size() > kMaxBytes || more.size() > kMaxBytes) return {0, false};
   if (count_.load(std::memory_order_relaxed) >= most_) return {0, false};
   void* memory = std::malloc(sizeof(Entry) + text.size() + more.size());
   if (memory == nullptr) return {0, false};

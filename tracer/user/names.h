@@ -1,7 +1,7 @@
 // NameTable: gives texts numbers, from 1 on, equal texts the same. Where two threads add one at the same time a number
 // may stay unused.
 //
-// Place in the flow: ARCHITECTURE.md, stage 2, beside the user source: regions, parameters and
+// Place in the flow: ARCHITECTURE.md, stage 2, next to the user source: regions, parameters and
 // their string values are recorded by number; their texts go to the journal when they are new.
 // Thread-safety: any thread. Ownership: texts are copied, and stay until the process ends: what
 // they came from may be unloaded.

@@ -15,11 +15,11 @@
  *                                                           the end of the block
  *
  * Names are string literals (the C functions refrain_region_begin() and so on take any). File
- * and line are those of the begin.
+ * and line are those of the start.
  *
  * Regions nest on each thread. An end belongs to the innermost open region of its name and ends
  * those inside of it; one that belongs to none is not recorded, and counted. Nor does a region
- * cross the begin or end of a parallel region or task of OpenMP.
+ * cross the start or end of a parallel region or task of OpenMP.
  *
  * A phase that is begun again and again is a loop, each of its phases an iteration: of them the
  * first N (the limit) are recorded, and later ones when something new has happened. While there

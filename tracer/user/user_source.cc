@@ -33,18 +33,18 @@ using spool::Record;
 
 namespace {
 
-constexpr std::uint32_t kMostNames = 1 << 20;
-constexpr std::uint32_t kMostStrings = 1 << 16;
+constexpr std::uint32_t kMaxNames = 1 << 20;
+constexpr std::uint32_t kMaxStrings = 1 << 16;
 
-constinit NameTable g_names(kMostNames);
-constinit NameTable g_regions(kMostNames);
-constinit NameTable g_parameters(kMostNames);
-constinit NameTable g_strings(kMostStrings);
+constinit NameTable g_names(kMaxNames);
+constinit NameTable g_regions(kMaxNames);
+constinit NameTable g_parameters(kMaxNames);
+constinit NameTable g_strings(kMaxStrings);
 
 // The primary thread's phases that are open.
 struct Phases {
-  static constexpr std::size_t kMost = 64;
-  std::array<RegionId, kMost> open{};
+  static constexpr std::size_t kMax = 64;
+  std::array<RegionId, kMax> open{};
   std::size_t count = 0;
 };
 constinit Phases g_phases;
@@ -73,7 +73,7 @@ std::uint32_t name_in(const Record& record) noexcept {
 }
 
 // A symbol of the agent's stream, if the thread feeds it here; else a point where it may learn
-// what was decided. `cut` and `epoch` are for the record of the begin.
+// what was decided. `cut` and `epoch` are for the record of the start.
 struct Cut {
   std::uint8_t flag = 0;
   std::uint64_t epoch = 0;
@@ -193,7 +193,7 @@ void begin_phase(ThreadRecorder& recorder, RegionId id) noexcept {
   const bool counts = outside() ? g_session->primary().claim(&recorder)
                                 : g_session->primary().is(&recorder) && in_order(recorder);
   if (!counts) return begin_region(recorder, id);
-  if (g_phases.count == Phases::kMost) return recorder.count_loss(spool::kLossDepth);
+  if (g_phases.count == Phases::kMax) return recorder.count_loss(spool::kLossDepth);
   recorder.uncount_event();  // its mark is no event
   g_phases.open[g_phases.count++] = id;
   g_session->phase_begin(recorder, id.name, id.region, Clock::now(), outside());

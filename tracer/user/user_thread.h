@@ -16,7 +16,7 @@ namespace refrain::user {
 struct UserThread {
   bool starting = false;  // is in make_ready()
   bool refused = false;   // there is no recorder for it
-  bool asked = false;     // whether it is the main one
+  bool asked = false;     // true if it is the main one
   bool main = false;
   std::uint32_t skipped = 0;  // begins that were not recorded: the stack was full
   std::uint32_t pushed = 0;   // of Kokkos, and open: what it ends without a name
@@ -37,10 +37,10 @@ inline bool ready() noexcept {
 // The thread that the process began with.
 bool is_main_thread() noexcept;
 
-// Whether the thread does the same here in every run, so that it may be a symbol: outside of all
+// Returns true if the thread does the same here in every run, so that it may be a symbol: outside of all
 // teams, or as the first member of an outermost one.
 bool in_order(const recorder::ThreadRecorder& recorder) noexcept;
-// Whether it feeds the agent here, which it may come to do now.
+// Returns true if it feeds the agent here, which it may come to do now.
 bool feeds(recorder::ThreadRecorder& recorder) noexcept;
 
 // A thread outside of all teams comes to the primary thread's epoch and does what was decided.
@@ -51,7 +51,7 @@ inline void keep_up(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noe
   runtime::g_session->reach_epoch(recorder, epoch, ticks);
 }
 
-// Whether a region of the user's may begin: the stack has room. Counts `skipped`.
+// Returns true if a region of the user's may begin: the stack has room. Counts `skipped`.
 bool may_begin(recorder::ThreadRecorder& recorder) noexcept;
 
 }  // namespace refrain::user

@@ -21,7 +21,7 @@ namespace refrain::waits {
 
 // What patterns are called for: events that belong together, put together once by the replay.
 //
-// Units: ticks of the archive's clock since its begin. Ownership: valid during the call. Source: Wolf et al., section
+// Units: ticks of the archive's clock since its start. Ownership: valid during the call. Source: Wolf et al., section
 // 4.2 (compound events); Scalasca's definitions.
 
 // A region that a location has left.
@@ -53,7 +53,7 @@ struct Call {
   }
 };
 
-inline constexpr std::uint8_t kMostGridDimensions = 3;
+inline constexpr std::uint8_t kMaxGridDimensions = 3;
 
 // From a process to its neighbour on a Cartesian communicator.
 struct GridStep {
@@ -213,7 +213,7 @@ struct TaskWait {
   Ticks ran = 0;            // tasks that the thread ran in it until then
 };
 
-// A thread in a new team: `delay` from the fork to its begin in the parallel region.
+// A thread in a new team: `delay` from the fork to its start in the parallel region.
 struct TeamFork {
   LocationId location{};
   PathId path{};  // of the parallel region

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "test/support/files.h"
-#include "waits/made_up_trace.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::pattern_modules_test {
 namespace {
@@ -14,8 +14,8 @@ std::string module(const std::string& name) {
 }
 
 // Two ranks; rank 1 waits 300 of 360 ticks for a message, and 20 of 50 for another one.
-MadeUpTrace made_up() {
-  MadeUpTrace trace(2);
+SyntheticTrace synthetic() {
+  SyntheticTrace trace(2);
   trace.receive(1, 100, 460, 0);
   trace.send(0, 400, 450, 1);
   trace.receive(1, 500, 550, 0);
@@ -28,13 +28,13 @@ MadeUpTrace made_up() {
 base::Result<WaitAnalysis> analyze_with(const std::vector<std::string>& names) {
   PatternModules modules;
   for (const std::string& name : names) REQUIRE(modules.load(module(name)).ok());
-  return made_up().analyze(modules.make());
+  return synthetic().analyze(modules.make());
 }
 
 }  // namespace
 
 TEST_CASE("PatternModules: metrics - beside those of Refrain, and none of these changes") {
-  const WaitAnalysis own = made_up().analyze();
+  const WaitAnalysis own = synthetic().analyze();
   const WaitAnalysis with = *analyze_with({"good_module"});
   CHECK(with.overcharged == 0);
   for (const MetricInfo& metric : own.tree.metrics) {
@@ -64,8 +64,8 @@ TEST_CASE("PatternModules: metrics - parts of time before views of their own") {
 }
 
 TEST_CASE("PatternModules: barriers and taskwait - less the tasks that ran meanwhile") {
-  MadeUpTrace trace(1, 2);
-  using At = MadeUpTrace::At;
+  SyntheticTrace trace(1, 2);
+  using At = SyntheticTrace::At;
   using reader::EventKind;
   const auto taskwait = static_cast<std::uint32_t>(trace.d.regions.size());
   trace.d.regions.push_back({.name = "!$omp taskwait @p.c:7",

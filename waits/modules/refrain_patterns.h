@@ -1,7 +1,7 @@
 /* Patterns of one's own for `refrain analyze --patterns my.so`.
  *
  * A pattern says for which compound events it is called (a message's receive, a collective operation, a barrier, ...) and
- * charges time to its metric, which then stands beside Refrain's own in text, JSON and analysis.cubex. How to write one:
+ * charges time to its metric, which then stands next to Refrain's own in text, JSON and analysis.cubex. How to write one:
  * docs/reference/patterns.md. In C++ derive from refrain::Pattern and name the classes in REFRAIN_PATTERNS; in C fill the structures.
  *
  *     #include <refrain_patterns.h>
@@ -197,7 +197,7 @@ typedef struct refrain_task_wait {
   uint64_t ran;           /* tasks that the thread ran in it until then: no wait */
 } refrain_task_wait;
 
-/* A thread in a new team: `delay` from the fork to its begin in the parallel region. */
+/* A thread in a new team: `delay` from the fork to its start in the parallel region. */
 typedef struct refrain_fork {
   uint32_t location;
   uint32_t path;

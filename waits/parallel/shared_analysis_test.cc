@@ -1,17 +1,17 @@
-// The result does not depend on who replays which process, nor on how large batches are. That of each made-up trace of the
-// other tests is compared, too (made_up_trace.h).
+// The result does not depend on who replays which process, nor on how large batches are. That of each synthetic trace of the
+// other tests is compared, too (synthetic_trace.h).
 #include "waits/parallel/shared_analysis.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "waits/made_up_trace.h"
-#include "waits/parallel/made_up_shares.h"
+#include "waits/parallel/synthetic_shares.h"
+#include "waits/synthetic_trace.h"
 
 namespace refrain::waits::shared_analysis_test {
 namespace {
 
-void check_all(MadeUpTrace& trace) {
+void check_all(SyntheticTrace& trace) {
   const WaitAnalysis alone = trace.analyze();
   for (const std::size_t readers : {1, 2, 3, 4, 7})
     for (const std::size_t batch : {1, 1000, 1 << 18}) {
@@ -39,20 +39,20 @@ TEST_CASE("Shared analysis: where events are missing, in each order of times") {
     CAPTURE(seed);
     const std::uint32_t ranks = 2 + seed % 4, threads = 1 + seed % 3;
     DrawnProgram program(seed, ranks, threads, in_order(ranks));
-    MadeUpTrace& trace = program.run_damaged(60, seed);
+    SyntheticTrace& trace = program.run_damaged(60, seed);
     check_all(trace);
   }
 }
 
 TEST_CASE("Shared analysis: a trace without events, one without processes") {
-  MadeUpTrace empty(3);
+  SyntheticTrace empty(3);
   check_all(empty);
-  MadeUpTrace nobody(0);
+  SyntheticTrace nobody(0);
   check_all(nobody);
 }
 
 TEST_CASE("Shared analysis: windows - late posts, locks and progress of ranks elsewhere") {
-  MadeUpWindows trace(3);
+  SyntheticWindows trace(3);
   trace.sync(1, 150, 155, "MPI_Win_post", trace.only(0));
   trace.sync(0, 100, 200, "MPI_Win_start", trace.only(1));
   trace.access(0, 300, 400, 1);
@@ -75,7 +75,7 @@ TEST_CASE("Shared analysis: windows - late posts, locks and progress of ranks el
 
 TEST_CASE("Shared analysis: a reader fails - one line, and all end") {
   DrawnProgram program(5, 4, 1, in_order(4));
-  MadeUpTrace& trace = program.run(200);
+  SyntheticTrace& trace = program.run(200);
   trace.analyze();
   for (const std::uint32_t fails : {1U, 2U, 3U})
     for (const std::uint64_t after : {1U, 2U, 61U, 100U}) {

@@ -36,7 +36,7 @@ class StepWriter final : public JointSteps {
   using Send = std::function<void(exchange::Bytes&)>;
   static constexpr std::size_t kPrefix = 16;
   static constexpr std::size_t kBatch = std::size_t{1} << 18;  // bytes, about
-  static constexpr std::uint32_t kMostEvents =
+  static constexpr std::uint32_t kMaxEvents =
       1 << 15;  // until others are told where this one is
 
   explicit StepWriter(Send send, std::size_t batch = kBatch)
@@ -49,7 +49,7 @@ class StepWriter final : public JointSteps {
   void event(std::uint64_t ticks, LocationId location) {
     place_.ticks = ticks;
     place_.number = location;
-    if (++events_ >= kMostEvents) here();
+    if (++events_ >= kMaxEvents) here();
   }
   void flush();
 

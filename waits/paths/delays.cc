@@ -163,7 +163,7 @@ void Delays::group(std::uint32_t group, LocationId location, Ticks enter,
                    Ticks earliest_leave) {
   histories_[location].together(enter, earliest_leave);
   auto& groups = groups_[location];
-  if (groups.size() >= kMostGroups && !groups.contains(group)) {
+  if (groups.size() >= kMaxGroups && !groups.contains(group)) {
     const auto oldest = std::ranges::min_element(
         groups, {}, [](const auto& each) { return each.second.front(); });
     for (const Ticks mark : oldest->second)

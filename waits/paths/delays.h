@@ -4,7 +4,7 @@
 // Two locations are synchronised where one of them waits for the other, and by operations of all (barriers, N x N,
 // MPI_Init, MPI_Finalize); a thread is with its team at each fork and each of its barriers.
 // Memory: a history for each location, the last synchronisations of each pair that has one, and of the
-// kMostGroups latest groups of a location.
+// kMaxGroups latest groups of a location.
 // Cost: of a wait, that of the points since then.
 // Source: Boehme et al., TOPC 3(2), 2016, algorithm 1.
 #pragma once
@@ -141,7 +141,7 @@ class PathNames {
 
 class Delays {
  public:
-  static constexpr std::size_t kMostGroups = 64;
+  static constexpr std::size_t kMaxGroups = 64;
 
   void begin(const std::vector<LocationState>& locations,
              const std::vector<ProcessState>& processes);

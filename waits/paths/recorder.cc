@@ -26,7 +26,7 @@ void Recorder::merge(Open& open) {
     else if (each.ticks != 0)
       times[kept++] = each;
   times.resize(kept);
-  open.most = std::max(kMost, 2 * kept);
+  open.most = std::max(kMax, 2 * kept);
 }
 
 void Recorder::write(LocationId location, Ticks end, bool last) {

@@ -96,12 +96,12 @@ class Recorder {
 
  private:
   static constexpr std::size_t kLook = 8;
-  static constexpr std::size_t kMost = 256;  // then those of one path become one
+  static constexpr std::size_t kMax = 256;  // then those of one path become one
 
   struct Open {
     Ticks begin = 0;
     std::vector<PathTime> times;
-    std::size_t most = kMost;
+    std::size_t most = kMax;
   };
 
   static void merge(Open& open);

@@ -11,13 +11,13 @@
 namespace refrain::waits::paths {
 namespace {
 
-constexpr std::size_t kMostBytes = 10;  // of a number
+constexpr std::size_t kMaxBytes = 10;  // of a number
 
 // Numbers one after the other, in room for all of them.
 class Target {
  public:
   Target(std::string& out, std::size_t numbers) : out_(out) {
-    if (out.size() < kMostBytes * numbers) out.resize(kMostBytes * numbers);
+    if (out.size() < kMaxBytes * numbers) out.resize(kMaxBytes * numbers);
     at_ = out.data();
   }
   void put(std::uint64_t value) {
@@ -71,7 +71,7 @@ class Source {
   bool good_ = true;
 };
 
-constexpr std::uint64_t kLast = 2;  // beside the type
+constexpr std::uint64_t kLast = 2;  // besides the type
 constexpr std::uint64_t kFirstWait = 4;
 constexpr std::uint64_t kKnownLate = 32;
 constexpr std::uint64_t kDisagree = 64;

@@ -89,7 +89,7 @@ class RecordFile {
  public:
   static constexpr std::size_t kBlock = std::size_t{1} << 20;
 
-  // In this folder, else in $TMPDIR or /tmp.
+  // In this directory, else in $TMPDIR or /tmp.
   explicit RecordFile(std::string folder, std::size_t block = kBlock)
       : folder_(std::move(folder)), block_(block) {}
   ~RecordFile();

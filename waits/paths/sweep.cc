@@ -168,7 +168,7 @@ class Sweep {
   }
 
  private:
-  static constexpr std::uint32_t kMostBehind = 4096;
+  static constexpr std::uint32_t kMaxBehind = 4096;
 
   struct Place {
     Ticks until = 0;
@@ -229,7 +229,7 @@ class Sweep {
     free_.push_back(at);
   }
 
-  // Whether a wait is to come that charges what the location did after this one's enter.
+  // Returns true if a wait is to come that charges what the location did after this one's enter.
   bool defer(std::uint32_t at) {
     Kept& kept = kept_[at];
     const Wait& wait = kept.wait;
@@ -252,7 +252,7 @@ class Sweep {
 
   // By those that are behind each other; a line that is too long is taken for a circle.
   bool leads_to(std::uint32_t from, std::uint32_t to) const {
-    for (std::uint32_t step = 0; step < kMostBehind && from != kNone; ++step) {
+    for (std::uint32_t step = 0; step < kMaxBehind && from != kNone; ++step) {
       if (from == to) return true;
       from = kept_[from].behind;
     }

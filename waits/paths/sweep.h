@@ -22,7 +22,7 @@
 
 namespace refrain::waits::paths {
 
-// The critical path: from what ended last back to the begin, always on the location for which the others waited.
+// The critical path: from what ended last back to the start, always on the location for which the others waited.
 //
 // Thread-safety: none. A location is followed back to where it waited, from there on the one that came later, at that
 // time. So the lengths of its parts add up to the time from begin to end, and no part of it is a wait. Where an
@@ -43,7 +43,7 @@ class CriticalPath {
         times_(locations) {}
 
   void segment(const Segment& segment);
-  // Whether the path goes on at the causer.
+  // Returns true if the path goes on at the causer.
   bool wait(const Wait& wait);
   // Where it is: its parts before that time of the location's clock are still to come.
   LocationId location() const { return current_; }
@@ -73,7 +73,7 @@ class CriticalPath {
 // Waiting time by who waited and who caused it: the direct part of delay costs, without what passes through others' waits.
 //
 // Thread-safety: none.
-// Units: ticks, as fractions. Memory: kMost entries; what would be one more is left out.
+// Units: ticks, as fractions. Memory: kMax entries; what would be one more is left out.
 struct Cause {
   WaitKind kind{};
   LocationId location{};  // that waited
@@ -85,14 +85,14 @@ struct Cause {
 
 class Causes {
  public:
-  static constexpr std::size_t kMost = std::size_t{1} << 16;
+  static constexpr std::size_t kMax = std::size_t{1} << 16;
 
   void add(const Wait& wait, PathId causer_path, double ticks) {
     if (wait.location == kNone) return;
     const Key key = {wait.kind, wait.location, wait.path, wait.causer, causer_path};
     if (const auto known = sums_.find(key); known != sums_.end())
       known->second += ticks;
-    else if (sums_.size() < kMost)
+    else if (sums_.size() < kMax)
       sums_.emplace(key, ticks);
   }
 

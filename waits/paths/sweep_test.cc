@@ -1,4 +1,4 @@
-// The backward pass beside the definition: each wait charged by itself, in the order in which what is drawn has happened.
+// The backward pass compared with the definition: each wait charged by itself, in the order in which what is drawn has happened.
 #include "waits/paths/sweep.h"
 
 #include <algorithm>

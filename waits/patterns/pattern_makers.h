@@ -1,4 +1,4 @@
-// What the patterns' files share, and the functions that make them. The patterns are beside this, by family.
+// What the patterns' files share, and the functions that make them. The patterns are next to this, by family.
 //
 // Place in the flow: private to waits/patterns; pattern_table.cc lists them. Thread-safety: pure.
 #pragma once

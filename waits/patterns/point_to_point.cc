@@ -101,7 +101,7 @@ class WrongOrderPattern final : public Pattern {
       state.find_latest();
     }
     if (!state.of_this_call) return;
-    if (state.waits.size() == kMostWaits) state.waits.pop_front();
+    if (state.waits.size() == kMaxWaits) state.waits.pop_front();
     state.waits.push_back(*state.of_this_call);
     state.of_this_call.reset();
     state.find_latest();
@@ -115,7 +115,7 @@ class WrongOrderPattern final : public Pattern {
 
  private:
   // As Scalasca: a message that comes after more late senders than these is not compared with them.
-  static constexpr std::size_t kMostWaits = 100;
+  static constexpr std::size_t kMaxWaits = 100;
 
   struct Wait {
     Ticks sent = 0;
@@ -229,7 +229,7 @@ class WavefrontRefill final : public Pattern {
       if (message.step.dimensions == 0) continue;
       add(front, message.step, event.sends_before);
       if (!late || late->sent != message.sent || late->source != message.source) continue;
-      if (front.waits.size() < kMostGridDimensions)
+      if (front.waits.size() < kMaxGridDimensions)
         front.waits.push_back({event.call.location, event.call.path, late->ticks});
     }
   }
@@ -332,7 +332,7 @@ std::unique_ptr<Pattern> make_wavefront_refill() {
 }
 
 void add_wavefront_directions(std::vector<std::unique_ptr<Pattern>>& patterns) {
-  for (std::uint8_t dimensions = 2; dimensions <= kMostGridDimensions; ++dimensions)
+  for (std::uint8_t dimensions = 2; dimensions <= kMaxGridDimensions; ++dimensions)
     for (std::uint32_t direction = 0; direction < 1U << dimensions; ++direction)
       patterns.push_back(std::make_unique<WavefrontDirection>(dimensions, direction));
 }

@@ -227,7 +227,7 @@ void Collectives::add(Comm& comm, ProcessId process, std::uint32_t root,
   }
   if (instance.members.size() == comm.next.size()) complete(comm, instance);
   while (!comm.instances.empty() && comm.instances.front().done) drop_front(comm);
-  while (comm.instances.size() > kMostPending) {
+  while (comm.instances.size() > kMaxPending) {
     if (!comm.instances.front().done) ++problems_.incomplete_collectives;
     drop_front(comm);
   }
@@ -438,7 +438,7 @@ void Collectives::started(const reader::TraceEvent& event, ProcessId process, Ti
     if (Open* never = at(*before); never != nullptr && !never->known) never->lost = true;
   open.queue.push_back(
       {.location = event.location, .enter = enter, .neighbours = neighbours});
-  if (open.queue.size() > kMostOpen) open.queue.front().lost = true;
+  if (open.queue.size() > kMaxOpen) open.queue.front().lost = true;
   release(process);
 }
 
@@ -512,7 +512,7 @@ void Collectives::settle(std::uint32_t number, Ticks until) {
   patterns_.collective_completion(event);
 }
 
-// The latest begin of those that the member has data from.
+// The latest start of those that the member has data from.
 Ticks Collectives::needed(const CollectiveMember& member) {
   switch (member.kind) {
     case CollectiveKind::kBarrier:

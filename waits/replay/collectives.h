@@ -4,9 +4,9 @@
 // requires them to be called in the same order; a window's likewise. MPI_Init and MPI_Finalize are operations of all ranks.
 // Of an intercommunicator each group waits for the other one.
 // Operations that do not block are numbered apart, in the order in which they begin. Of which communicator one is, the
-// archive says where it completes: so those that began after it wait for that, kMostOpen at most.
-// Thread-safety: none. Units: ticks of the archive since its begin.
-// Memory: operations of which some members are missing yet, at most kMostPending a communicator.
+// archive says where it completes: so those that began after it wait for that, kMaxOpen at most.
+// Thread-safety: none. Units: ticks of the archive since its start.
+// Memory: operations of which some members are missing yet, at most kMaxPending a communicator.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ namespace refrain::waits {
 
 class Collectives {
  public:
-  static constexpr std::size_t kMostPending = std::size_t{1} << 14;
-  static constexpr std::size_t kMostOpen = 4096;
+  static constexpr std::size_t kMaxPending = std::size_t{1} << 14;
+  static constexpr std::size_t kMaxOpen = 4096;
 
   Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
               Problems& problems, paths::WaitLog& log);
@@ -91,7 +91,7 @@ class Collectives {
     std::deque<Instance> instances;
   };
 
-  // One that does not block, from its begin until all before it have completed.
+  // One that does not block, from its start until all before it have completed.
   struct Open {
     LocationId location{};
     Ticks enter = 0;

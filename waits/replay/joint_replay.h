@@ -2,7 +2,7 @@
 // keeps their notes for the critical path.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6: takes what replay.h hands over, of all processes. Thread-safety: none.
-// Units: ticks of the archive since its begin. Ownership: all that it is made with lives as long as steps come.
+// Units: ticks of the archive since its start. Ownership: all that it is made with lives as long as steps come.
 // Memory: what is pending, and histories of the critical path: does not grow with the archive.
 // Cost: no allocation for a step once the tables have grown.
 #pragma once
@@ -27,7 +27,7 @@ namespace refrain::waits {
 //
 // Nothing comes back, so that processes can be replayed by whoever reads them. In the order of the events, which is
 // that of their times and, of the same time, of their locations. Thread-safety: none. Units: ticks of the archive
-// since its begin.
+// since its start.
 
 // An end of a message, or of a request. `process` has it, inside of a call that began at `enter`; `in_call`: left() comes
 // for it.

@@ -20,7 +20,7 @@ GridStep GridSteps::step(std::uint32_t comm, ProcessId sender, ProcessId receive
   if (comm >= definitions_.comms.size()) return {};
   const std::vector<reader::GridDimension>& grid = definitions_.comms[comm].grid;
   const bool periodic = std::ranges::any_of(grid, &reader::GridDimension::periodic);
-  if (periodic || grid.size() < 2 || grid.size() > kMostGridDimensions) return {};
+  if (periodic || grid.size() < 2 || grid.size() > kMaxGridDimensions) return {};
   const std::vector<std::uint32_t>& ranks = ranks_of(comm);
   if (sender >= ranks.size() || receiver >= ranks.size() || ranks[sender] == kNone ||
       ranks[receiver] == kNone)
@@ -136,7 +136,7 @@ void MessageEnds::receive_posted(std::uint32_t thread, std::uint64_t request,
       never->cancelled = true;
     }
   posted_.push_back({.channel = {}, .posted = posted, .open = true});
-  release(kMostPosted);
+  release(kMaxPosted);
 }
 
 MessageEnds::Posted* MessageEnds::find_posted(std::uint32_t number) {
@@ -161,7 +161,7 @@ void MessageEnds::received(std::uint32_t thread, ProcessId source, std::uint32_t
     ++records_[posted->call].open_receives;
     records_[posted->call].receives = true;
   }
-  release(kMostPosted);
+  release(kMaxPosted);
 }
 
 void MessageEnds::cancelled(std::uint32_t thread, std::uint64_t request) {
@@ -170,7 +170,7 @@ void MessageEnds::cancelled(std::uint32_t thread, std::uint64_t request) {
   if (posted == nullptr) return;
   posted->open = false;
   posted->cancelled = true;
-  release(kMostPosted);
+  release(kMaxPosted);
 }
 
 void MessageEnds::release(std::size_t most) {
@@ -186,7 +186,7 @@ void MessageEnds::release(std::size_t most) {
       continue;
     }
     channel.receives.push(receive);
-    if (channel.receives.size() > kMostPending) without_send(channel.receives.pop());
+    if (channel.receives.size() > kMaxPending) without_send(channel.receives.pop());
   }
 }
 
@@ -206,7 +206,7 @@ void MessageEnds::take(const SendLetter& letter) {
   const InFlight send = {letter.sent, letter.ticket, letter.sender};
   if (channel.receives.size() != 0) return arrived(send, channel.receives.pop(), channel);
   channel.sends.push(send);
-  if (channel.sends.size() <= kMostPending) return;
+  if (channel.sends.size() <= kMaxPending) return;
   ++problems_->sends_without_receive;
   letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
 }
@@ -252,7 +252,7 @@ void MessageEnds::end_call(std::uint32_t thread, const Call& call) {
 
 void MessageEnds::hand_out() {
   while (!receiving_.empty() && (records_[receiving_.front()].open_receives == 0 ||
-                                 receiving_.size() > kMostPending)) {
+                                 receiving_.size() > kMaxPending)) {
     const std::uint32_t number = receiving_.front();
     receiving_.pop_front();
     CallRecord& record = records_[number];

@@ -4,10 +4,10 @@
 // began, the receiver answers when its receive was posted. joint_replay.h delivers letters between the processes of
 // this analysis; nothing else of another process is looked at, so that they may as well be in different programs.
 // Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
-// which they were posted. A receive waits for those posted before it, kMostPosted at most, as in
+// which they were posted. A receive waits for those posted before it, kMaxPosted at most, as in
 // reader/message_matcher.h.
-// Thread-safety: none. Units: ticks of the archive since its begin.
-// Memory: what is pending: open requests, messages in flight (kMostPending a channel), calls whose messages are.
+// Thread-safety: none. Units: ticks of the archive since its start.
+// Memory: what is pending: open requests, messages in flight (kMaxPending a channel), calls whose messages are.
 // Cost: O(1) a message, no allocation once pools have grown.
 #pragma once
 
@@ -68,8 +68,8 @@ class Letters {
 
 class MessageEnds {
  public:
-  static constexpr std::size_t kMostPosted = 4096;
-  static constexpr std::size_t kMostPending = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxPosted = 4096;
+  static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
 
   MessageEnds(ProcessId process, std::size_t threads, Letters& letters,
               PatternSet& patterns, Problems& problems, paths::WaitLog& log,
@@ -94,7 +94,7 @@ class MessageEnds {
                 std::uint32_t tag, std::uint64_t request, const PostedReceive& posted,
                 bool in_call);
   void cancelled(std::uint32_t thread, std::uint64_t request);
-  // Whether some message completes in the call that the thread is in.
+  // Returns true if some message completes in the call that the thread is in.
   bool in_call(std::uint32_t thread) const { return threads_[thread].call != kNone; }
   void left(const Call& call, std::uint32_t thread) {
     if (threads_[thread].call != kNone) end_call(thread, call);

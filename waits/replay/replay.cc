@@ -71,7 +71,7 @@ class ReplayView final : public RunView {
 };
 
 // So that no sum of an archive that defines nonsense overflows.
-constexpr Ticks kMostTicks = Ticks{1} << 60;
+constexpr Ticks kMaxTicks = Ticks{1} << 60;
 
 }  // namespace
 
@@ -127,7 +127,7 @@ void Replay::event(const TraceEvent& event) {
   if (!at.counts) return;
   // A location's time does not run backwards, whatever a damaged archive says: nothing would be charged once only.
   const Ticks now =
-      std::max(at.last, std::min(event.ticks - std::min(event.ticks, base_), kMostTicks));
+      std::max(at.last, std::min(event.ticks - std::min(event.ticks, base_), kMaxTicks));
   switch (event.kind) {
     case EventKind::kProgramBegin:
     case EventKind::kProgramEnd:

@@ -3,7 +3,7 @@
 // joint_replay.h.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6: a sink of reader/archive_stream.h. wait_analysis.h makes a result of it.
-// Thread-safety: none. Units: ticks of the archive's clock since its begin.
+// Thread-safety: none. Units: ticks of the archive's clock since its start.
 // Memory: does not grow with the archive: call paths, and what is pending.
 // Cost: no allocation for an event once the tables have grown.
 // Source: Wolf et al., section 4.1 (state sequences and pointers between events).
@@ -33,7 +33,7 @@ namespace refrain::waits {
 // Place in the flow: private to waits/. Works on events of one process in the order of their times.
 // A thread waits from the enter of the region in which it acquires the lock; as far as another thread had it means:
 // until its last release by another one before that.
-// Thread-safety: none. Units: ticks of the archive since its begin. Memory: one entry for each lock of a process.
+// Thread-safety: none. Units: ticks of the archive since its start. Memory: one entry for each lock of a process.
 class Locks {
  public:
   void released(ProcessId process, std::uint64_t lock, LocationId location, Ticks time) {

@@ -175,7 +175,7 @@ void Teams::leave_barrier(Call& call, bool is_explicit, const RanInside& ran) {
 }
 
 void Tasks::created(ProcessId process, const reader::TraceEvent& event) {
-  if (tasks_.size() >= kMostOpen) return;
+  if (tasks_.size() >= kMaxOpen) return;
   const std::uint64_t id = ++made_;
   const auto [at, is_new] = ids_.try_emplace(key_of(process, event), id);
   if (!is_new) {  // the one before has never completed

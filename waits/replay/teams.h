@@ -3,7 +3,7 @@
 // Place in the flow: private to waits/. Works on events of one process in the order of their times, which is one clock.
 // A thread belongs to the team whose fork is open and has its communicator; the n-th barrier that a member enters is the
 // team's n-th. When the first thread leaves a barrier, all have entered it.
-// Thread-safety: none. Units: ticks of the archive since its begin. Memory: open teams and barriers.
+// Thread-safety: none. Units: ticks of the archive since its start. Memory: open teams and barriers.
 #pragma once
 
 #include <algorithm>
@@ -114,12 +114,12 @@ class Teams {
 //
 // Works on events of one process in the order of their times. A task is known by its team, the thread that created it
 // and its number there. What no event has created is the implicit task of its thread. Thread-safety: none. Units:
-// ticks of the archive since its begin. Memory: one entry for each task that has not completed, kMostOpen at most; of
+// ticks of the archive since its start. Memory: one entry for each task that has not completed, kMaxOpen at most; of
 // tasks beyond that nothing is known.
 
 class Tasks {
  public:
-  static constexpr std::size_t kMostOpen = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxOpen = std::size_t{1} << 20;
 
   explicit Tasks(std::size_t locations) : current_(locations, 0), implicit_(locations) {}
 

@@ -197,11 +197,11 @@ void Windows::match(ProcessId target, Pair& pair) {
     if (--access->unmatched == 0) hand_out(*access);
     if (--exposure->unmatched == 0) hand_out(*exposure);
   }
-  if (pair.accesses.size() > kMostPending) {
+  if (pair.accesses.size() > kMaxPending) {
     lose(*pair.accesses.front());
     pair.accesses.pop_front();
   }
-  if (pair.exposures.size() > kMostPending) {
+  if (pair.exposures.size() > kMaxPending) {
     lose(*pair.exposures.front());
     pair.exposures.pop_front();
   }

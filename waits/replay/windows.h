@@ -5,8 +5,8 @@
 // An access epoch (MPI_Win_start to MPI_Win_complete) and an exposure epoch (MPI_Win_post to MPI_Win_wait) belong
 // together in the order in which they end, for each pair of origin and target; such that do not overlap have lost their
 // partner (a gap, a rank without events).
-// Thread-safety: none. Units: ticks of the archive since its begin.
-// Memory: open epochs, and kMostPending ended ones a pair whose other side has not ended; kMostCalls accesses of each.
+// Thread-safety: none. Units: ticks of the archive since its start.
+// Memory: open epochs, and kMaxPending ended ones a pair whose other side has not ended; kMostCalls accesses of each.
 // Source: Scalasca's one-sided patterns; OTF2's RMA records, which Score-P and Refrain write alike.
 #pragma once
 
@@ -32,7 +32,7 @@ namespace refrain::waits {
 // A lock is given up at the enter of the unlock. Another process waits for it in that call of its epoch in which this
 // happens: MPI does not say whether it is MPI_Win_lock, an access, or MPI_Win_unlock that waits.
 // MPI_Win_lock_all: others wait for it, itself it waits for nobody (no library of today does).
-// Thread-safety: none. Units: ticks of the archive since its begin.
+// Thread-safety: none. Units: ticks of the archive since its start.
 // Memory: the latest kReleases and kPending epochs of each window and target; kMostCalls calls of each.
 // Source: Scalasca's lock contention and wait for progress.
 class WindowLocks {
@@ -99,7 +99,7 @@ class MpiPresence {
 
 class Windows {
  public:
-  static constexpr std::size_t kMostPending = 4096;
+  static constexpr std::size_t kMaxPending = 4096;
 
   Windows(const reader::TraceDefinitions& definitions, Collectives& collectives,
           PatternSet& patterns, Problems& problems);

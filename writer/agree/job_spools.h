@@ -19,7 +19,7 @@ namespace refrain::writer {
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, first; job_spools.h. Each process records the
 // size and its rank twice, when it joins the job and as a member of the communicator, and
-// its folder has its rank's number: a value changed by a flipped bit is outvoted.
+// its directory has its rank's number: a value changed by a flipped bit is outvoted.
 // Thread-safety: any number of threads. Pure. Cost: O(n log n) in the processes.
 
 // More ranks than this are damage, however many say so.

@@ -49,7 +49,7 @@ struct LogicalClockOptions {
 
 struct LogicalClockResult {
   std::vector<std::vector<std::uint64_t>> times;  // corrected, in the same order
-  std::uint64_t violations = 0;  // edges whose end lay before their begin (plus latency)
+  std::uint64_t violations = 0;  // edges whose end lay before their start (plus latency)
   std::uint64_t cyclic =
       0;  // events in cycles of edges, which did not wait for their causes
 };

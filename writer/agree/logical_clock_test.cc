@@ -12,7 +12,7 @@ using Times = std::vector<std::vector<std::uint64_t>>;
 
 constexpr LogicalClockOptions kPlain{.gamma = 0.99, .latency = 10, .spread = 50};
 
-// Whether every effect comes after its cause, and no location goes backwards.
+// Returns true if every effect comes after its cause, and no location goes backwards.
 bool consistent(const Times& times, const std::vector<ClockEdge>& edges,
                 std::uint64_t latency) {
   for (const auto& location : times)

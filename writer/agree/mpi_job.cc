@@ -93,7 +93,7 @@ void MpiJob::plan(Models& models, const regions::RegionTable& regions, unsigned 
   for (std::size_t i = 0; i < models.size(); ++i) {
     logs[i].resize(models[i]->locations());
     times[i].assign(models[i]->locations(),
-                    MessageTimes(kMostChecked / std::max<std::uint64_t>(1, locations)));
+                    MessageTimes(kMaxChecked / std::max<std::uint64_t>(1, locations)));
     decided_[i].resize(models[i]->locations());
   }
   parallel_for(tasks.size(), threads, [&](std::size_t i) {

@@ -7,7 +7,7 @@
 // Thread-safety: one thread calls; work over locations is done in parallel.
 // Ownership: its contexts refer to its own tables.
 // Cost: two passes over the records of processes that use MPI, without writing. Memory: see
-// message_plan.h; one bit a request; message_times.h for at most kMostChecked messages that
+// message_plan.h; one bit a request; message_times.h for at most kMaxChecked messages that
 // are compared in time; where clocks are repaired, see logical_clock.h.
 #pragma once
 
@@ -76,7 +76,7 @@ std::optional<MessagePlan> settle_messages(
     exchange::Exchange& exchange, std::optional<MessageSummary> own,
     const std::unordered_map<std::uint64_t, std::uint64_t>& members);
 
-inline constexpr std::size_t kMostChecked = std::size_t{1} << 21;
+inline constexpr std::size_t kMaxChecked = std::size_t{1} << 21;
 
 class MpiJob {
  public:
@@ -86,7 +86,7 @@ class MpiJob {
   // functions. If there are others, each has only its own process.
   explicit MpiJob(exchange::Exchange& exchange) : exchange_(exchange) {}
 
-  // Whether any process knows its rank.
+  // Returns true if any process knows its rank.
   static bool is_job(const Models& models);
 
   // Cuts all ranks alike, see rank_cuts.h. Comes before any other use of the models' gaps.

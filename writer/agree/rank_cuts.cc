@@ -433,7 +433,7 @@ void RankIndex::take_other_gaps() {
 std::vector<Gap> RankIndex::gaps_of(const RankTrim& trim) const {
   const spool::Journal& journal = process_.journal();
   std::vector<Gap> gaps;
-  // Begin and end of each range of iterations.
+  // Start and end of each range of iterations.
   std::map<std::pair<std::size_t, std::uint64_t>, std::pair<std::uint64_t, std::uint64_t>>
       span;
   for (std::size_t i = 0; i < trim.visits.size(); ++i)

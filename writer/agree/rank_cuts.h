@@ -165,13 +165,13 @@ class RankIndex {
   void open_visit(std::size_t visit);
   void take_iteration(const spool::IterationEvent& event);
   void close_visit(const SkippedIntervals* all);
-  // Whether a gap crosses an edge of this iteration, or covers it.
+  // Returns true if a gap crosses an edge of this iteration, or covers it.
   bool is_skipped(std::uint64_t begin, std::uint64_t end);
-  // Whether what is written there was resumed because pattern broken.
+  // Returns true if what is written there was resumed because pattern broken.
   bool is_changed(std::uint64_t begin, std::uint64_t end) const;
   void take_other_gaps();
   std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;
-  // Whether the process made no MPI call between an anchor and this moment.
+  // Returns true if the process made no MPI call between an anchor and this moment.
   bool is_after_anchor(std::uint64_t ticks) const noexcept;
   // The first event of an iteration, as RankVisit::begin: the same on ranks that load the
   // program at other addresses.

@@ -11,7 +11,7 @@
 namespace refrain::writer {
 
 struct WriteOptions {
-  std::string archive;         // folder; its spool/ is read, its traces.* are made
+  std::string archive;         // directory; its spool/ is read, its traces.* are made
   unsigned threads = 0;        // 0: one for each processor
   bool recovered = false;      // the process died: use its rings, too
   bool keep_spool = false;     // else it is removed after success

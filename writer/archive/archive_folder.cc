@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // In the order of publication.
 constexpr auto& kFiles = base::kArchiveFiles;
 
-// All that is in a folder, whatever the program's umask was.
+// All that is in a directory, whatever the program's umask was.
 void open_all_to_group(const fs::path& folder) {
   std::error_code error;
   for (const std::string& name : base::names_in(folder.string(), error)) {
@@ -62,7 +62,7 @@ ArchiveFolder::ArchiveFolder(std::string archive)
 ArchiveFolder::~ArchiveFolder() { base::remove_tree(work_); }
 
 // A process that died in publish() leaves files in their place without the anchor, and the
-// others in the work folder. That goes last: without it nothing would show whose the files
+// others in the work directory. That goes last: without it nothing would show whose the files
 // are.
 bool ArchiveFolder::publication_was_interrupted() const {
   std::error_code error;

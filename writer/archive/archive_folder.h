@@ -12,9 +12,9 @@
 
 namespace refrain::writer {
 
-// The part of the work folder in which another process of the job writes.
+// The part of the work directory in which another process of the job writes.
 std::string part_folder(const std::string& work_folder, std::uint32_t rank);
-// Moves the events and local definitions of a part into the archive in the work folder,
+// Moves the events and local definitions of a part into the archive in the work directory,
 // which must have its own already; removes the rest.
 base::Result<> move_part(const std::string& work_folder, std::uint32_t rank);
 
@@ -25,7 +25,7 @@ class ArchiveFolder {
   ArchiveFolder(const ArchiveFolder&) = delete;
   ArchiveFolder& operator=(const ArchiveFolder&) = delete;
 
-  // Makes the folder to write in; refuses where an archive is, unless `overwrite`. Files
+  // Makes the directory to write in; refuses where an archive is, unless `overwrite`. Files
   // left by an interrupted publish() do not count as an archive.
   base::Result<> prepare(bool overwrite);
   const std::string& work_folder() const noexcept { return work_; }

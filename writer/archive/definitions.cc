@@ -206,7 +206,7 @@ class DefinitionWriter {
     }
   }
 
-  // Values accumulate from the begin of a location; they come before enters and leaves.
+  // Values accumulate from the start of a location; they come before enters and leaves.
   void metrics() {
     OTF2_MetricMemberRef member = 0;
     for (std::size_t i = 0; i < in_.metrics->size(); ++i) {
@@ -293,7 +293,7 @@ class DefinitionWriter {
     property(location, "BYTES_RECEIVED", counts.bytes_received);
   }
 
-  // Begin and end of threads are properties: as OTF2 events they would belong to a
+  // Start and end of threads are properties: as OTF2 events they would belong to a
   // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
   // have; as a region they would be at the bottom of every call path of a worker.
   void location_properties() {

@@ -67,7 +67,7 @@ struct Otf2Messages;
 
 class Otf2Archive {
  public:
-  // Creates <folder>/traces.*, which must not exist yet. error() reports success.
+  // Creates <directory>/traces.*, which must not exist yet. error() reports success.
   // `longest_definition`: bytes, about; the same in all processes that write to one
   // archive.
   Otf2Archive(const std::string& folder, const std::string& machine,

@@ -10,7 +10,7 @@
 namespace refrain::writer {
 namespace {
 
-constexpr std::size_t kMostComplaints = 20;
+constexpr std::size_t kMaxComplaints = 20;
 
 // OTF2 allows [A-Z0-9_] in a name.
 std::string property_name(std::string text) {
@@ -42,7 +42,7 @@ std::string kinds_json(const std::array<std::uint64_t, kEventKinds>& by_kind) {
 
 constexpr const char* kLibgomp = "libgomp";
 
-// Whether the process had loaded a library whose name begins so.
+// Returns true if the process had loaded a library whose name begins so.
 bool has_library(const spool::Journal& journal, std::string_view name) {
   return std::ranges::any_of(journal.modules, [name](const std::string& module) {
     return std::string_view(module).substr(module.rfind('/') + 1).starts_with(name);
@@ -68,10 +68,10 @@ OpenMp openmp_of(const spool::Journal& journal) {
 
 // A line each: calls, their mean in nanoseconds, the name.
 std::string functions_text(const WriteResult& result) {
-  constexpr std::size_t kMost = 1000;
+  constexpr std::size_t kMax = 1000;
   std::string text;
   for (const FunctionOff& off : result.functions_off) {
-    if (std::count(text.begin(), text.end(), '\n') == kMost) break;
+    if (std::count(text.begin(), text.end(), '\n') == kMax) break;
     text += std::to_string(off.calls) + " " +
             std::to_string(static_cast<std::uint64_t>(off.mean_ns)) + " " + off.name + "\n";
   }
@@ -171,7 +171,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("RANKS::CLUSTERS", result.ranks.clusters);
   add("RANKS::WHY", result.ranks.why);
   std::string complaints;
-  for (std::size_t i = 0; i < std::min(kMostComplaints, result.complaints.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMaxComplaints, result.complaints.size()); ++i)
     complaints += (i == 0 ? "" : "\n") + result.complaints[i];
   add("COMPLAINTS", complaints);
   return out;

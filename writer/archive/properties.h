@@ -73,10 +73,10 @@ std::string loops_json(const std::vector<LoopSummary>& loops);
 // of a program with thousands of events an iteration, or a very long command, exceed that.
 // Shortened are first the names of the events in the loops' bodies, then the loops that
 // took the least time, and long texts; REFRAIN::SHORTENED names the incomplete properties.
-constexpr std::size_t kMostPropertyBytes = 192 << 10;  // all names and values together
+constexpr std::size_t kMaxPropertyBytes = 192 << 10;  // all names and values together
 
 Properties shortened(Properties properties, const std::vector<LoopSummary>& loops,
-                     std::size_t most_bytes = kMostPropertyBytes);
+                     std::size_t most_bytes = kMaxPropertyBytes);
 
 // The beginning of a text longer than `most_bytes`, and " ..."; no character of UTF-8 is
 // cut.

@@ -45,7 +45,7 @@ TEST_CASE(
     "ShortProperties: loops - names of bodies are removed first, and that is reported") {
   const auto loops = loops_of(100, 500);
   const Properties some = shortened(with_loops(loops), loops);
-  CHECK(bytes_of(some) <= kMostPropertyBytes);
+  CHECK(bytes_of(some) <= kMaxPropertyBytes);
   CHECK(value_of(some, "REFRAIN::SHORTENED") == "REFRAIN::LOOPS");
   const auto json = nlohmann::json::parse(value_of(some, "REFRAIN::LOOPS"));
   REQUIRE(json.size() == 100);
@@ -57,8 +57,8 @@ TEST_CASE(
     "ShortProperties: thousands of loops - those that took the longest stay, in order") {
   const auto loops = loops_of(5003, 2);
   const Properties some = shortened(with_loops(loops), loops);
-  CHECK(bytes_of(some) <= kMostPropertyBytes);
-  CHECK(bytes_of(some) > kMostPropertyBytes / 2);
+  CHECK(bytes_of(some) <= kMaxPropertyBytes);
+  CHECK(bytes_of(some) > kMaxPropertyBytes / 2);
   const auto json = nlohmann::json::parse(value_of(some, "REFRAIN::LOOPS"));
   REQUIRE(json.size() > 100);
   std::uint64_t last = 0;
@@ -74,7 +74,7 @@ TEST_CASE("ShortProperties: long texts - cut after whole characters") {
   while (text.size() < 1'000'000) text += "\u20ac";
   const Properties all = {{"REFRAIN::COMMAND", text}, {"REFRAIN::VERSION", "1"}};
   const Properties some = shortened(all, {});
-  CHECK(bytes_of(some) <= kMostPropertyBytes);
+  CHECK(bytes_of(some) <= kMaxPropertyBytes);
   CHECK(value_of(some, "REFRAIN::VERSION") == "1");
   CHECK(value_of(some, "REFRAIN::SHORTENED") == "REFRAIN::COMMAND");
   const std::string command = value_of(some, "REFRAIN::COMMAND");

@@ -16,7 +16,7 @@ namespace {
 // profile.cubex.
 constexpr std::uint64_t kArchiveBytes = 12'000;
 
-// Maximum distances of cuts from the begin or the end of an iteration, by these times.
+// Maximum distances of cuts from the start or the end of an iteration, by these times.
 std::map<std::uint64_t, std::uint64_t> slacks(const ProcessModel& process) {
   std::map<std::uint64_t, std::uint64_t> out;
   spool::IterationStream stream(process.journal(), process.context().iteration_ends);
@@ -124,7 +124,7 @@ std::uint64_t fit_budget(exchange::Exchange& exchange,
   };
   const BudgetSum recorded = sum(filters::RollingLimit::kUnlimited);
   if (recorded.bytes <= budget_bytes || recorded.most_iterations < 2) return 0;
-  // The greatest limit that fits; 1 in any case.
+  // The largest limit that fits; 1 in any case.
   std::uint64_t fits = 1;
   std::uint64_t too_many = recorded.most_iterations;
   while (too_many - fits > std::max<std::uint64_t>(1, fits / 64)) {

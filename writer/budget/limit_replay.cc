@@ -104,7 +104,7 @@ class LimitReplay::Pass {
     report(LoopEventKind::kFound, event.ticks, 0);
   }
 
-  // Whether an iteration around a loop at this level is skipped.
+  // Returns true if an iteration around a loop at this level is skipped.
   bool skipped_now(std::size_t level) const { return policy_.spent_level() < level; }
 
   void iterate(const spool::IterationEvent& event) {

@@ -22,7 +22,7 @@
 
 namespace refrain::writer {
 
-// References of definitions that events refer to beside regions and teams.
+// References of definitions that events refer to besides regions and teams.
 inline constexpr OTF2_ParameterRef kIterationParameter = 0;
 inline constexpr OTF2_AttributeRef kWrittenAttribute = 0;
 inline constexpr OTF2_AttributeRef kCompleteAttribute = 1;

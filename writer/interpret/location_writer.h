@@ -34,7 +34,7 @@ struct LocationInput {
   const spool::RecordSequence* records = nullptr;
   const LocationScan* scan = nullptr;
   std::uint32_t index = 0;              // in the process
-  bool primary = false;                 // shows iterations, begin and end of the program
+  bool primary = false;                 // shows iterations, start and end of the program
   bool died = false;                    // it was not closed in an orderly way
   std::vector<StreamOutput> streams{};  // of the devices that it gave something to do
   // For MPI, see mpi_interpreter.h; nullptr where a pass does not need it.

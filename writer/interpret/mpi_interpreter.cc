@@ -74,7 +74,7 @@ bool MpiInterpreter::gap_begins_within(std::uint64_t begin, std::uint64_t end) c
   return next != gaps.end() && next->suspend_ticks <= end;
 }
 
-// OTF2 needs the begin of a collective at the begin of the call; its record is at the
+// OTF2 needs the start of a collective at the start of the call; its record is at the
 // call's end.
 void MpiInterpreter::entered(std::uint64_t ticks, std::size_t index) {
   constexpr std::size_t kFarthest = 4096;
@@ -429,7 +429,7 @@ void MpiInterpreter::operations_complete(const Record& record, const LocalWindow
 
 namespace {
 
-// Whether the receive posted by `post` takes this message, too.
+// Returns true if the receive posted by `post` takes this message, too.
 bool takes(const spool::Record& post, const spool::Record& message) {
   const auto tag = [](const spool::Record& record) { return record.payload >> 32; };
   return post.aux16 == message.aux16 &&

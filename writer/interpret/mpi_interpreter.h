@@ -12,7 +12,7 @@
 // in a gap do not come here.
 //
 // Thread-safety: none, one a location and pass.
-// Cost: O(1) a record but for the search from the begin of a call to its collective, a few
+// Cost: O(1) a record but for the search from the start of a call to its collective, a few
 // records. Memory: a bit for each request, 64 bytes for each open one.
 #pragma once
 
@@ -70,7 +70,7 @@ class MpiInterpreter {
 
   // The call that begins with the record at this index has just been entered.
   void entered(std::uint64_t ticks, std::size_t index);
-  // A record between a call's begin and its end; `index`: its position.
+  // A record between a call's start and its end; `index`: its position.
   void take(const spool::Record& record, std::size_t index);
   // There are no more records.
   void finish();

@@ -4,7 +4,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 5: location_writer.h (which records count) ->
 // RecordInterpreter -> shadow_stack.h.
 // Any sequence of records gives balanced regions. An end closes everything above its
-// region, but nothing outside its own task; an end without a begin is counted and dropped.
+// region, but nothing outside its own task; an end without a start is counted and dropped.
 // Where a runtime reports no end for a construct (gcc's single), the next worksharing
 // construct or barrier of the task closes it.
 // Explicit tasks run nested on a thread: a task that is resumed closes those above it; if
@@ -34,7 +34,7 @@ class RecordInterpreter {
   // There are no more records.
   void finish() { mpi_.finish(); }
 
-  // Opens the frame of a begin record (or its snapshot), if it has one.
+  // Opens the frame of a start record (or its snapshot), if it has one.
   void begin(const spool::Record& record);
   // Index of the frame that an end record closes; size() if there is none.
   std::size_t frame_ended_by(const spool::Record& record);
@@ -48,7 +48,7 @@ class RecordInterpreter {
   // The same for a nested team that had ended when the process was killed. `last`: time of
   // this thread's last event.
   std::uint64_t known_end_of_nested_team(std::size_t& frame, std::uint64_t last);
-  // Whether an open frame came from this snapshot's record.
+  // Returns true if an open frame came from this snapshot's record.
   static bool is_same(const Frame& frame, const spool::Record& snapshot) noexcept;
 
  private:

@@ -193,7 +193,7 @@ class ShadowStack {
 // Place in the flow: ARCHITECTURE.md, stage 5: record_interpreter.h opens a region of a stream
 // together with the one of its thread that gives the work; location_writer.h writes both at once.
 // A location is the stream of one thread on one device, so that its events come in order and nest:
-// devices work for several threads at once. Its regions begin and end, lie in gaps and are cut as
+// devices work for several threads at once. Its regions start and end, lie in gaps and are cut as
 // those of the thread.
 //
 // Thread-safety: none, one set a location. Ownership: sinks and gaps must live longer.

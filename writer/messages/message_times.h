@@ -35,7 +35,7 @@ class ChannelTimes {
   class Cursor {
    public:
     explicit Cursor(const ChannelTimes& times) noexcept;
-    // Whether there is one at end(). Not to be called again after it returned false.
+    // Returns true if there is one at end(). Not to be called again after it returned false.
     bool next() noexcept;
     const End& end() const noexcept { return end_; }
 

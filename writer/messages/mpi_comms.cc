@@ -60,7 +60,7 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
     known.name = comm.name;
     known.topology = comm.topology;
     if (comm.kind == spool::kMpiCommSelf) continue;
-    if (comm.kind == spool::kMpiCommWorld && facts.size <= kMostProcesses) {
+    if (comm.kind == spool::kMpiCommWorld && facts.size <= kMaxProcesses) {
       // Whatever the journal says about its members.
       known.members = RankList::all(facts.size);
       continue;
@@ -70,7 +70,7 @@ MpiFacts mpi_facts(const spool::MpiJournal& journal) {
     // In an intercommunicator it is not known which group another process would put first.
     if (comm.kind != spool::kMpiCommInter && comm.kind != spool::kMpiCommGroup) {
       const std::uint32_t size = std::max(comm.size, comm.rank + 1);
-      if (comm.rank < size && size <= kMostProcesses)
+      if (comm.rank < size && size <= kMaxProcesses)
         known.members.fill(RankList::one(size, comm.rank, journal.rank));
     }
     order_groups(known);
@@ -262,13 +262,13 @@ RankList RankList::one(std::uint32_t size, std::uint32_t place, std::uint32_t ra
 }
 
 void RankList::append(Run run) {
-  constexpr std::int64_t kMostStep = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMaxStep = std::numeric_limits<std::int32_t>::max();
   if (run.count == 0) return;
   while (!runs_.empty() && runs_.back().end() == run.place) {
     Run& last = runs_.back();
     const std::int64_t step =
         std::int64_t{run.rank} - std::int64_t{last.at(last.end() - 1)};
-    const bool fits = last.count == 1 ? step != 0 && step <= kMostStep && step >= -kMostStep
+    const bool fits = last.count == 1 ? step != 0 && step <= kMaxStep && step >= -kMaxStep
                                       : step == last.step;
     if (!fits) break;
     last.step = static_cast<std::int32_t>(step);
@@ -344,7 +344,7 @@ void put(exchange::ByteWriter& out, const RankList& list) {
 }
 
 void take(exchange::ByteReader& in, RankList& list) {
-  list.size_ = static_cast<std::uint32_t>(in.number_to(kMostProcesses));
+  list.size_ = static_cast<std::uint32_t>(in.number_to(kMaxProcesses));
   std::uint32_t end = 0;
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     Run run;

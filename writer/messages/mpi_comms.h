@@ -35,7 +35,7 @@ namespace refrain::writer {
 // Ranks without any order are a run for each two.
 
 inline constexpr std::uint32_t kNoRank = 0xffffffff;
-inline constexpr std::uint32_t kMostProcesses = 1U << 24;
+inline constexpr std::uint32_t kMaxProcesses = 1U << 24;
 
 class RankList {
  public:

@@ -13,7 +13,7 @@
 
 namespace refrain::writer {
 
-// Maximum distance of a cut from the begin or end of its iteration.
+// Maximum distance of a cut from the start or end of its iteration.
 inline std::uint64_t slack_of(std::uint64_t begin, std::uint64_t end) {
   constexpr std::uint64_t kSlackShare = 64;
   return end > begin ? (end - begin) / kSlackShare : 0;

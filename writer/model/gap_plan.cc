@@ -115,7 +115,7 @@ class Planner {
     }
   }
 
-  // Whether a location is suspended in this gap, by its own log.
+  // Returns true if a location is suspended in this gap, by its own log.
   static bool suspended_in(const LocationCuts& location, std::uint64_t gap) {
     return location.suspended && location.ring != nullptr && !location.cuts.empty() &&
            !location.cuts.back().resume && location.cuts.back().gap == gap;

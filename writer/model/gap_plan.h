@@ -5,7 +5,7 @@
 // trims each location separately, late or not at all and, where its ring was too small,
 // more than wanted; a gap [suspend, resume) in the archive is the union of these, so that
 // every location is cut at the same epochs.
-// A process that was killed while suspended is resumed here in hindsight: from the begin of
+// A process that was killed while suspended is resumed here in hindsight: from the start of
 // the last-but-one iteration on, as far as all locations still have it, in their rings or,
 // where they had not followed the decision yet, in their logs.
 //
@@ -42,8 +42,8 @@ struct Gap {
   std::uint64_t resume_epoch = kNever;  // kNever: suspended until the end
   std::uint64_t suspend_ticks = 0;
   std::uint64_t resume_ticks = kNever;
-  // Begin of the first event that the detector gets after the gap, at or after
-  // resume_ticks; 0: not known, near there. (suspend_ticks is the begin of the first event
+  // Start of the first event that the detector gets after the gap, at or after
+  // resume_ticks; 0: not known, near there. (suspend_ticks is the start of the first event
   // that was skipped.)
   std::uint64_t first_ticks = 0;
   std::uint8_t suspend_reason = 0;

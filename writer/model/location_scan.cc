@@ -28,10 +28,10 @@ void note_parallel(const Record& record, LocationScan& scan, std::size_t positio
 // Ends may be missing (the ring overwrites them); no more wait than there are levels of
 // nesting.
 void note_waiting(std::uint64_t instance, LocationScan& scan) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMax = 64;
   auto& waiting = scan.nested_waiting;
   if (std::find(waiting.begin(), waiting.end(), instance) != waiting.end()) return;
-  if (waiting.size() == kMost) waiting.erase(waiting.begin());
+  if (waiting.size() == kMax) waiting.erase(waiting.begin());
   waiting.push_back(instance);
 }
 
@@ -73,11 +73,11 @@ void note_thread(const Record& record, LocationScan& scan) {
 }
 
 void note_device(const Record& record, LocationScan& scan) {
-  constexpr std::size_t kMost =
+  constexpr std::size_t kMax =
       64;  // what a damaged spool says must not make files without end
   const auto device = static_cast<std::uint16_t>(record.payload >> spool::kDeviceShift);
   const auto at = std::lower_bound(scan.devices.begin(), scan.devices.end(), device);
-  if (scan.devices.size() != kMost && device != spool::kNoDevice &&
+  if (scan.devices.size() != kMax && device != spool::kNoDevice &&
       (at == scan.devices.end() || *at != device))
     scan.devices.insert(at, device);
 }

@@ -74,7 +74,7 @@ struct LocationScan {
 // Scans what has been added to the sequence since the last call.
 void scan_records(const spool::RecordSequence& records, LocationScan& scan);
 
-// Whether a record's a48 is an epoch (an outermost region of the process' own root).
+// Returns true if a record's a48 is an epoch (an outermost region of the process' own root).
 bool is_epoch_instance(const spool::Record& record) noexcept;
 
 // Begin record (or its snapshot) of the outermost parallel region that began at this epoch;

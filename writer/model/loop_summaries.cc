@@ -29,7 +29,7 @@ void count_visits(const spool::Journal& journal, CountedLoops& loops) {
   }
 }
 
-// Counters of iterations, from the begin of each to its end: the next begin of its visit,
+// Counters of iterations, from the start of each to its end: the next start of its visit,
 // if its end is not recorded separately.
 class CounterSums {
  public:
@@ -181,7 +181,7 @@ class StructureLine {
     std::uint64_t least = ~std::uint64_t{0};
     std::uint64_t most = 0;
   };
-  static constexpr std::size_t kMostPieces = 256;
+  static constexpr std::size_t kMaxPieces = 256;
 
   // From the journal's numbers to the loops' numbers in the archive.
   void number_loops() {
@@ -389,8 +389,8 @@ class StructureLine {
       ++row.back().most;
       return;
     }
-    if (row.size() < kMostPieces) return row.push_back(piece);
-    const std::size_t middle = kMostPieces / 2;
+    if (row.size() < kMaxPieces) return row.push_back(piece);
+    const std::size_t middle = kMaxPieces / 2;
     NestPiece& skipped = row[middle];
     if (skipped.kind != Kind::kSkipped) skipped = counted(skipped);
     const NestPiece more = counted(row[middle + 1]);

@@ -17,10 +17,10 @@ namespace {
 
 // The rate from the two clock pairs that are furthest apart, if it is plausible.
 double measured_rate(const spool::Journal& journal, double known) {
-  constexpr std::uint64_t kLeastNs = 1'000'000;
+  constexpr std::uint64_t kMinNs = 1'000'000;
   const auto& first = journal.first_clock;
   const auto& last = journal.last_clock;
-  if (last.ns < first.ns + kLeastNs || last.ticks <= first.ticks) return known;
+  if (last.ns < first.ns + kMinNs || last.ticks <= first.ticks) return known;
   const double rate = static_cast<double>(last.ticks - first.ticks) * 1e9 /
                       static_cast<double>(last.ns - first.ns);
   return std::abs(rate - known) < 0.1 * known ? rate : known;
@@ -93,7 +93,7 @@ void ProcessModel::scan_all(unsigned threads) {
 }
 
 // Where the ring continues directly after the log there is no hole, and no seam is needed.
-// Otherwise the location is suspended in the latest gap that begins at or before the begin
+// Otherwise the location is suspended in the latest gap that begins at or before the start
 // of the ring.
 void ProcessModel::mark_seams() {
   for (std::size_t i = 0; i < records_.size(); ++i) {

@@ -124,7 +124,7 @@ class SpoolBuilder {
   void resumed(std::uint64_t id, std::uint64_t epoch, std::uint64_t ticks,
                GapReason reason = kGapBreak);
 
-  // Writes <archive>/spool/process-<P>/; returns that folder.
+  // Writes <archive>/spool/process-<P>/; returns that directory.
   std::filesystem::path write(const std::filesystem::path& archive,
                               std::uint32_t process = 0) const;
 
@@ -146,7 +146,7 @@ inline constexpr std::uint64_t kSite = 0x7000;
 // All ranks of a job; each has one location.
 std::vector<SpoolBuilder> job(std::uint32_t size);
 
-// MPI_Send in [ticks, ticks + 5]; the message at its begin.
+// MPI_Send in [ticks, ticks + 5]; the message at its start.
 void send(SpoolBuilder& rank, std::uint64_t epoch, std::uint64_t ticks,
           const Message& message);
 

@@ -1,4 +1,4 @@
-// View 6: the call tree and, beside it, the flow graph of what is called inside the chosen node
+// View 6: the call tree and, next to it, the flow graph of what is called inside the chosen node
 // (Furlinger and Skinner, section 4): what it calls directly is drawn, what is deeper stands for
 // itself as the child through which it is reached, and its neighbours outside are dotted.
 

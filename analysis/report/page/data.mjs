@@ -52,8 +52,8 @@ export class Data {
   // textOf(number) gives the base64 text of a block; index is the page's index.
   constructor(index, textOf) {
     if (index?.format !== 'refrain report') throw new Error('this page has no report in it');
-    if (index.version !== 1)
-      throw new Error(`this page has a report of version ${index.version}; it reads version 1`);
+    if (index.version !== 2)
+      throw new Error(`this page has a report of version ${index.version}; it reads version 2`);
     this.textOf = textOf;
     this.blocks = new Map(index.blocks.map((block, number) => [block.name, { ...block, number }]));
     this.kept = new Map();

@@ -4,7 +4,7 @@ import { baseName } from './quantities.mjs';
 
 export class Functions {
   constructor(nest, sampled) {
-    this.ranges = new Map();  // by file without folders
+    this.ranges = new Map();  // by file without directories
     const add = (file, from, to, name) => {
       if (!file || !name || !from) return;
       const key = baseName(file);

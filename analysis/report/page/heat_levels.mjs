@@ -79,7 +79,7 @@ function edges(begin, per, pixels, cells) {
   return out;
 }
 
-// Where a scale of colours begins and ends (series.mjs: usualTop), and the greatest value, which may be beyond it.
+// Where a scale of colours begins and ends (series.mjs: usualTop), and the largest value, which may be beyond it.
 export function usualRange(values) {
   const { top, most } = usualTop(values);
   let low = 0, some = false;

@@ -18,7 +18,7 @@ const kLeft = 124, kSide = 74, kTop = 44, kBottom = 28;
 
 export const kOver = '#d55e00';
 
-// most: the greatest value, where the scale ends before it.
+// most: the largest value, where the scale ends before it.
 export function scaleLegend(low, high, format, scale = 'viridis', most = high) {
   const stops = Array.from({ length: 11 }, (_, i) => scaleColor(i / 10, scale)).join(', ');
   return el('span', { class: 'scale' }, format(low), el('span', { class: 'ramp', role: 'img', 'aria-label': 'colour scale', style: { background: `linear-gradient(to right, ${stops})` } }), format(high), most > high && el('span', { class: 'over', title: 'the scale ends at the 99th percentile' }, el('i', { class: 'dot', style: { background: kOver } }), ` beyond it, up to ${format(most)}`));

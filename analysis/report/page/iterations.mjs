@@ -15,7 +15,7 @@ export async function iterationsOf(page, loop) {
   return { n, per: n > 0 ? values[7] : 1, number: column(0), begin: column(1), duration: column(2), state: column(3), why: column(4), low: column(5), high: column(6), count: column(7), skipped: skippedOf(column(0), column(7), gaps.filter((gap) => gap.loop === loop && gap.first != null)) };
 }
 
-// Times from the begin of iteration `first` to the end of `last`.
+// Times from the start of iteration `first` to the end of `last`.
 export function timesOf(list, first, last) {
   if (list.n === 0) return {};
   const a = Math.min(list.n - 1, Math.max(0, lowerBound(list.number, first + 1) - 1));

@@ -9,7 +9,7 @@ export function spanningParents(nodes, edges, weightOf) {
     out.get(edge.from).push(edge);
     entered.add(edge.to);
   }
-  // The greatest edge that leads out of the tree comes next: a heap by weight.
+  // The largest edge that leads out of the tree comes next: a heap by weight.
   const heap = [];
   const above = (a, b) => heap[a].weight > heap[b].weight;
   const swap = (a, b) => { [heap[a], heap[b]] = [heap[b], heap[a]]; };

@@ -48,7 +48,7 @@ export function callAt(rows, procedures, r, time) {
 
 // Messages that are sent in the range, by the call that sends them and by powers of two of their size, and by partner:
 // { bySize: [{procedure, size_least, size_greatest, messages, bytes, mean_ns}], byPartner: [{procedure, partner, messages, bytes, mean_ns}] }.
-// mean_ns: from the begin of the call that sends to the receive. messages: 5 numbers each (report-format.md).
+// mean_ns: from the start of the call that sends to the receive. messages: 5 numbers each (report-format.md).
 export function messagesOfRange(rows, procedures, messages, begin, end) {
   const known = new Set(procedures), sizes = new Map(), partners = new Map();
   const rankOf = (r) => rows.about.locations[rows.about.rows[r][2]]?.rank ?? 0;

@@ -72,7 +72,7 @@ export function visible(text) {
     kEscapes[c] ?? (c < '\u0100' ? '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0') : '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')));
 }
 
-// A command without the folder of its program.
+// A command without the directory of its program.
 export const shortCommand = (command) => String(command ?? '').replace(/^(\S*\/)(?=[^\s/]+(\s|$))/, '');
 
 // "2026-11-24T23:17:28Z" for people.
@@ -126,7 +126,7 @@ export const csv = (head, rows) =>
 // OpenMP's regions have canonical names in archives; people need not read the sentinel.
 export const plainName = (name) => String(name ?? '').replace(/^!\$omp /, '');
 
-// Where a call is, "src/solve.c:90" or "solve (src/solve.c:90)", without folders.
+// Where a call is, "src/solve.c:90" or "solve (src/solve.c:90)", without directories.
 export const shortSite = (site) => String(site ?? '').replace(/[^\s()]*\/(?=[^\s()/]+$|[^\s()/]+\))/g, '');
 
 export const baseName = (path) => String(path ?? '').replace(/^.*\//, '');

@@ -92,8 +92,8 @@ export function waitsOfRange(rows, finder, locationOf, from, to) {
 
 // How often one call path came right after another in the same region, between two times: by the path of the region around
 // them (finder.root: the program) a Map of "from to" to how often. Paths are numbers; 'start' and 'end' are those of a visit of the
-// region around, 'unknown' is what was skipped. A transition to a path is at its begin, one to the end at the end of the region.
-// Null where spans of the range are missing (too short for the timeline): what came after what is not known there.
+// region around, 'unknown' is what was skipped. A transition to a path is at its start, one to the end at the end of the region.
+// Null where spans of the range are missing (too short for the timeline): control flow is not known there.
 export function transitionsOfRange(rows, finder, from, to) {
   const { detail, regions, gaps = [] } = rows.about;
   if (detail?.all === false && to > detail.until_ns) return null;

@@ -1,4 +1,4 @@
-// Long rows of numbers: least, mean and greatest of any range in time that does not grow with it,
+// Long rows of numbers: least, mean and largest of any range in time that does not grow with it,
 // and their distribution. Pure.
 
 export class Series {
@@ -46,7 +46,7 @@ export class Series {
   }
 }
 
-// Where a scale ends: at the greatest value, or, if that would flatten the others, at the 99th percentile. Of few values all are shown.
+// Where a scale ends: at the largest value, or, if that would flatten the others, at the 99th percentile. Of few values all are shown.
 export function usualTop(values) {
   const step = Math.max(1, Math.floor(values.length / 50000)), some = [];
   let most = 0;

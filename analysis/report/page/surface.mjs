@@ -1,5 +1,5 @@
 // A canvas as sharp as the screen, drawn at most once a frame and only while it can be seen; a box
-// beside the pointer says what lies under it.
+// next to the pointer says what lies under it.
 
 import { el, replace } from './elements.mjs';
 

@@ -78,7 +78,7 @@ export function drawOverview(picture, c, { x0, x1, y0, from, to, rowHeight, spac
   c.globalAlpha = 1;
 }
 
-// Iterations are pale and hold no other text: where they are too thin for their number, some have it, beside a tick at their begin.
+// Iterations are pale and hold no other text: where they are too thin for their number, some have it, next to a tick at their start.
 function numberIterations(picture, c, theme, { r, d, x0, x1, y }) {
   const { rows, zoom } = picture, spans = rows.spans[r], lane = spans.lanes[d], numbers = rows.numbers[r];
   if (!numbers) return;

@@ -181,7 +181,7 @@ class Waits {
     replace(this.about, el('p', {}, el('b', {}, metric.title || metric.name), ` (${metric.name}): ${metric.description ?? ''}`),
       el('p', { data: { of: 'seen' } }, el('b', {}, this.inRange ? 'In the range: ' : this.reduced ? 'In the events of the archive: ' : 'All events are in the archive: '), `${time(v * 1e9)}, ${percent(v / this.whole)} of the time of all threads`, this.path >= 0 && [' in ', name(plainName(this.paths[this.path].name), 80)], ranks.length && byRankMany ? `, mostly by rank ${ranges(ranks).slice(0, 120)}` : ''), this.#estimate());
     const est = this.analyze.whole_run?.[metric.name];
-    if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.least, time(est.least * 1e9), `analyze.whole_run.${metric.name}.least`), ', at most ', number(est.most, time(est.most * 1e9), `analyze.whole_run.${metric.name}.most`)] : 'No estimate of this metric.');
+    if (this.boundsBox) replace(this.boundsBox, est ? ['seen ', number(est.seen, time(est.seen * 1e9), `analyze.whole_run.${metric.name}.seen`), ', estimated ', el('b', {}, number(est.seconds, time(est.seconds * 1e9), `analyze.whole_run.${metric.name}.seconds`)), ', at least ', number(est.minimum, time(est.minimum * 1e9), `analyze.whole_run.${metric.name}.minimum`), ', at most ', number(est.maximum, time(est.maximum * 1e9), `analyze.whole_run.${metric.name}.maximum`)] : 'No estimate of this metric.');
   }
 
   // "main > solve > MPI_Recv (solve.c:12)"

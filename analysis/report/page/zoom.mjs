@@ -3,7 +3,7 @@
 // the pointer, dragging moves, dragging with Shift (or always, where `chooses`) chooses a range; keys do all of it, too.
 
 export class Zoom {
-  // limits: [least, greatest] of x; least: shortest range; rows: number of rows or 0;
+  // limits: [least, largest] of x; least: shortest range; rows: number of rows or 0;
   // plot(): {x0, x1, y0, y1} in pixels; choose(from, to); unit: the least part of x that keys choose.
   constructor(surface, { limits, least, rows = 0, fewest = 4, plot, choose = null, chooses = false, press = null, unit = 0 }) {
     Object.assign(this, { surface, least, limits, rows, fewest, plot, choose, chooses, press, unit });

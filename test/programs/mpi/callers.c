@@ -3,7 +3,7 @@
  * Arguments: shape = cycle | tree | chance, [iterations = 100]
  *     cycle   recursion of one depth, as multigrid's
  *     tree    recursion to a depth of chance
- *     chance  eight times an iteration one of four callers, by chance
+ *     chance  eight times an iteration one of four callers, at random
  * MPI calls of an iteration: Allreduce; Sends to nobody. */
 #include <string.h>
 

@@ -8,15 +8,15 @@
  * many Wait as Isend, Barrier; of the breaking one on the rank: also Isend, Recv, Wait. */
 #include "messages.h"
 
-enum { kOn = 61, kAlone = 62, kValues = 4, kMost = 3 };
+enum { kOn = 61, kAlone = 62, kValues = 4, kMax = 3 };
 
-static int talks(int rank) { return 1 + rank % kMost; }
+static int talks(int rank) { return 1 + rank % kMax; }
 
-static NOINLINE void speak(const Group* all, double messages[kMost][MESSAGE_ROOM(kValues)],
+static NOINLINE void speak(const Group* all, double messages[kMax][MESSAGE_ROOM(kValues)],
                            double* field) {
   const int to = (all->rank + 1) % all->size,
             from = (all->rank + all->size - 1) % all->size;
-  MPI_Request requests[kMost];
+  MPI_Request requests[kMax];
   for (int i = 0; i < talks(all->rank); ++i) {
     for (int j = 0; j < kValues; ++j) messages[i][1 + j] = field[j] + i;
     const int length = message_made(all, messages[i], kValues, to, kOn);
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   const long limit = argument(argc, argv, 1, 24, 0);
   const long when = argument(argc, argv, 2, 18, 0);
   const long who = argument(argc, argv, 3, all.size - 1, 0);
-  static double messages[kMost][MESSAGE_ROOM(kValues)];
+  static double messages[kMax][MESSAGE_ROOM(kValues)];
   double field[kValues];
   for (int j = 0; j < kValues; ++j) field[j] = all.rank + j;
 

@@ -1,6 +1,6 @@
 /* Every way to wait by polling: an iteration sends one message to each of the other ranks
  * (to itself too) and takes what comes by Waitany, Testsome, Test, Iprobe and Recv, or
- * Improbe and Mrecv, in turn. The number of polls is chance; the result is not.
+ * Improbe and Mrecv, in turn. The number of polls is nondeterministic; the result is not.
  *
  * Arguments: [iterations = 10]
  * MPI calls of an iteration: Isend to all, one of the ways to receive, Waitall, Barrier. */

@@ -12,7 +12,7 @@ enum { kAlong = 21, kAcross = 22 };
 
 static int grid[2], place[2];
 
-/* The rank beside this one, or MPI_PROC_NULL. */
+/* The rank next to this one, or MPI_PROC_NULL. */
 static int beside(int dimension, int distance) {
   int where[2] = {place[0], place[1]};
   where[dimension] += distance;

@@ -1,5 +1,5 @@
 /* A solver whose calls depend on timing: in each iteration it tests whether the halos have come; if
- * not, it tests again and again, or waits, by chance; optionally the order of sends is by chance, too.
+ * not, it tests again and again, or waits, at random; optionally the order of sends is at random, too.
  * Chance is a random number that differs from rank to rank, with the given probability.
  *
  * Arguments: [steps = 20] [iterations a step = 30] [probability in percent = 50] [swaps = 0]

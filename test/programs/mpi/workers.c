@@ -1,6 +1,6 @@
 /* A master gives out tasks one by one; workers request the next by sending the result of
  * the last. The master takes messages from any source, of any tag, so which worker does
- * which task is chance; the sum of the results is not. A rank alone does all tasks itself.
+ * which task is nondeterministic; the sum of the results is not. A rank alone does all tasks itself.
  *
  * Arguments: [tasks = 40] [work a task = 200] */
 #include "messages.h"

@@ -8,7 +8,7 @@
  * expected: inclusive seconds over all call paths and locations; what a case does not name is
  * zero. unchecked: what the definition leaves open here. disturbed: the readings are far from what
  * the case means to show, because the machine was busy. small: seconds that clock readings of the
- * program and time stamps of a tracer may differ by in all, beside the relative tolerance.
+ * program and time stamps of a tracer may differ by in all, next to the relative tolerance.
  *
  * Sleeps overshoot: the readings count, not what was asked for. */
 #ifndef REFRAIN_TEST_PROGRAMS_WAITS_KNOWN_H_

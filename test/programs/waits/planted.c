@@ -38,20 +38,20 @@
 
 #include "known.h"
 
-enum { kMost = 20000, kMostThreads = 16, kMostRanks = 16 };
+enum { kMax = 20000, kMostThreads = 16, kMostRanks = 16 };
 enum { kParts = 20, kPartTag = 100, kSmallCalls = 50 };
 
 static const char* cause = "none";
 static int rank = 0, ranks = 1, is_fixed;
 static double unit; /* seconds */
 static double iteration_mpi, all_mpi;
-static double work[kMost];  /* of this rank, outside of MPI */
-static double asked[kMost]; /* the same, as it should be */
-static double threads_work[kMost][kMostThreads];
-static double threads_end[kMost][kMostThreads];
-static double threads_begin[kMost][kMostThreads];
-static double region_begin[kMost];
-static double serial[kMost];
+static double work[kMax];  /* of this rank, outside of MPI */
+static double asked[kMax]; /* the same, as it should be */
+static double threads_work[kMax][kMostThreads];
+static double threads_end[kMax][kMostThreads];
+static double threads_begin[kMax][kMostThreads];
+static double region_begin[kMax];
+static double serial[kMax];
 
 /* Sleeps, but for the end: cores are few. */
 NOINLINE static void wait_for(double seconds) {
@@ -378,7 +378,7 @@ int main(int argc, char** argv) {
   const int n = (int)argument(argc, argv, 2, 100, 1);
   unit = (double)argument(argc, argv, 3, 1000, 1) * 1e-6;
   is_fixed = argc > 4;
-  if (n > kMost || ranks > kMostRanks || omp_get_max_threads() > kMostThreads) return 2;
+  if (n > kMax || ranks > kMostRanks || omp_get_max_threads() > kMostThreads) return 2;
   const double begin = now();
   for (int i = 0; i < n; ++i) iterate(i, n);
   const double took = now() - begin;

@@ -209,7 +209,7 @@ static NOINLINE void run_taskwait(void) {
 }
 
 static NOINLINE void run_idle(void) {
-  /* Long beside the time from ProgramBegin to here, which the other threads are idle, too. */
+  /* Long next to the time from ProgramBegin to here, which the other threads are idle, too. */
   const double enter = now();
   sleep_for(50 * delay);
   expect("omp_idle_threads", (now() - enter) * (threads - 1));
@@ -254,7 +254,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i) {
     if (!says(0, kCases[i].name) || words < kCases[i].words) continue;
     if (threads > kMaxThreads) break;
-    /* Begin and end of the process, and of threads, are not the program's to read. */
+    /* Start and end of the process, and of threads, are not the program's to read. */
     leave_open("omp_management");
     leave_open("omp_fork");
     if (!says(0, "idle")) leave_open("omp_idle_threads");

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
 import * as check from './checks.mjs';
-import { kHostile, madeUp, page } from './made_up_report.mjs';
+import { kHostile, madeUp, page } from './synthetic_report.mjs';
 
 const template = readFileSync(process.argv[2], 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'refrain-page-'));

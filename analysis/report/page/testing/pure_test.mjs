@@ -19,7 +19,7 @@ import { callAt, callsOfRange, messagesOfRange, timesOfRange } from '../mpi_rang
 import { levelOfRange, PathFinder, pathsOfRange, transitionsOfRange, waitsOfRange } from '../range_paths.mjs';
 import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
-import { chance, kHostile, madeUp } from './made_up_report.mjs';
+import { chance, kHostile, madeUp } from './synthetic_report.mjs';
 
 const plain = (text) => text.replace(/[\u00a0\u2009]/g, ' ');
 
@@ -80,7 +80,7 @@ test('blocks are read as they were packed', async () => {
   const raw = [Buffer.from(JSON.stringify({ text: kHostile.rightToLeft })), Buffer.from(new Float64Array([1.5, -2, NaN]).buffer), Buffer.from(new Uint32Array([5, 0, 7]).buffer)];
   const packed = raw.map((each) => deflateSync(each).toString('base64'));
   const blocks = [{ name: 'j', type: 'json', bytes: raw[0].length }, { name: 'f', type: 'f64', bytes: 24, shape: [3] }, { name: 'd', type: 'f64', bytes: 12, shape: [3], coding: 'delta' }, { name: 'long', type: 'u8', bytes: 3, shape: [3] }, { name: 'short', type: 'u8', bytes: 99, shape: [99] }];
-  const data = new Data({ format: 'refrain report', version: 1, blocks }, (i) => packed[Math.min(i, 2)]);
+  const data = new Data({ format: 'refrain report', version: 2, blocks }, (i) => packed[Math.min(i, 2)]);
   assert.deepEqual(await data.json('j'), { text: kHostile.rightToLeft });
   const { values, shape } = await data.array('f');
   assert.deepEqual([...values], [1.5, -2, NaN]);

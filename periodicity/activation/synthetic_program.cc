@@ -1,4 +1,4 @@
-#include "periodicity/activation/made_up_program.h"
+#include "periodicity/activation/synthetic_program.h"
 
 #include <algorithm>
 
@@ -6,11 +6,11 @@ namespace refrain::periodicity::testing {
 
 namespace {
 
-constexpr std::uint64_t kMostTurns = 20'000;  // where nothing is an event
+constexpr std::uint64_t kMaxTurns = 20'000;  // where nothing is an event
 
 }  // namespace
 
-MadeUpProgram::MadeUpProgram(std::uint64_t seed, Shape shape)
+SyntheticProgram::SyntheticProgram(std::uint64_t seed, Shape shape)
     : random_(seed), shape_(shape) {
   // A function calls those after it only.
   for (std::size_t i = 0; i != shape.functions; ++i)
@@ -20,8 +20,8 @@ MadeUpProgram::MadeUpProgram(std::uint64_t seed, Shape shape)
           0);
 }
 
-std::vector<Statement> MadeUpProgram::block(std::size_t function, unsigned depth,
-                                            bool first) {
+std::vector<Statement> SyntheticProgram::block(std::size_t function, unsigned depth,
+                                               bool first) {
   using Kind = Statement::Kind;
   std::vector<Statement> made;
   const auto leaf = [&](Kind kind) {
@@ -58,8 +58,8 @@ std::vector<Statement> MadeUpProgram::block(std::size_t function, unsigned depth
   return made;
 }
 
-void MadeUpProgram::place(std::size_t function, const std::vector<Statement>& block,
-                          Where where, unsigned index) {
+void SyntheticProgram::place(std::size_t function, const std::vector<Statement>& block,
+                             Where where, unsigned index) {
   where.steps.emplace_back(index, 0);
   where.in_loop.push_back(false);
   for (unsigned i = 0; i != block.size(); ++i) {
@@ -76,7 +76,7 @@ void MadeUpProgram::place(std::size_t function, const std::vector<Statement>& bl
 
 // Both ways down from the function's begin are the same for a while. Then one statement comes after the other, or they lie in
 // different ways of a branch.
-bool MadeUpProgram::forward(Place from, Place to) noexcept {
+bool SyntheticProgram::forward(Place from, Place to) noexcept {
   const Where& a = places_[from];
   const Where& b = places_[to];
   std::size_t i = 0;
@@ -85,18 +85,18 @@ bool MadeUpProgram::forward(Place from, Place to) noexcept {
   return a.steps[i].first == b.steps[i].first && a.steps[i].second < b.steps[i].second;
 }
 
-std::span<const PathFrame> MadeUpProgram::frames(std::uint32_t path) noexcept {
+std::span<const PathFrame> SyntheticProgram::frames(std::uint32_t path) noexcept {
   return frames_[path];
 }
 
-void MadeUpProgram::run(std::uint64_t most,
-                        const std::function<void(std::uint32_t)>& event) {
+void SyntheticProgram::run(std::uint64_t most,
+                           const std::function<void(std::uint32_t)>& event) {
   left_ = most;
   event_ = event;
   execute(0, functions_[0]);
 }
 
-void MadeUpProgram::event(Place call) {
+void SyntheticProgram::event(Place call) {
   if (left_ == 0) return;
   --left_;
   std::vector<std::uint64_t> around;
@@ -117,8 +117,8 @@ void MadeUpProgram::event(Place call) {
   event_(at->second);
 }
 
-void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& block,
-                            std::size_t steps_at) {
+void SyntheticProgram::execute(std::size_t function, const std::vector<Statement>& block,
+                               std::size_t steps_at) {
   using Kind = Statement::Kind;
   for (const Statement& statement : block) {
     if (left_ == 0) return;
@@ -148,7 +148,7 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
         around_.push_back(statement.place);
         running_.push_back({.counter = first});
         for (unsigned trip = 0; trip != trips && left_ != 0; ++trip) {
-          if (++turns_ == kMostTurns) left_ = 0;
+          if (++turns_ == kMaxTurns) left_ = 0;
           running_.back().counter = first + trip;
           running_.back().silent = true;
           running_.back().late = false;
@@ -163,19 +163,19 @@ void MadeUpProgram::execute(std::size_t function, const std::vector<Statement>& 
 }
 
 // Not on all paths, where not all loops have one.
-std::span<const CarriedWord> MadeUpProgram::carried(std::uint32_t path) noexcept {
+std::span<const CarriedWord> SyntheticProgram::carried(std::uint32_t path) noexcept {
   carried_.clear();
-  for (std::size_t i = 0; i != std::min<std::size_t>(around_.size(), kMostCarried); ++i) {
+  for (std::size_t i = 0; i != std::min<std::size_t>(around_.size(), kMaxCarried); ++i) {
     const std::uint64_t chance = around_[i] * 7919 % 100;
     if (chance >= shape_.carrying) continue;
     if (shape_.carrying < 100 && (path + around_[i]) % 5 == 0) continue;
     carried_.push_back({reinterpret_cast<std::uint64_t>(&running_[i].counter), 0xffffffff,
-                        i + (running_[i].late ? kMostCarried : 0)});
+                        i + (running_[i].late ? kMaxCarried : 0)});
   }
   return carried_;
 }
 
-LoopCounts MadeUpProgram::counts() const {
+LoopCounts SyntheticProgram::counts() const {
   LoopCounts counts;
   for (const auto& [headers, count] : counts_)
     if (came_round_.contains(headers)) counts[headers] = count;

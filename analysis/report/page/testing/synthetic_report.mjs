@@ -42,7 +42,7 @@ export class Blocks {
     this.list.push({ about: { name, type: 'f64', bytes: raw.length, shape: [values.length], coding: 'delta' }, raw });
   }
   html() {
-    const index = JSON.stringify({ format: 'refrain report', version: 1, blocks: this.list.map((each) => each.about) }).replaceAll('<', '\\u003c');
+    const index = JSON.stringify({ format: 'refrain report', version: 2, blocks: this.list.map((each) => each.about) }).replaceAll('<', '\\u003c');
     return `<script type="application/json" id="refrain-index">${index}</script>\n` + this.list.map((each, i) =>
       `<script type="text/plain" class="refrain-block" id="refrain-block-${i}">${deflateSync(each.raw, { level: 6 }).toString('base64')}</script>`).join('\n');
   }
@@ -148,7 +148,7 @@ export function madeUp(options = {}) {
   blocks.array(put('profile/values'), 'f64', [values.length / 7, 7], values);
 
   if (mpi) {
-    blocks.json(put('messages'), { format: 'refrain messages', version: 1, source: 'summary', calls_elsewhere: 0, by_size: bySize, by_partner: byPartner, by_signature: [] });
+    blocks.json(put('messages'), { format: 'refrain messages', version: 2, source: 'summary', calls_elsewhere: 0, by_size: bySize, by_partner: byPartner, by_signature: [] });
     const sent = partners.flatMap((_, i) => Array.from({ length: ranks }, (_, r) => [2 + i, r, iterations, iterations * 8192 * (1 + (r % 3))]).flat());
     blocks.array(put('messages/sent'), 'f64', [sent.length / 4, 4], sent);
     const groups = Array.from({ length: Math.min(ranks, 1024) }, (_, r) => [r, r]);
@@ -177,8 +177,8 @@ export function madeUp(options = {}) {
   for (let i = 0; i < severities.length; i += 4) for (let m = tree[severities[i]]; m; m = tree.find((t) => t.name === m.parent)) metrics[m.name] += severities[i + 3];
   const side = Math.round(Math.sqrt(ranks));
   blocks.json(put('analyze'), {
-    format: 'refrain analyze', version: 1, seconds: metrics.time, events: facts.events_written, gaps: gaps.length, metrics,
-    whole_run: Object.fromEntries(tree.map((m) => [m.name, { seen: metrics[m.name], seconds: metrics[m.name] * 1.4, least: metrics[m.name], most: metrics[m.name] * 3 }])),
+    format: 'refrain analyze', version: 3, seconds: metrics.time, events: facts.events_written, gaps: gaps.length, metrics,
+    whole_run: Object.fromEntries(tree.map((m) => [m.name, { seen: metrics[m.name], seconds: metrics[m.name] * 1.4, minimum: metrics[m.name], maximum: metrics[m.name] * 3 }])),
     findings: [{ metric: mpi ? 'mpi_latesender' : 'omp_ibarrier_wait', title: 'x', seconds: 1, share: 0.1 }], metric_tree: tree, locations: profile.locations.map((each) => ({ rank: each.process, thread: each.thread, name: `thread ${each.thread}`, location: each.location })),
     grids: mpi && side * side === ranks ? [{ name: hostile ? kHostile.quotes : 'grid', sizes: [side, side], periodic: [false, false], ranks: Array.from({ length: ranks }, (_, r) => r) }] : [], paths: wpaths, problems: ['clocks disagree by 2 us'],
   });

@@ -41,9 +41,9 @@ enum RegionIndex : std::uint32_t {
 
 // A job of processes with a thread for serial work and one that helps. Its run is made up
 // of calls; each process counts what it did, as the reference for profiles.
-class MadeUpRun {
+class SyntheticRun {
  public:
-  explicit MadeUpRun(std::uint32_t processes) {
+  explicit SyntheticRun(std::uint32_t processes) {
     const auto region = [&](const char* name, OTF2_RegionRole role,
                             OTF2_Paradigm paradigm) {
       definitions.regions.push_back(
@@ -164,7 +164,7 @@ class MadeUpRun {
 
   TraceDefinitions definitions;
   std::vector<TraceEvent> events;
-  std::vector<summary::RunSummary> summaries;  // of the archive; see MadeUpSummary
+  std::vector<summary::RunSummary> summaries;  // of the archive; see SyntheticSummary
 
  private:
   void put(std::uint32_t location, EventKind kind, std::uint32_t ref) {
@@ -193,7 +193,7 @@ class MadeUpRun {
 };
 
 // One iteration of the inner loop, on both threads; `longer` on the second.
-inline void work(MadeUpRun& run, std::uint32_t process, std::uint64_t longer = 0) {
+inline void work(SyntheticRun& run, std::uint32_t process, std::uint64_t longer = 0) {
   const std::uint32_t first = 2 * process;
   run.enter(first, kWork);
   run.enter(first + 1, kWork);
@@ -210,8 +210,8 @@ inline void work(MadeUpRun& run, std::uint32_t process, std::uint64_t longer = 0
 }
 
 // `outer` times: something serial, and `inner` iterations; inside main.
-inline MadeUpRun nest(std::uint32_t processes, int outer, int inner) {
-  MadeUpRun run(processes);
+inline SyntheticRun nest(std::uint32_t processes, int outer, int inner) {
+  SyntheticRun run(processes);
   for (std::uint32_t process = 0; process < processes; ++process) {
     run.enter(2 * process, kMain);
     run.pass(5000);
@@ -232,16 +232,16 @@ inline MadeUpRun nest(std::uint32_t processes, int outer, int inner) {
   return run;
 }
 
-// The summaries that a tracer would have kept of a made-up run: from its events, by a stack for
+// The summaries that a tracer would have kept of a synthetic run: from its events, by a stack for
 // each thread. Shares no code with the profiles.
 
-class MadeUpSummary {
+class SyntheticSummary {
  public:
-  MadeUpSummary(const MadeUpRun& run, std::uint32_t process) : run_(run) {
+  SyntheticSummary(const SyntheticRun& run, std::uint32_t process) : run_(run) {
     summary_.process = process;
     for (std::uint32_t i = 0; i < run.definitions.regions.size(); ++i) {
       const reader::RegionInfo& info = run.definitions.regions[i];
-      summary_.regions.push_back({.reference = MadeUpRun::kFirstReference + i,
+      summary_.regions.push_back({.reference = SyntheticRun::kFirstReference + i,
                                   .name = info.name,
                                   .file = info.file,
                                   .line = info.line,
@@ -297,16 +297,16 @@ class MadeUpSummary {
     return at->second;
   }
 
-  const MadeUpRun& run_;
+  const SyntheticRun& run_;
   Summary summary_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> nodes_;
 };
 
 // Of all processes.
-inline std::vector<summary::RunSummary> summaries_of(const MadeUpRun& run) {
+inline std::vector<summary::RunSummary> summaries_of(const SyntheticRun& run) {
   std::vector<summary::RunSummary> summaries;
   for (std::uint32_t i = 0; i < run.definitions.processes.size(); ++i)
-    summaries.push_back(MadeUpSummary(run, i).take());
+    summaries.push_back(SyntheticSummary(run, i).take());
   return summaries;
 }
 
@@ -346,7 +346,7 @@ inline void check_same(const TraceProfile& whole, const TraceProfile& reduced) {
   }
 }
 
-// What MadeUpRun's iterations consist of: equal calls, and similar times.
+// What SyntheticRun's iterations consist of: equal calls, and similar times.
 inline void check_alike(const TraceProfile& reduced, const TraceProfile& whole,
                         double epsilon) {
   for (const char* name : {"work", "barrier", "MPI_Send"}) {

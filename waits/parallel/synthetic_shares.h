@@ -1,4 +1,4 @@
-// A made-up trace analysed by several readers, and in what the result differs from another one. For tests.
+// A synthetic trace analysed by several readers, and in what the result differs from another one. For tests.
 //
 // Thread-safety: none; starts a thread for each reader.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace refrain::waits {
 
-struct MadeUpShares {
+struct SyntheticShares {
   std::size_t readers = 2;
   std::size_t batch = 1;  // bytes
   // A reader that fails, and after how many events; 0: none.
@@ -25,7 +25,7 @@ struct MadeUpShares {
 // `events` in the order of their times.
 base::Result<WaitAnalysis> analyze_shared(const reader::TraceDefinitions& definitions,
                                           const std::vector<reader::TraceEvent>& events,
-                                          const MadeUpShares& how);
+                                          const SyntheticShares& how);
 
 // Empty: they are the same, to the last digit.
 std::string difference(const WaitAnalysis& a, const WaitAnalysis& b);

@@ -18,9 +18,9 @@
 
 namespace refrain::analysis {
 
-class MadeUpProcess {
+class SyntheticProcess {
  public:
-  MadeUpProcess(std::uint32_t number, std::size_t threads) : threads_(threads) {
+  SyntheticProcess(std::uint32_t number, std::size_t threads) : threads_(threads) {
     summary_.process = summary_.rank = number;
     summary_.program = "made-up";
     summary_.locations.resize(threads);

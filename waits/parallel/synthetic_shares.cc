@@ -1,4 +1,4 @@
-#include "waits/parallel/made_up_shares.h"
+#include "waits/parallel/synthetic_shares.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,10 +13,10 @@
 namespace refrain::waits {
 namespace {
 
-class MadeUpSource final : public EventSource {
+class SyntheticSource final : public EventSource {
  public:
-  MadeUpSource(const reader::TraceDefinitions& definitions,
-               const std::vector<reader::TraceEvent>& events, std::uint64_t fails_after)
+  SyntheticSource(const reader::TraceDefinitions& definitions,
+                  const std::vector<reader::TraceEvent>& events, std::uint64_t fails_after)
       : definitions_(definitions), events_(events), fails_after_(fails_after) {}
 
   base::Result<> open() override { return {}; }
@@ -56,15 +56,15 @@ class MadeUpSource final : public EventSource {
 
 base::Result<WaitAnalysis> analyze_shared(const reader::TraceDefinitions& definitions,
                                           const std::vector<reader::TraceEvent>& events,
-                                          const MadeUpShares& how) {
+                                          const SyntheticShares& how) {
   exchange::Mailboxes boxes(static_cast<std::uint32_t>(how.readers + 1));
   std::vector<std::jthread> readers;
   for (std::uint32_t rank = 1; rank <= how.readers; ++rank)
     readers.emplace_back([&, rank] {
-      MadeUpSource source(definitions, events, rank == how.fails ? how.after : 0);
+      SyntheticSource source(definitions, events, rank == how.fails ? how.after : 0);
       (void)read_share(*boxes.of(rank), source, how.batch);
     });
-  MadeUpSource source(definitions, events, 0);
+  SyntheticSource source(definitions, events, 0);
   base::Result<WaitAnalysis> result = put_together(*boxes.of(0), source, {});
   readers.clear();
   if (boxes.pending() != 0) return base::Failure{result.error() + " messages are left"};

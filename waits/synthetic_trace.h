@@ -1,6 +1,6 @@
 // An artificial trace, event by event, for tests of patterns: times in ticks of a microsecond.
 //
-// Thread-safety: none. Shape: each rank has `threads` locations; regions are MadeUpRegion; communicator 0 is the world,
+// Thread-safety: none. Shape: each rank has `threads` locations; regions are SyntheticRegion; communicator 0 is the world,
 // 1 the processes themselves, 2 the team of threads.
 #pragma once
 
@@ -18,13 +18,13 @@
 
 #include "base/result.h"
 #include "waits/metrics/pattern.h"
-#include "waits/parallel/made_up_shares.h"
+#include "waits/parallel/synthetic_shares.h"
 #include "waits/replay/replay.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::waits {
 
-enum MadeUpRegion : std::uint32_t {
+enum SyntheticRegion : std::uint32_t {
   rMain,
   rSend,
   rRecv,
@@ -51,9 +51,10 @@ enum MadeUpRegion : std::uint32_t {
   rUndefined
 };
 
-class MadeUpTrace {
+class SyntheticTrace {
  public:
-  explicit MadeUpTrace(std::uint32_t ranks, std::uint32_t threads = 1) : threads_(threads) {
+  explicit SyntheticTrace(std::uint32_t ranks, std::uint32_t threads = 1)
+      : threads_(threads) {
     d.ticks_per_second = 1'000'000;
     const auto region = [&](const char* name, OTF2_RegionRole role,
                             OTF2_Paradigm paradigm) {
@@ -185,8 +186,8 @@ class MadeUpTrace {
   // To leave some out, or move them.
   std::vector<reader::TraceEvent>& events() { return events_; }
   // The same where each rank's clock is ahead by so much.
-  MadeUpTrace ahead(const std::vector<std::uint64_t>& of_rank) const {
-    MadeUpTrace moved = *this;
+  SyntheticTrace ahead(const std::vector<std::uint64_t>& of_rank) const {
+    SyntheticTrace moved = *this;
     for (reader::TraceEvent& event : moved.events_)
       event.ticks += of_rank[event.location / threads_];
     return moved;
@@ -212,11 +213,11 @@ inline Ticks of_location(const WaitAnalysis& analysis, const std::string& metric
   return sum;
 }
 
-// A made-up trace with one-sided communication: window 0 of all ranks, a group for each rank alone (from kGroupOf0 on).
+// A synthetic trace with one-sided communication: window 0 of all ranks, a group for each rank alone (from kGroupOf0 on).
 
-class MadeUpWindows : public MadeUpTrace {
+class SyntheticWindows : public SyntheticTrace {
  public:
-  explicit MadeUpWindows(std::uint32_t ranks) : MadeUpTrace(ranks) {
+  explicit SyntheticWindows(std::uint32_t ranks) : SyntheticTrace(ranks) {
     d.windows.push_back({"window 0", 0, 0});
     first_group_ = static_cast<std::uint32_t>(d.groups.size());
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
@@ -294,7 +295,7 @@ class MadeUpWindows : public MadeUpTrace {
   std::uint32_t first_group_ = 0;
 };
 
-// Programs that are drawn by chance, of fixed seeds: artificial traces for tests of what holds of every analysis.
+// Programs that are drawn at random, of fixed seeds: artificial traces for tests of what holds of every analysis.
 
 // Ranks that work, send, synchronize and fork, each with a clock of its own. `as`: the rank that plays each part.
 class DrawnProgram {
@@ -310,7 +311,7 @@ class DrawnProgram {
     for (std::uint32_t i = 0; i < ranks; ++i) trace_.enter(as_[i], 10, rMain);
   }
 
-  MadeUpTrace& run(int steps) {
+  SyntheticTrace& run(int steps) {
     for (int i = 0; i < steps; ++i) step();
     for (std::uint32_t i = 0; i < ranks_; ++i)
       trace_.leave(as_[i], now_[i] + 1 + draw(50), rMain);
@@ -318,8 +319,8 @@ class DrawnProgram {
   }
 
   // The same without one event in ten, and one in twenty earlier than it was.
-  MadeUpTrace& run_damaged(int steps, std::uint32_t seed) {
-    MadeUpTrace& trace = run(steps);
+  SyntheticTrace& run_damaged(int steps, std::uint32_t seed) {
+    SyntheticTrace& trace = run(steps);
     std::mt19937 random(seed);
     std::erase_if(trace.events(),
                   [&](const reader::TraceEvent&) { return random() % 10 == 0; });
@@ -406,7 +407,7 @@ class DrawnProgram {
     trace_.add(as, now_[rank], reader::EventKind::kThreadJoin);
   }
 
-  MadeUpTrace trace_;
+  SyntheticTrace trace_;
   std::uint32_t ranks_, threads_;
   std::vector<std::uint32_t> as_;
   std::mt19937 random_;
@@ -416,9 +417,9 @@ class DrawnProgram {
 
 // Ranks that work and send, upwards or also downwards. A receive ends when its send begins, or at once: so a wait is as
 // long as it is where the receiver's clock is behind, and shorter where it is ahead.
-inline MadeUpTrace drawn_messages(std::uint32_t seed, std::uint32_t ranks, int steps,
-                                  bool upwards) {
-  MadeUpTrace trace(ranks);
+inline SyntheticTrace drawn_messages(std::uint32_t seed, std::uint32_t ranks, int steps,
+                                     bool upwards) {
+  SyntheticTrace trace(ranks);
   std::mt19937 random(seed);
   std::vector<std::uint64_t> now(ranks, 10);
   for (int i = 0; i < steps; ++i) {

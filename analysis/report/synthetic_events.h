@@ -1,4 +1,4 @@
-// A small trace by hand, for tests of this folder: processes with threads, a few regions, two loops, MPI messages.
+// A small trace by hand, for tests of this directory: processes with threads, a few regions, two loops, MPI messages.
 //
 // Thread-safety: none. Shape: location = rank * threads + thread; communicator 0 is the world. Units: ns.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace refrain::report {
 
-enum MadeUpRegion : std::uint32_t {
+enum SyntheticRegion : std::uint32_t {
   rMain,
   rWork,
   rBarrier,
@@ -28,9 +28,9 @@ enum MadeUpRegion : std::uint32_t {
   rInner
 };
 
-class MadeUpEvents {
+class SyntheticEvents {
  public:
-  explicit MadeUpEvents(std::uint32_t ranks, std::uint32_t threads = 1) {
+  explicit SyntheticEvents(std::uint32_t ranks, std::uint32_t threads = 1) {
     const auto region = [&](const char* name, OTF2_RegionRole role, OTF2_Paradigm paradigm,
                             bool loop = false) {
       d.regions.push_back({.name = name,

@@ -32,7 +32,7 @@ struct Statement {
 // Counts by the headers around, outermost first.
 using LoopCounts = std::map<std::vector<std::uint64_t>, std::uint64_t>;
 
-class MadeUpProgram final : public CodeFacts {
+class SyntheticProgram final : public CodeFacts {
  public:
   // Where each function, and each iteration of a loop, begins with an event, no loop can be missed; nor where each carries a value that is stepped at the end.
   struct Shape {
@@ -44,7 +44,7 @@ class MadeUpProgram final : public CodeFacts {
     unsigned carrying = 0;
     bool midst = false;
   };
-  MadeUpProgram(std::uint64_t seed, Shape shape);
+  SyntheticProgram(std::uint64_t seed, Shape shape);
 
   // Runs; at each event `event` gets its path's number. Stops after so many.
   void run(std::uint64_t most, const std::function<void(std::uint32_t)>& event);

@@ -13,11 +13,11 @@
 
 namespace refrain::code {
 
-class MadeUpProgram {
+class SyntheticProgram {
  public:
   static constexpr std::uint64_t kBegin = 0x1000;
 
-  explicit MadeUpProgram(std::uint16_t machine = EM_X86_64) : machine_(machine) {}
+  explicit SyntheticProgram(std::uint16_t machine = EM_X86_64) : machine_(machine) {}
 
   // Where the next bytes will be.
   std::uint64_t here() const { return kBegin + bytes_.size(); }

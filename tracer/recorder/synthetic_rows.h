@@ -9,7 +9,7 @@
 #include "tracer/recorder/summary_area.h"
 #include "tracer/recorder/thread_rows.h"
 
-namespace refrain::recorder::made_up_rows {
+namespace refrain::recorder::synthetic_rows {
 
 using Kind = IterationStep::Kind;
 using spool::CallKey;
@@ -54,4 +54,4 @@ inline CallKey key_of(unsigned which) {
   }
 }
 
-}  // namespace refrain::recorder::made_up_rows
+}  // namespace refrain::recorder::synthetic_rows
