@@ -1,5 +1,6 @@
 #include "addresses/short_name.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace refrain::addresses {
@@ -62,6 +63,16 @@ std::string short_name(std::string_view function) {
     if (c == '>' && templates > 0) --templates;
   }
   return name;
+}
+
+std::string short_place(std::string_view place) {
+  const std::size_t end = place.rfind("+0x");
+  const std::string_view function = place.substr(0, end);
+  if (function.find('(') == std::string_view::npos) return std::string(place);
+  const std::string_view after =
+      place.substr(std::min(function.find(" [clone"), function.size()));
+  std::string name = short_name(function);
+  return name.empty() ? std::string(place) : name.append(after);
 }
 
 std::string base_name(const std::string& path) {

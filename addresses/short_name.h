@@ -17,6 +17,9 @@ namespace refrain::addresses {
 // names of OpenMP regions' functions. Cost: linear.
 std::string short_name(std::string_view function);
 
+// Likewise of a place in it, where its line is not known: "ns::f<int>(long) [clone .cold]+0x40" -> "ns::f [clone .cold]+0x40".
+std::string short_place(std::string_view place);
+
 // What follows the last '/' of a path.
 std::string base_name(const std::string& path);
 

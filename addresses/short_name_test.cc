@@ -35,4 +35,13 @@ TEST_CASE("Short name: C++ - without parameters, arguments of templates and resu
         "main::{lambda}::operator()");
 }
 
+TEST_CASE(
+    "short_place: of a function without a line - its offset, and which clone it is, stay") {
+  CHECK(short_place("f::g<4, true>(int, std::vector<int>&)+0x40") == "f::g+0x40");
+  CHECK(short_place("double f<2>(P*) [clone .cold]+0x7") == "f [clone .cold]+0x7");
+  for (const char* same :
+       {"main+0x12", "a._omp_fn.1+0x8", "lib.so.3+0xe95648", "0x1234", ""})
+    CHECK(short_place(same) == same);
+}
+
 }  // namespace refrain::addresses::short_name_test

@@ -133,7 +133,7 @@ std::vector<std::string> program_texts(const spool::Journal& journal) {
 std::string place_of(const addresses::Place& where) {
   if (!where.file.empty())
     return addresses::base_name(where.file) + ":" + std::to_string(where.line);
-  return without_offset(where.function);
+  return without_offset(addresses::short_place(where.function));
 }
 
 std::string function_name(const addresses::Place& function, std::uint64_t address) {
@@ -212,8 +212,9 @@ std::uint32_t RegionTable::intern_place(const addresses::Place& where) {
   const bool known =
       !where.file.empty() || (!where.function.empty() && !where.function.starts_with("0x"));
   if (!known) return kNoRegion;
-  const SourcePlace place = where.file.empty() ? SourcePlace{where.function, 0}
-                                               : SourcePlace{where.file, where.line};
+  const SourcePlace place = where.file.empty()
+                                ? SourcePlace{addresses::short_place(where.function), 0}
+                                : SourcePlace{where.file, where.line};
   const auto [at, is_new] =
       place_ids_.try_emplace(place.identity(), static_cast<std::uint32_t>(places_.size()));
   if (is_new) places_.push_back(place);

@@ -270,6 +270,70 @@ TEST_CASE("MPI cuts: a break on one rank - kept, without messages") {
   CHECK(written.trace.properties.at("REFRAIN::ITERATIONS_ALONE") == "2");
 }
 
+// Ranks that broke in iteration 10: it ends with a loop that is spent. What that rank skips goes on in iteration 11;
+// the other found it too short for a gap.
+TEST_CASE(
+    "MPI cuts: a break, and a spent loop at the end - kept on all ranks, but the loop") {
+  const test::TemporaryFolder folder;
+  const int short_on = GENERATE(-1, 0, 1);
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) {
+    rank.marks();
+    rank.builder.loop(2, 2051, kSite, 1);
+    rank.builder.iteration(2, 0, 2050, 1);
+    rank.builder.left(2, 1, 2059);
+    const bool whole = static_cast<int>(rank.rank) == short_on;
+    const std::uint64_t from = whole ? 34 : 33;
+    const std::uint64_t from_ticks = whole ? 2100 : 2050;
+    rank.builder.gap(0, 16, 1500);
+    rank.builder.resumed(0, 31, 2000);
+    rank.builder.gap(1, from, from_ticks);
+    rank.builder.resumed(1, 55, 2800, kGapIterations);
+    rank.run(0, 5);
+    rank.builder.location(0).add(kSuspend, 1550, 0, 16).add(kResume, 2001, 0, 31);
+    rank.collective = whole;
+    rank.iteration(10);
+    rank.collective = true;
+    rank.builder.location(0)
+        .add(kSuspend, from_ticks + 5, 1, from)
+        .add(kResume, 2801, 1, 55);
+    rank.run(18, kIterations);
+  }
+  const Written written = write_ring(ring, folder);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(written_iterations(written, rank) == std::vector<int>{0, 1, 2, 3, 4, 10, 18, 19});
+    CHECK(sent(written, rank).size() == 8);
+    CHECK(lines_with(written.trace, rank, "enter MPI_Allreduce").size() == 7);
+  }
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+  CHECK(written.trace.properties.at("REFRAIN::ITERATIONS_GIVEN_UP") == "0");
+  CHECK(written.trace.properties.at("REFRAIN::ITERATIONS_ALONE") == "0");
+}
+
+// The spent loop is at its begin: of the time before the break it has no mark.
+TEST_CASE("MPI cuts: a break after a spent loop - kept on all ranks") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) {
+    rank.marks();
+    rank.builder.gap(0, 16, 1500);
+    rank.builder.resumed(0, 33, 2050);
+    rank.builder.gap(1, 34, 2100);
+    rank.builder.resumed(1, 55, 2800, kGapIterations);
+    rank.run(0, 5);
+    rank.builder.location(0).add(kSuspend, 1550, 0, 16).add(kResume, 2051, 0, 33);
+    allreduce(rank.builder, 33, 2050, 10);
+    rank.builder.location(0).add(kSuspend, 2150, 1, 34).add(kResume, 2801, 1, 55);
+    rank.run(18, kIterations);
+  }
+  const Written written = write_ring(ring, folder);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(written_iterations(written, rank) == without(5, 18));
+    CHECK(lines_with(written.trace, rank, "MpiCollectiveEnd").size() == 8);
+  }
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+}
+
 TEST_CASE("MPI cuts: requests across an edge - decided by their start") {
   const test::TemporaryFolder folder;
   std::vector<SpoolBuilder> ranks;

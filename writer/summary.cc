@@ -100,7 +100,8 @@ std::string not_received_text(const MpiCounts& counts) {
 // Of messages with one end.
 std::string messages_line(const WriteResult& result) {
   const MpiCounts& counts = result.mpi.counts;
-  const std::uint64_t dropped = std::max(counts.sends_dropped, counts.receives_dropped);
+  // Each of them is another message's: of none both ends are dropped.
+  const std::uint64_t dropped = counts.sends_dropped + counts.receives_dropped;
   std::string line = fmt::format("{} of {} messages were left out because ", dropped,
                                  std::max(counts.sends, counts.receives) + dropped);
   const std::string why = not_received_text(counts);

@@ -90,6 +90,11 @@ TEST_CASE("Summary: loops - the main one, the full size, the next command") {
   CHECK(
       summary_lines(result, "a").at(2) ==
       "10 of 100 messages were left out because only one rank wrote them; -n 0 keeps all");
+  // Of other messages.
+  result.mpi.counts.receives_dropped = 5;
+  CHECK(
+      summary_lines(result, "a").at(2) ==
+      "15 of 105 messages were left out because only one rank wrote them; -n 0 keeps all");
 }
 
 TEST_CASE("Summary: messages with one end where nothing was skipped - the reason is said") {

@@ -34,6 +34,12 @@ class CauseSearch {
  private:
   double& ledger(Account account) { return out_.ledger[static_cast<std::size_t>(account)]; }
   double share(double ns) const { return counted_ > 0 ? ns / counted_ : 0; }
+  // What counted_ is of.
+  const char* run_text() const {
+    return out_.ledger[static_cast<std::size_t>(Account::kStart)] > 0
+               ? "the run without start and end of MPI"
+               : "the run";
+  }
   std::uint32_t rank_of(std::size_t process) const;
   // --- core_causes.cc: threads that were ready to run but had no core
 

@@ -66,13 +66,13 @@ std::string lost_text(const RootCause& cause) {
                      percent_text(cause.share));
 }
 
-std::string gain_text(const RootCause& cause, const std::string& what) {
+std::string gain_text(const RootCause& cause, const std::string& what,
+                      const std::string& run) {
   if (cause.gain_ns < 0.005 * cause.of_ns) return {};
-  return fmt::format(
-      "{}, {} would take about {} instead of {} ({} less).", what,
-      cause.loop.empty() ? "the run without start and end of MPI" : "the loop",
-      time_text(cause.of_ns - cause.gain_ns), time_text(cause.of_ns),
-      percent_text(cause.gain_ns / cause.of_ns));
+  return fmt::format("{}, {} would take about {} instead of {} ({} less).", what,
+                     cause.loop.empty() ? run : "the loop",
+                     time_text(cause.of_ns - cause.gain_ns), time_text(cause.of_ns),
+                     percent_text(cause.gain_ns / cause.of_ns));
 }
 
 std::string as_sentence(std::string text) {

@@ -18,8 +18,9 @@ std::string when_text(const RootCause& cause);
 std::string ranks_text(const std::vector<std::uint32_t>& ranks);  // "ranks 0-3"
 // "12 ms, 3 % of the time of all threads"
 std::string lost_text(const RootCause& cause);
-// A sentence that begins with `what`; empty: next to nothing.
-std::string gain_text(const RootCause& cause, const std::string& what);
+// A sentence that begins with `what`; empty: next to nothing. `run`: what is shorter then, if it is no loop.
+std::string gain_text(const RootCause& cause, const std::string& what,
+                      const std::string& run);
 // With a capital letter.
 std::string as_sentence(std::string text);
 

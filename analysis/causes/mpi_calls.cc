@@ -10,6 +10,7 @@ namespace {
 constexpr double kLeast_ns = 2e3;     // of a fast network
 constexpr double kLatency_ns = 10e3;  // of a slow one
 constexpr double kByte_ns = 1;
+constexpr double kLeastByte_ns = 0.05;
 constexpr double kShortCall_ns = 100e3;
 constexpr std::uint64_t kSmall_bytes = 4096;
 constexpr std::uint64_t kMany = 1000;
@@ -56,18 +57,25 @@ void charge_receives(std::vector<MpiCall>& calls,
   const std::vector<double> slow = slow_sends(calls, processes.size());
   const double all = sum_of_all(slow);
   if (all <= 0) return;
+  // Of what a process waits in its receives: no more, in all of them, than the others' sends take.
+  std::vector<double> share(processes.size());
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    double others = 0;  // in the threads of this process
+    for (std::size_t other = 0; other < processes.size(); ++other)
+      if (other != i)
+        others += slow[other] / processes[other].threads * processes[i].threads;
+    double receives = 0;
+    for (const MpiCall& call : calls)
+      if (call.kind == MpiCall::Kind::kReceive) receives += call.lost_ns[i];
+    share[i] = receives > others ? others / receives : 1;
+  }
   double taken = 0;
   for (MpiCall& call : calls) {
     if (call.kind != MpiCall::Kind::kReceive) continue;
     const double before = call.total_lost();
     double left = 0;
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      // In the threads of this process.
-      double others = 0;
-      for (std::size_t other = 0; other < processes.size(); ++other)
-        if (other != i)
-          others += slow[other] / processes[other].threads * processes[i].threads;
-      const double part = std::min(call.lost_ns[i], others);
+      const double part = call.lost_ns[i] * share[i];
       call.lost_ns[i] -= part;
       taken += part;
       left += call.lost_ns[i];
@@ -94,8 +102,15 @@ double MpiCall::mean_ns(std::size_t process) const {
 }
 
 double MpiCall::possible_ns() const {
-  return std::clamp(fastest_ns, kLeast_ns,
-                    kLatency_ns + kByte_ns * static_cast<double>(bytes));
+  // The fastest may have been a smaller message.
+  const auto size = static_cast<double>(bytes);
+  return std::clamp(fastest_ns, kLeast_ns + kLeastByte_ns * size,
+                    kLatency_ns + kByte_ns * size);
+}
+
+bool MpiCall::polls() const {
+  return name.starts_with("MPI_Test") || name.starts_with("MPI_Iprobe") ||
+         name.starts_with("MPI_Improbe") || name.starts_with("MPI_Request_get_status");
 }
 
 bool MpiCall::is_fine() const {

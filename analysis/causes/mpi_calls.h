@@ -36,6 +36,8 @@ struct MpiCall {
   // What it could take, at the fastest, or on any network of today.
   double possible_ns() const;
   bool is_long(double each_ns) const { return each_ns >= kLong * possible_ns(); }
+  // It asks whether something has come, and goes on.
+  bool polls() const;
   // Short, and nobody waits in it: what it takes is its own cost.
   bool is_fine() const;
 

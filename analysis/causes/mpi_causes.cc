@@ -70,6 +70,14 @@ std::string CauseSearch::calls_text(const MpiCall& call, double number, double e
 }
 
 void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each) const {
+  if (call.polls()) {
+    cause.what = "Frequent polling";
+    cause.text = fmt::format("{}: {} calls, {} each. Lost: {}.", call.name, call.visits,
+                             time_text(each), lost_text(cause));
+    cause.hint =
+        "Poll less often: do more work between two polls, or wait where there is none.";
+    return;
+  }
   cause.what = "Many small MPI calls";
   cause.text = fmt::format(
       "{}: {}. Little of this is waiting for others. Lost: {}.", call.name,
@@ -132,8 +140,9 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
           ? std::string("Lost, including waits for ") + (several ? "them" : "it")
           : "Lost",
       lost_text(cause));
-  cause.gain = gain_text(
-      cause, sends ? "If all took as long as the fastest" : "Without these waits");
+  cause.gain =
+      gain_text(cause, sends ? "If all took as long as the fastest" : "Without these waits",
+                run_text());
   cause.hint =
       sends ? "The link of that rank is slow, or its receivers are late: post receives "
               "earlier, or use non-blocking sends."

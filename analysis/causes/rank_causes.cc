@@ -312,8 +312,10 @@ void CauseSearch::tell_ranks(RootCause& cause) const {
                            several ? "" : "s", much, when.empty() ? "" : ", " + when,
                            cause.where.empty() ? "" : ", " + cause.where,
                            several ? "them" : "it", lost_text(cause));
-  cause.gain = gain_text(cause, several ? "If they took as long as the others"
-                                        : "If it took as long as the others");
+  cause.gain = gain_text(
+      cause,
+      several ? "If they took as long as the others" : "If it took as long as the others",
+      run_text());
   cause.hint =
       "Distribute the work more evenly between ranks; share among all ranks what only "
       "some of them do.";
@@ -335,7 +337,7 @@ void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
       "Ranks wait for each other{}{}: {}. Over the whole run, no rank has clearly more "
       "work than the others.",
       when.empty() ? "" : " ", when, lost_text(cause));
-  cause.gain = gain_text(cause, "If all took equally long each time");
+  cause.gain = gain_text(cause, "If all took equally long each time", run_text());
   cause.hint = "The work varies over time, or other programs run on the same cores.";
   for (const auto& [where, ns] : waits_by_place(std::vector<bool>(processes_)))
     cause.evidence.push_back({where, ns});

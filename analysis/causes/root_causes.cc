@@ -166,7 +166,7 @@ RootCause CauseSearch::whole_cause(Account account, double ns, std::string where
   cause.gain_ns = ns / all_threads();
   cause.where = std::move(where);
   cause.path = path;
-  cause.gain = gain_text(cause, "At best, without it");
+  cause.gain = gain_text(cause, "At best, without it", run_text());
   return cause;
 }
 const char* account_name(Account account) noexcept {

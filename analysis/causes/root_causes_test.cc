@@ -320,6 +320,12 @@ TEST_CASE("Root causes: a thread with more work, in a parallel region") {
   CHECK(cause.gain_ns == Approx(100 * 1000));
   CHECK(cause.when.kind == TimeShape::Kind::kAll);
   CHECK(cause.loop == "loop 1 @ main p.c:7-12");
+  // A run without MPI has no start and end of it.
+  for (auto& location : run.locations) location.iterations = {};
+  const Conclusions whole = conclude({run});
+  REQUIRE_FALSE(whole.causes.empty());
+  for (const RootCause& each : whole.causes)
+    CHECK(each.gain.find(", the run would take about ") != std::string::npos);
 }
 
 TEST_CASE(

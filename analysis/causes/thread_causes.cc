@@ -30,7 +30,7 @@ void CauseSearch::serial_parts() {
                                : time_text(cause.when.after) + " per iteration",
                            when.empty() ? "" : ", ", when,
                            cause.where.empty() ? "" : ", " + cause.where, lost_text(cause));
-  cause.gain = gain_text(cause, "If all threads shared this work");
+  cause.gain = gain_text(cause, "If all threads shared this work", run_text());
   cause.hint = "Parallelize more of the program, or use fewer threads.";
   out_.causes.push_back(std::move(cause));
 }
@@ -146,8 +146,10 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
         cause.where, when.empty() ? "" : ", ", when, lost_text(cause), region.forks,
         time_text(region.forks > 0 ? region.fork_ns / static_cast<double>(region.forks)
                                    : 0));
-  cause.gain = gain_text(cause, named ? "If it took as long as the others"
-                                      : "If all took equally long each time");
+  cause.gain = gain_text(
+      cause,
+      named ? "If it took as long as the others" : "If all took equally long each time",
+      run_text());
   cause.hint =
       named ? "Distribute the work more evenly: another loop schedule, smaller chunks, or "
               "other boundaries between the parts."
@@ -207,7 +209,7 @@ void CauseSearch::synchronization() {
       cause.text = fmt::format(
           "Threads wait {}: {}.{} Lost, including waits for threads that got it late: {}.",
           cause.where, often, held_text(path), lost_text(cause));
-      cause.gain = gain_text(cause, "Without these waits");
+      cause.gain = gain_text(cause, "Without these waits", run_text());
       cause.hint =
           "Hold the lock for a shorter time or less often: move other work outside, use "
           "one lock for each part of the data, atomic, or a reduction.";

@@ -284,9 +284,9 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
                  conclusions.cores_hint.substr(0, conclusions.cores_hint.size() - 1),
              options.width);
   if (!conclusions.kernel.empty()) add_note(out, conclusions.kernel, options.width);
-  out.push_back(
-      fmt::format("Time         {} of all threads; shares are without start and end of MPI",
-                  time_text(conclusions.time_ns / 1e9)));
+  out.push_back(fmt::format("Time         {} of all threads{}",
+                            time_text(conclusions.time_ns / 1e9),
+                            start > 0 ? "; shares are without start and end of MPI" : ""));
   for (std::size_t i = 0; i < analysis::kAccounts; ++i) {
     const double ns = conclusions.ledger[i];
     const auto account = static_cast<analysis::Account>(i);

@@ -108,6 +108,9 @@ TEST_CASE(
         "             computation                                   1.5 s   75.0 %\n"
         "             waiting for ranks with more work             500 ms   25.0 %\n"
         "             start and end of MPI                            1 s\n");
+  analysis::Conclusions without_mpi;
+  without_mpi.time_ns = 3e9;
+  CHECK(conclusions_screen(without_mpi, {}).at(2) == "Time         3 s of all threads");
   CHECK(conclusions_screen({}, {}).front() ==
         "Nothing costs 1 % of the time of all threads.");
   const json out = json::parse(analysis_json(late_sender(), &conclusions))["conclusions"];

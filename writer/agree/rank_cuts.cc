@@ -224,6 +224,7 @@ using spool::Record;
 RankIndex::RankIndex(const ProcessModel& process) : process_(process), edges_(process) {
   in_iterations_.resize(process.gaps().gaps.size());
   take_anchors();
+  take_inner_visits();
   take_visits(nullptr);
   take_other_gaps();
 }
@@ -343,8 +344,12 @@ void RankIndex::take_iteration(const spool::IterationEvent& event) {
   open.skipped = false;
   if (!event.complete || event.end_ticks == spool::kNoEnd) return;
   RankVisit& out = intervals_.visits[open.index];
-  open.skipped = is_skipped(event.ticks, event.end_ticks);
-  if (!open.skipped && is_changed(event.ticks, event.end_ticks))
+  const std::size_t level = open_.size() - 1;
+  // Ranks that wrote the iteration around a visit had its break as well.
+  const std::uint64_t since =
+      level == 0 ? 0 : process_.journal().visits[open.visit].first_ticks;
+  open.skipped = is_skipped(event.ticks, event.end_ticks, level);
+  if (!open.skipped && is_changed(event.ticks, event.end_ticks, since))
     out.changed.add(event.number);
   if (!open.skipped && open_.size() == 1) {
     const bool at_anchor = is_after_anchor(event.ticks);
@@ -392,7 +397,37 @@ void RankIndex::close_visit(const SkippedIntervals* all) {
   visit_of_.pop_back();
 }
 
-bool RankIndex::is_skipped(std::uint64_t begin, std::uint64_t end) {
+void RankIndex::take_inner_visits() {
+  for (const spool::LoopVisit& visit : process_.journal().visits) {
+    if (visit.level == 0 || !visit.left) continue;
+    if (visit.level > inner_visits_.size()) inner_visits_.resize(visit.level);
+    inner_visits_[visit.level - 1u].push_back({visit.first_ticks, visit.left_ticks});
+  }
+  for (std::vector<Span>& visits : inner_visits_)
+    std::sort(visits.begin(), visits.end(),
+              [](const Span& a, const Span& b) { return a.begin < b.begin; });
+}
+
+// Of an iteration that is not spent, the policy skips only loops inside. Where such a loop is first or last in it, and the
+// iteration before or after is skipped, the two gaps are one.
+bool RankIndex::lacks_only_loops(const Gap& gap, std::uint64_t begin, std::uint64_t end,
+                                 std::size_t level) const {
+  if (gap.killed) return false;
+  const std::uint64_t from = gap.suspend_ticks;
+  // Where writing resumed because of a break, in hindsight, the loops before have no marks.
+  if (from <= begin) return gap.resume_reason == spool::kGapBreak && !gap.late;
+  if (gap.suspend_reason != spool::kGapIterations || level >= inner_visits_.size())
+    return false;
+  const std::vector<Span>& visits = inner_visits_[level];
+  const auto after = std::upper_bound(
+      visits.begin(), visits.end(), from,
+      [](std::uint64_t ticks, const Span& visit) { return ticks < visit.begin; });
+  if (after == visits.begin()) return false;
+  const Span& visit = *(after - 1);
+  return visit.begin >= begin && visit.begin < end && from < visit.end;
+}
+
+bool RankIndex::is_skipped(std::uint64_t begin, std::uint64_t end, std::size_t level) {
   const std::vector<Gap>& gaps = process_.gaps().gaps;
   auto gap = std::lower_bound(
       gaps.begin(), gaps.end(), begin,
@@ -405,18 +440,22 @@ bool RankIndex::is_skipped(std::uint64_t begin, std::uint64_t end) {
     const bool crosses = gap->suspend_ticks < begin || until > end + slack;
     const bool covers = gap->suspend_ticks == begin && until + slack >= end;
     if (!crosses && !covers) continue;
+    const bool both = gap->suspend_ticks <= begin && until + slack >= end;
+    if (!both && lacks_only_loops(*gap, begin, end, level)) continue;
     in_iterations_[static_cast<std::size_t>(gap - gaps.begin())] = skipped = true;
   }
   return skipped;
 }
 
-bool RankIndex::is_changed(std::uint64_t begin, std::uint64_t end) const {
+bool RankIndex::is_changed(std::uint64_t begin, std::uint64_t end,
+                           std::uint64_t since) const {
   const std::vector<Gap>& gaps = process_.gaps().gaps;
   const auto after = std::upper_bound(
       gaps.begin(), gaps.end(), begin + slack_of(begin, end),
       [](std::uint64_t ticks, const Gap& each) { return ticks < each.resume_ticks; });
   if (after == gaps.begin()) return false;
   const Gap& gap = *(after - 1);
+  if (gap.skipped_until() <= since) return false;
   return gap.killed || gap.resume_reason == spool::kGapBreak;
 }
 

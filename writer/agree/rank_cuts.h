@@ -165,10 +165,14 @@ class RankIndex {
   void open_visit(std::size_t visit);
   void take_iteration(const spool::IterationEvent& event);
   void close_visit(const SkippedIntervals* all);
-  // Returns true if a gap crosses an edge of this iteration, or covers it.
-  bool is_skipped(std::uint64_t begin, std::uint64_t end);
-  // Returns true if what is written there was resumed because pattern broken.
-  bool is_changed(std::uint64_t begin, std::uint64_t end) const;
+  void take_inner_visits();
+  // Returns true if a gap crosses an edge of this iteration of a loop at `level`, or covers it.
+  bool is_skipped(std::uint64_t begin, std::uint64_t end, std::size_t level);
+  // Returns true if a gap that crosses one edge of it lacks nothing of it but loops inside, at its begin or end.
+  bool lacks_only_loops(const Gap& gap, std::uint64_t begin, std::uint64_t end,
+                        std::size_t level) const;
+  // Returns true if what is written there was resumed because pattern broken; if `since` is not 0, after that.
+  bool is_changed(std::uint64_t begin, std::uint64_t end, std::uint64_t since) const;
   void take_other_gaps();
   std::uint64_t anchors_at(std::uint64_t ticks) const noexcept;
   // Returns true if the process made no MPI call between an anchor and this moment.
@@ -184,11 +188,12 @@ class RankIndex {
     std::uint64_t end;
   };
   CutEdges edges_;
-  std::vector<Sample> samples_;        // both ascend
-  std::vector<Span> after_anchors_;    // from an anchor to the next call; ascend
-  std::vector<bool> in_iterations_;    // gaps that iterations account for
-  std::vector<std::size_t> visit_of_;  // of RankIntervals::visits in the journal
-  std::vector<OpenVisit> open_;        // from the outermost inwards
+  std::vector<Sample> samples_;                  // both ascend
+  std::vector<Span> after_anchors_;              // from an anchor to the next call; ascend
+  std::vector<std::vector<Span>> inner_visits_;  // by level - 1; ascend
+  std::vector<bool> in_iterations_;              // gaps that iterations account for
+  std::vector<std::size_t> visit_of_;            // of RankIntervals::visits in the journal
+  std::vector<OpenVisit> open_;                  // from the outermost inwards
   std::map<std::uint64_t, std::uint32_t> outermost_;  // visits, by their iterations
   RankIntervals intervals_;
 };

@@ -32,7 +32,7 @@ bool is_start(const addresses::Place& where) {
 std::string caller_text(const addresses::Place& where) {
   if (where.line != 0)
     return addresses::base_name(where.file) + ":" + std::to_string(where.line);
-  if (!where.function.empty()) return where.function;
+  if (!where.function.empty()) return addresses::short_place(where.function);
   return where.module.empty() ? "?" : where.module;
 }
 
