@@ -51,7 +51,7 @@ class NewFile {
   bool made_ = false;
 };
 
-// Whether something may be written to `path`: nothing is there, or a regular file that may be replaced.
+// No error if something may be written to `path`: nothing is there, or a regular file that may be replaced.
 Result<> may_place(const std::string& path, Existing existing,
                    Streams streams = Streams::kRefused);
 

@@ -152,7 +152,7 @@ class FlowReader::Builder {
     }
   }
 
-  // Notes where else control goes; whether it goes to the next instruction.
+  // Notes where else control goes; returns true if it goes to the next instruction.
   bool goes_on(std::uint32_t number, const Part& part) {
     const std::uint64_t at = code_.all[number].address;
     const Instruction one = code_.all[number].instruction;

@@ -54,7 +54,7 @@ class CallFlow {
   // Start of the function that it is in; 0: not known.
   std::uint64_t function(std::uint64_t call) noexcept;
   Trust trust(std::uint64_t call) noexcept;
-  // Whether, in one activation, the second call can come after the first without a back edge of the loops around both.
+  // Returns true if, in one activation, the second call can come after the first without a back edge of the loops around both.
   // False for a call and itself, and for calls of two functions.
   bool forward(std::uint64_t from, std::uint64_t to) noexcept;
   // Begins of the functions that its function may jump to at its end, from there on (tail calls), also through the

@@ -24,7 +24,7 @@ class DurationBand {
   static constexpr std::uint32_t kWindow = 32;
   static constexpr std::uint32_t kLeast = 20;  // before that nothing leaves the band
 
-  // Takes the next iteration's duration; whether it leaves the band of those before it.
+  // Takes the next iteration's duration; returns true if it leaves the band of those before it.
   // One that differs from the median by at most `noise` does not leave it, whatever the MAD.
   bool add(std::uint64_t ticks, double factor, std::uint64_t noise = 0) noexcept {
     window_[count_++ % kWindow] = ticks;

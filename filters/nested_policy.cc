@@ -234,7 +234,7 @@ void NestedPolicy::write_novel(const LoopEvent& event) noexcept {
 
 // Returns true if `limit` breaks of this kind have been kept.
 bool NestedPolicy::knows(const LoopEvent& left) const noexcept {
-  return left.left_so_often >= settings_.limit && left.left_so_at >= restarted_;
+  return left.exit_count >= settings_.limit && left.left_so_at >= restarted_;
 }
 
 void NestedPolicy::decide(std::uint64_t position) noexcept {

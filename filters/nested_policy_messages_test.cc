@@ -185,7 +185,7 @@ TEST_CASE("NestedPolicy: messages across iterations - also of a loop that may be
                           .position = position,
                           .iteration = iteration,
                           .may_be_inner = may_be_inner,
-                          .left_so_often = 10});
+                          .exit_count = 10});
   };
   emit(LoopEventKind::kFound, 0, 0);
   for (std::uint64_t k = 0; k != 6; ++k) emit(LoopEventKind::kIteration, 10 * k, k);

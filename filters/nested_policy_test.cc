@@ -67,7 +67,7 @@ void break_in_20th(Play& play, std::uint64_t begin, std::uint32_t often = 0,
                              .body_events = 10,
                              .position = begin + 195,
                              .iteration = 19,
-                             .left_so_often = often,
+                             .exit_count = often,
                              .left_so_at = before});
 }
 

@@ -288,7 +288,7 @@ constexpr SettingInfo kTable[] = {
          "recording to its end, also in skipped iterations. refrain loops ARCHIVE prints the "
          "loops of the program with their shares of time. Memory: 2 MiB a process. "
          "docs/reference/loops.md has what it costs.",
-     .given_alone = "100", .maximum = 10000},
+     .implicit_value = "100", .maximum = 10000},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "growth step of a spool file",

@@ -101,8 +101,8 @@ struct SettingInfo {
   const char* choices = "";    // of a choice or list: the values allowed, separated by '|'
   bool counted = false;        // of a choice: the last one may be "choice=N", N from 1 on
   OldChoice old_choice = {};
-  const char* given_alone = "";  // of an option that needs no value: what it means then
-  double minimum = 0;            // of numbers
+  const char* implicit_value = "";  // of an option that needs no value: what it means then
+  double minimum = 0;               // of numbers
   double maximum = 0;
   bool or_zero = false;  // 0 is allowed, too
   bool expert = false;   // for who knows how Refrain works: shown on request only

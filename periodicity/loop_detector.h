@@ -56,7 +56,7 @@ struct LoopEvent {
   bool at_end = false;  // kLeft because the stream has ended: no break
   // kLeft of an outermost loop: how often it was left before at the same place of its body
   // for the same event, and where last.
-  std::uint32_t left_so_often = 0;
+  std::uint32_t exit_count = 0;
   std::uint64_t left_so_at = 0;
 };
 

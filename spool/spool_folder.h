@@ -59,7 +59,7 @@ std::string process_path(const std::string& archive, std::uint32_t process);
 // The numbers of the processes that have one, in order; also where it cannot be seen from here.
 std::vector<std::uint32_t> process_numbers(const std::string& archive,
                                            std::error_code& error);
-// Whether the spool of a process is on another host and not to be seen from here.
+// Where the spool of a process is, if it is on another host and not to be seen from here.
 std::optional<SpoolPlace> distant_place(const std::string& archive, std::uint32_t process);
 
 // Removes the spool of one process, in the archive's directory or elsewhere.
@@ -67,7 +67,7 @@ void remove_spool_of(const std::string& archive, std::uint32_t process) noexcept
 // Removes the spool of an archive, but for what is on other hosts.
 void remove_spools(const std::string& archive, std::error_code& error) noexcept;
 
-// --- Whether an archive's spool is being written.
+// --- Who writes an archive's spool.
 //
 // Thread-safety: none needed. Errors: what cannot be read counts as not being written.
 // Cost: the spool's files are mapped, their headers read, and /proc of their processes.

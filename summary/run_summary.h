@@ -108,7 +108,7 @@ struct RunSummary {
 
 // As the file has it.
 std::string to_text(const RunSummary& summary);
-// Whether rows of iterations are wanted, which may be most of a summary.
+// With or without rows of iterations, which may be most of a summary.
 enum class Iterations : bool { kLeave, kRead };
 base::Result<RunSummary> summary_from_text(const std::string& text,
                                            Iterations iterations = Iterations::kRead);

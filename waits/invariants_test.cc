@@ -42,7 +42,7 @@ TEST_CASE("Waits: invariants - all time is charged once, a child is at most its 
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     const std::uint32_t ranks = 1 + seed % 4, threads = 1 + seed % 3;
-    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    RandomProgram program(seed, ranks, threads, in_order(ranks));
     const WaitAnalysis result = program.run(40).analyze();
     check(result);
     CHECK(result.problems.lines(1e6).empty());
@@ -59,7 +59,7 @@ TEST_CASE("Waits: invariants - also where events are missing, in each order of t
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     const std::uint32_t ranks = 1 + seed % 4, threads = 1 + seed % 3;
-    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    RandomProgram program(seed, ranks, threads, in_order(ranks));
     SyntheticTrace& trace = program.run_damaged(40, seed);
     check(trace.analyze());
   }
@@ -71,7 +71,7 @@ TEST_CASE("Waits: invariants - ranks that change places change their severities"
     const std::uint32_t ranks = 2 + seed % 3;
     std::vector<std::uint32_t> as = in_order(ranks);
     std::ranges::rotate(as, as.begin() + 1);
-    DrawnProgram one(seed, ranks, 1, in_order(ranks)), other(seed, ranks, 1, as);
+    RandomProgram one(seed, ranks, 1, in_order(ranks)), other(seed, ranks, 1, as);
     const WaitAnalysis a = one.run(40).analyze(), b = other.run(40).analyze();
     for (const MetricInfo& metric : a.tree.metrics) {
       // A scan waits for the ranks below, so who is below matters.

@@ -298,10 +298,10 @@ class SyntheticWindows : public SyntheticTrace {
 // Programs that are drawn at random, of fixed seeds: artificial traces for tests of what holds of every analysis.
 
 // Ranks that work, send, synchronize and fork, each with a clock of its own. `as`: the rank that plays each part.
-class DrawnProgram {
+class RandomProgram {
  public:
-  DrawnProgram(std::uint32_t seed, std::uint32_t ranks, std::uint32_t threads,
-               std::vector<std::uint32_t> as)
+  RandomProgram(std::uint32_t seed, std::uint32_t ranks, std::uint32_t threads,
+                std::vector<std::uint32_t> as)
       : trace_(ranks, threads),
         ranks_(ranks),
         threads_(threads),

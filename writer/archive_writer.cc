@@ -111,7 +111,7 @@ class ArchiveJob {
     }
     std::optional<JobFacts> job = job_facts();
     exchange::gather_up(exchange_, job);
-    first_does([&]() -> Result<> {
+    on_root([&]() -> Result<> {
       if (!job) return Failure{"another process could not write its part"};
       sum_up(*job);
       write_graph(job->flow);
@@ -126,7 +126,7 @@ class ArchiveJob {
 
   // Work that only rank 0 does, and whose result all need.
   template <typename Work>
-  void first_does(Work work) {
+  void on_root(Work work) {
     std::optional<exchange::Nothing> done;
     std::string error = "process 0 could not write its part";
     if (first_) {
@@ -400,7 +400,7 @@ class ArchiveJob {
       if (auto own = move_part(work_folder_, exchange_.rank()); !own) return own;
     std::optional<exchange::Nothing> moved = exchange::Nothing{};
     exchange::gather_up(exchange_, moved);
-    first_does([&]() -> Result<> {
+    on_root([&]() -> Result<> {
       if (!moved) return Failure{"another process could not move its part"};
       write_profile();
       if (auto published = folder_->publish(); !published) return published;

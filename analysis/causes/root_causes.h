@@ -39,7 +39,7 @@ enum class Account : std::uint8_t {
   kMpiIo,
   kStart,  // start and end of MPI, and threads without work meanwhile
   kDevices,
-  kCores,  // ready to run, but no free core
+  kCores,  // waiting for a free core
   kUnknown,
 };
 inline constexpr std::size_t kAccounts = 12;

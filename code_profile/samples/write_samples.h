@@ -33,7 +33,7 @@ PlacedSamples place_samples(const spool::SampleTree& tree,
 // The name of the file in the process' spool directory.
 inline constexpr const char* kSpooledSamples = "samples";
 
-// Whether there are samples. `module_texts`: as in the journal.
+// Returns true if there are samples. `module_texts`: as in the journal.
 base::Result<bool> write_samples(const std::string& spool_process_folder,
                                  const std::vector<std::string>& module_texts,
                                  const std::string& command,

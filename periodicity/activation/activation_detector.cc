@@ -368,7 +368,7 @@ void ActivationDetector::leave_to(unsigned kept, bool at_end, LoopSink& sink) no
     LoopEvent left = event_of(LoopEventKind::kLeft, open, position_);
     left.iteration = open.iteration + 1;
     left.at_end = at_end;
-    left.left_so_often = node.visits - 1;
+    left.exit_count = node.visits - 1;
     left.left_so_at = node.left_at;
     node.left_at = position_;
     sink.on_loop_event(left);

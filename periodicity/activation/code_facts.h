@@ -50,7 +50,7 @@ class CodeFacts {
   virtual bool loops_known(Place call) noexcept = 0;
   // The function that a call lies in, as a number; 0: not known.
   virtual std::uint64_t function(Place call) noexcept = 0;
-  // Whether, in one activation, the second call can come after the first without a jump back of the loops that are
+  // Returns true if, in one activation, the second call can come after the first without a jump back of the loops that are
   // around both.
   virtual bool forward(Place from, Place to) noexcept = 0;
   // Returns true if the function of the first call can end with a jump to that of the second (a tail call). `caller`: the call that

@@ -31,7 +31,7 @@ std::uint64_t LoopReporter::reported_position(std::uint64_t position) const noex
 void LoopReporter::report(LoopEvent event, LoopSink& sink) noexcept {
   event.at_end = at_end_;
   if (event.kind == LoopEventKind::kLeft) {
-    event.left_so_often = earlier_break_.times;
+    event.exit_count = earlier_break_.times;
     event.left_so_at = earlier_break_.position;
     earlier_break_ = {};
   }

@@ -97,7 +97,7 @@ TEST_CASE("LoopReporter: report_break - says how often the loop was left like th
     const auto& events = reports.record.events;
     CHECK(events[events.size() - 2].kind == LoopEventKind::kMismatch);
     CHECK(events.back().kind == LoopEventKind::kLeft);
-    CHECK(events.back().left_so_often == (k == 2 ? 1 : 0));
+    CHECK(events.back().exit_count == (k == 2 ? 1 : 0));
     CHECK(events.back().left_so_at == (k == 2 ? 10 : 0));
   }
 }

@@ -390,11 +390,11 @@ TEST_CASE("NestedDetector: breaks - one like an earlier one is reported as such"
     if (event.kind == LoopEventKind::kLeft) left.push_back(event);
   }
   REQUIRE(left.size() == 4);
-  CHECK(left[0].left_so_often == 0);
-  CHECK(left[1].left_so_often == 0);
-  CHECK(left[2].left_so_often == 1);
+  CHECK(left[0].exit_count == 0);
+  CHECK(left[1].exit_count == 0);
+  CHECK(left[2].exit_count == 1);
   CHECK(left[2].left_so_at == 152);
-  CHECK(left[3].left_so_often == 0);
+  CHECK(left[3].exit_count == 0);
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ std::vector<double> as(const std::string& bytes) {
 
 ReportReader::ReportReader(const std::string& html) {
   const auto index = nlohmann::json::parse(element(html, "refrain-index"));
-  if (index["format"] != "refrain report" || index["version"] != 1)
-    throw std::runtime_error("no report of version 1");
+  if (index["format"] != "refrain report" || index["version"] != 2)
+    throw std::runtime_error("no report of version 2");
   std::size_t number = 0;
   for (const auto& entry : index["blocks"]) {
     const std::string text = element(html, "refrain-block-" + std::to_string(number++));

@@ -317,8 +317,8 @@ void RunCommand::add_settings(CLI::App& app, const char* group) {
     CLI::Option* option = nullptr;
     if (info.type == filters::SettingType::kBool)
       option = app.add_flag(flag_of(info), switches_[info.name], help);
-    else if (*info.given_alone != 0)  // "--loops", "--loops=1000"
-      option = app.add_flag(flag_of(info) + '{' + info.given_alone + '}',
+    else if (*info.implicit_value != 0)  // "--loops", "--loops=1000"
+      option = app.add_flag(flag_of(info) + '{' + info.implicit_value + '}',
                             values_[info.name], help);
     else
       option = app.add_option(flag_of(info), values_[info.name], help);
@@ -534,7 +534,7 @@ base::Result<> RunCommand::check_switch_value() const {
   if (command_.size() < 2 || command_[1] != "--") return {};
   filters::Settings ignored;
   for (const filters::SettingInfo& info : filters::setting_table()) {
-    if (*info.given_alone != 0 && values_.at(info.name) == info.given_alone &&
+    if (*info.implicit_value != 0 && values_.at(info.name) == info.implicit_value &&
         filters::set_value(ignored, info, command_[0]).ok())
       return base::Failure{flag_of(info) + " takes its value behind '=': " + flag_of(info) +
                            '=' + command_[0]};

@@ -1,4 +1,4 @@
-// Whether LLVM's runtime for devices will find the tracer.
+// Finds out if LLVM's runtime for devices will find the tracer.
 #pragma once
 
 #include <string>

@@ -362,7 +362,7 @@ void on_thread(ThreadRecorder& recorder, bool begins) {
 
 // --- Set-up -----------------------------------------------------------------------------
 
-// Whether the event can be counted along with those before it.
+// No error if the event can be counted along with those before it.
 base::Result<> try_event(const Papi& papi, const std::vector<Counter>& before,
                          Counter& counter) {
   const auto refused = [&](int code) { return base::Failure{papi.strerror(code)}; };

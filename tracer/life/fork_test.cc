@@ -38,7 +38,7 @@ TEST_CASE("Fork: while a thread gets its recorder - waits until that is done") {
   static const test::TemporaryFolder folder;
   REQUIRE(setenv("REFRAIN_ARCHIVE", (folder / "archive").c_str(), 1) == 0);
   REQUIRE(setenv("REFRAIN_QUIET", "yes", 1) == 0);
-  REQUIRE(wanted());
+  REQUIRE(tracing_enabled());
   REQUIRE(start_session(Source::kUser, "test") != nullptr);
   g_slow.store(true);
   std::thread other([] {
@@ -64,7 +64,7 @@ TEST_CASE("Fork: by a thread that is getting its recorder - does not wait for it
   if (g_session == nullptr) {
     REQUIRE(setenv("REFRAIN_ARCHIVE", (folder / "archive").c_str(), 1) == 0);
     REQUIRE(setenv("REFRAIN_QUIET", "yes", 1) == 0);
-    REQUIRE(wanted());
+    REQUIRE(tracing_enabled());
     REQUIRE(start_session(Source::kUser, "test") != nullptr);
   }
   static int status = -1;

@@ -295,7 +295,7 @@ Wanted read_wanted() noexcept {
 
 }  // namespace
 
-bool wanted() noexcept { return read_wanted() == Wanted::kYes; }
+bool tracing_enabled() noexcept { return read_wanted() == Wanted::kYes; }
 
 bool takes_part() noexcept { return read_wanted() != Wanted::kNo; }
 

@@ -1,6 +1,6 @@
 // Start and end of recording in a process. See lifecycle.cc for what is argued there.
 //
-// Thread-safety: start_session() and end_session() from any thread, once each; wanted()
+// Thread-safety: start_session() and end_session() from any thread, once each; tracing_enabled()
 // before anything else. Not for signal handlers.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace refrain::runtime {
 
 class Session;
 
-// Reads the settings; whether this process shall be traced. Complains about wrong ones.
-bool wanted() noexcept;
+// Returns true if tracing is enabled in this process, by the settings, which it reads; warns about invalid ones.
+bool tracing_enabled() noexcept;
 // Returns true if it belongs to those of its job that are traced: also if it could not read its settings (no
 // memory) and is not traced itself.
 bool takes_part() noexcept;
-// What they say, after wanted().
+// What they say, after tracing_enabled().
 const filters::Settings& wanted_settings() noexcept;
 // This process shall not be, whatever the settings say. When the library is loaded.
 void stay_out() noexcept;

@@ -66,7 +66,8 @@ bool uses_mpi() noexcept {
 
 void report(bool recorded) {
   Run run;
-  if (!is_of_run(run) || !speaks_for_job() || !wanted() || wanted_settings().quiet) return;
+  if (!is_of_run(run) || !speaks_for_job() || !tracing_enabled() || wanted_settings().quiet)
+    return;
   const spool::FoundArchives found =
       spool::find_archives(wanted_settings().archive, run.folder, run.since);
   if (!found.left.empty()) return warn(spool::line_about_left(found.left));
@@ -84,7 +85,7 @@ void report(bool recorded) {
 }  // namespace
 
 bool report_untraced(bool mpi_is_traced) noexcept {
-  if (!speaks_for_job() || !wanted() || wanted_settings().quiet || already_said())
+  if (!speaks_for_job() || !tracing_enabled() || wanted_settings().quiet || already_said())
     return false;
   bool said = false;
   if (const char* const runtime = untraced_runtime(); runtime != nullptr) {

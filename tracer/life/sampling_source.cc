@@ -33,7 +33,9 @@ bool is_meant() noexcept {
 
 // After what the other parts of the library do when they are loaded, for theirs have a priority.
 __attribute__((constructor)) void at_load() {
-  if (!is_meant() || !runtime::wanted() || runtime::wanted_settings().loops_hz == 0) return;
+  if (!is_meant() || !runtime::tracing_enabled() ||
+      runtime::wanted_settings().loops_hz == 0)
+    return;
   const recorder::SlowPath slow_path;
   if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
     runtime::attach_thread(spool::kRoleRoot, false);

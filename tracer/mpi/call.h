@@ -47,7 +47,7 @@ enum class Stream : std::uint8_t {
   kStart
 };
 
-// Whether calls are recorded: between the start and the end of MPI.
+// True while calls are recorded: between the start and the end of MPI.
 extern std::atomic<bool> g_tracing;
 // How many frames above a call site are part of the symbol, and of a node of the event flow graph. Set once, before the first call.
 extern unsigned g_frames;

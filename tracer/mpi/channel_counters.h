@@ -28,7 +28,7 @@ class ChannelCounters {
   }
 
   // The message with this number was never sent (received): if it was the channel's last, its
-  // number goes to the next one. Whether it was.
+  // number goes to the next one. Returns true if it was.
   bool take_back(std::uint16_t comm, int peer, int tag, std::uint64_t number) noexcept {
     Slot* slot = find(comm, peer, tag);
     if (slot->comm_and_count == kEmpty || (slot->comm_and_count & kCountMask) != number + 1)

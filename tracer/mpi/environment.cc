@@ -183,7 +183,7 @@ bool is_procedure(std::uint64_t function, std::uint64_t callee) noexcept {
 }  // namespace
 
 bool start_tracing() noexcept {
-  if (PMPI_Init == nullptr || !runtime::wanted()) return false;
+  if (PMPI_Init == nullptr || !runtime::tracing_enabled()) return false;
   const recorder::SlowPath slow_path;
   static const bool tables = recorder::attempted([] {
     make_tables();
@@ -299,7 +299,7 @@ void look_for_mpi() {
 REFRAIN_AT_LOAD(look_for_mpi);
 
 __attribute__((destructor)) void at_unload() {
-  if (PMPI_Init == nullptr || g_initialized || !runtime::wanted() ||
+  if (PMPI_Init == nullptr || g_initialized || !runtime::tracing_enabled() ||
       !runtime::speaks_for_job())
     return;
   if (g_sessions.load(std::memory_order_relaxed))

@@ -1,4 +1,4 @@
-// There was no memory for a table of messages, requests or communicators to grow.
+// Set when a table of messages, requests or communicators could not grow: no memory.
 //
 // Numbers of messages, and identities of communicators, follow from those before: from there on they are
 // not what other processes have, and that is reported to the journal before it is closed (kTextTaken).

@@ -416,7 +416,7 @@ __attribute__((destructor)) void report_tool_taken() noexcept {
     return;
   std::string other;
   recorder::attempted([&] { other = runtime::taken_by("ompt_start_tool"); });
-  if (!other.empty() && runtime::wanted())
+  if (!other.empty() && runtime::tracing_enabled())
     runtime::warn(
         {"parallel regions are not traced: OpenMP's runtime uses the OMPT tool of ",
          other});
@@ -460,7 +460,7 @@ extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t* ompt
   static ompt_start_tool_result_t result = {
       refrain::ompt::initialize, refrain::ompt::finalize, {}};
   refrain::ompt::g_asked.store(true);
-  if (!refrain::runtime::wanted()) return nullptr;
+  if (!refrain::runtime::tracing_enabled()) return nullptr;
   refrain::ompt::g_waits_adjoin =
       runtime_version != nullptr && std::strncmp(runtime_version, "LLVM", 4) == 0;
   result.tool_data.ptr = const_cast<char*>(runtime_version);

@@ -55,7 +55,7 @@ class IterationRows {
   void set_counters(const std::uint64_t* values, unsigned count) noexcept;
 
   // Of the thread that feeds the detector: a step, at now.since at the earliest, which becomes
-  // the step's time. Whether a row has begun, so that others should know.
+  // the step's time. Returns true if a row has begun, so that others should know.
   bool step(IterationStep& step, const Now& now) noexcept;
   // One more iteration has begun, or one less, for it broke.
   void set_total(std::uint64_t total) noexcept {

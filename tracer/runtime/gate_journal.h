@@ -41,7 +41,7 @@ class GateJournal final : public filters::GateSink {
 
   // Where iterations of outermost loops go; it must outlive this.
   void set_iterations(IterationSteps& steps) noexcept { iterations_ = &steps; }
-  // The job has so many processes, which share the budget.
+  // Number of processes in the job, which share the budget.
   void set_processes(std::uint32_t processes) noexcept { processes_ = processes; }
   // All processes of the job have met; marks of iterations say how often.
   void pass_anchor() noexcept { ++anchors_; }

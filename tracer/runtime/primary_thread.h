@@ -24,7 +24,7 @@ namespace refrain::runtime {
 
 class PrimaryThread {
  public:
-  // Makes `recorder` the primary one if there is none yet; whether it is the primary.
+  // Claims the primary role if it is free; returns true if `recorder` holds it.
   bool claim(recorder::ThreadRecorder* recorder) noexcept {
     recorder::ThreadRecorder* const now = recorder_.load(std::memory_order_relaxed);
     return now == recorder || (now == nullptr && claim_slow(recorder));

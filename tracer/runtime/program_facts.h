@@ -49,7 +49,7 @@ class ProgramFacts final : public periodicity::CodeFacts {
   // is inside of it, and the barrier inside of the loop, though the program's frames are the same.
   static constexpr std::uint64_t kWork = 0xfffffffe;
   static constexpr std::uint64_t kBarrier = 0xfffffffd;
-  // Whether the function that begins at an address is such a callee.
+  // Returns true if the function that begins at an address is such a callee.
   using IsCallee = bool (*)(std::uint64_t function, std::uint64_t callee);
   static void set_is_callee(IsCallee is_callee) noexcept { g_is_callee = is_callee; }
 

@@ -1,4 +1,4 @@
-// Whether the process records, and why it does not any more.
+// The state of a recording: on, or why it is off.
 //
 // Place in the flow: ARCHITECTURE.md, stages 2 and 3. Read by every thread at every event, so nothing
 // that changes often may lie next to it.

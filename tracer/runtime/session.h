@@ -66,8 +66,8 @@ class Session final : private recorder::RingWatch {
 
   // --- Begin, place and end ---
 
-  // All is ready: the program's part of the recording begins here. What it took to come so far
-  // is no time of the program's. Once, before the first thread is attached.
+  // All is ready: the program's part of the recording starts here. The time before
+  // is not charged to the program. Once, before the first thread is attached.
   void begin() noexcept;
 
   // This is process `rank` of `size`; its spool moves to `archive`. Empty, or an error.

@@ -15,7 +15,7 @@ namespace refrain::runtime {
 inline constexpr unsigned kPlaceDetailShift = 48;
 inline constexpr unsigned kPlaceKindShift = 58;
 
-// Symbols that more goes into (MPI: communicator, callers) are hashes; their place is this.
+// Symbols that encode more than this word (MPI: communicator, callers) are hashes; this word is their place.
 // `detail` has 10 bits: a construct's kind, or the number of an MPI procedure.
 inline periodicity::Symbol make_symbol(spool::Kind kind, std::uint16_t detail,
                                        std::uint64_t address) noexcept {

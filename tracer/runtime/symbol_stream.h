@@ -126,7 +126,7 @@ class SymbolStream {
   }
   void leave() noexcept { in_use_ = false; }
   bool in_use() const noexcept { return in_use_; }
-  // The gate was left by a jump and is not used any more: in_use() stays true. Whether that is new.
+  // The gate was left by a jump and is not used any more: in_use() stays true. Returns true if that is new.
   bool give_up() noexcept { return !std::exchange(given_up_, true); }
   bool given_up() const noexcept { return given_up_; }
 

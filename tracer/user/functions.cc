@@ -96,7 +96,7 @@ constinit base::ThreadEnd g_thread_end([](void* thread) {
 // --- The rare parts ---------------------------------------------------------------------
 
 __attribute__((noinline, cold)) bool want() noexcept {
-  if (!runtime::wanted() || !runtime::wanted_settings().functions) {
+  if (!runtime::tracing_enabled() || !runtime::wanted_settings().functions) {
     g_wanted.store(Wanted::kNo);
     return false;
   }

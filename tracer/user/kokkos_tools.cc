@@ -131,7 +131,7 @@ struct KokkosToolSettings {
 };
 
 REFRAIN_SHOWN void kokkosp_init_library(int, std::uint64_t, std::uint32_t, void*) {
-  refrain::user::g_kokkos = refrain::runtime::wanted();
+  refrain::user::g_kokkos = refrain::runtime::tracing_enabled();
 }
 REFRAIN_SHOWN void kokkosp_finalize_library() {}
 // Kernels need not wait for each other because they are traced.

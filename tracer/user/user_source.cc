@@ -387,8 +387,8 @@ constexpr refrain_api kApi = {
 extern "C" __attribute__((visibility("default"))) const refrain_api* refrain_get_api(
     unsigned version) {
   // Where the tracer itself has called the program (its malloc) it may be just reading the settings.
-  return version == 1 &&
-                 (refrain::recorder::OwnCode::is_here() || refrain::runtime::wanted())
+  return version == 1 && (refrain::recorder::OwnCode::is_here() ||
+                          refrain::runtime::tracing_enabled())
              ? &refrain::user::kApi
              : nullptr;
 }

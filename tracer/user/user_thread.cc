@@ -18,7 +18,7 @@ namespace {
 
 bool start() noexcept {
   static const bool started =
-      runtime::wanted() &&
+      runtime::tracing_enabled() &&
       runtime::start_session(runtime::Source::kUser, nullptr) != nullptr;
   return started;
 }

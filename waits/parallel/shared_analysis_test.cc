@@ -29,7 +29,7 @@ TEST_CASE("Shared analysis: by 1 to 7 readers, in batches of each size") {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     CAPTURE(seed);
     const std::uint32_t ranks = 1 + seed % 5, threads = 1 + seed % 3;
-    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    RandomProgram program(seed, ranks, threads, in_order(ranks));
     check_all(program.run(60));
   }
 }
@@ -38,7 +38,7 @@ TEST_CASE("Shared analysis: where events are missing, in each order of times") {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     CAPTURE(seed);
     const std::uint32_t ranks = 2 + seed % 4, threads = 1 + seed % 3;
-    DrawnProgram program(seed, ranks, threads, in_order(ranks));
+    RandomProgram program(seed, ranks, threads, in_order(ranks));
     SyntheticTrace& trace = program.run_damaged(60, seed);
     check_all(trace);
   }
@@ -74,7 +74,7 @@ TEST_CASE("Shared analysis: windows - late posts, locks and progress of ranks el
 }
 
 TEST_CASE("Shared analysis: a reader fails - one line, and all end") {
-  DrawnProgram program(5, 4, 1, in_order(4));
+  RandomProgram program(5, 4, 1, in_order(4));
   SyntheticTrace& trace = program.run(200);
   trace.analyze();
   for (const std::uint32_t fails : {1U, 2U, 3U})

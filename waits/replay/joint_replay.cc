@@ -16,7 +16,7 @@ JointReplay::JointReplay(ReplayState& state, PatternSet& patterns, std::string f
   messages_.reserve(state.processes.size());
   for (std::uint32_t i = 0; i < state.processes.size(); ++i)
     messages_.emplace_back(ProcessId(i), state.definitions->processes[i].locations.size(),
-                           static_cast<Letters&>(*this), patterns, state.problems, log_,
+                           static_cast<Mailbox&>(*this), patterns, state.problems, log_,
                            grids_);
 }
 

@@ -73,7 +73,7 @@ class JointSteps : public paths::Notes {
   virtual void all_left() = 0;
 };
 
-class JointReplay final : public JointSteps, private Letters {
+class JointReplay final : public JointSteps, private Mailbox {
  public:
   // `state`: its locations and processes are known; counts problems there. `folder`: for temporary files.
   JointReplay(ReplayState& state, PatternSet& patterns, std::string folder);
@@ -110,8 +110,8 @@ class JointReplay final : public JointSteps, private Letters {
   paths::RecordFile& file() { return log_.file(); }
 
  private:
-  void deliver(ProcessId process, const SendLetter& letter) override {
-    messages_[process].take(letter);
+  void deliver(ProcessId process, const SendNotice& notice) override {
+    messages_[process].take(notice);
   }
   void deliver(ProcessId process, const Answer& answer) override {
     messages_[process].take(answer);

@@ -67,7 +67,7 @@ std::uint32_t MessageEnds::new_sent() {
   return ticket;
 }
 
-void MessageEnds::send(std::uint32_t thread, ProcessId to, const SendLetter& letter,
+void MessageEnds::send(std::uint32_t thread, ProcessId to, const SendNotice& notice,
                        std::uint64_t request, bool in_call) {
   const std::uint32_t ticket = new_sent();
   ++sends_;
@@ -85,10 +85,10 @@ void MessageEnds::send(std::uint32_t thread, ProcessId to, const SendLetter& let
   } else {
     sent_[ticket].call = kDropped;
   }
-  SendLetter addressed = letter;
+  SendNotice addressed = notice;
   addressed.source = process_;
   addressed.ticket = ticket;
-  letters_->deliver(to, addressed);
+  mailbox_->deliver(to, addressed);
 }
 
 void MessageEnds::send_complete(std::uint32_t thread, std::uint64_t request, bool in_call) {
@@ -201,14 +201,14 @@ MessageEnds::Channel& MessageEnds::channel_of(const Key& key) {
   return channels_[at->second];
 }
 
-void MessageEnds::take(const SendLetter& letter) {
-  Channel& channel = channel_of({letter.comm, letter.source, letter.tag});
-  const InFlight send = {letter.sent, letter.ticket, letter.sender};
+void MessageEnds::take(const SendNotice& notice) {
+  Channel& channel = channel_of({notice.comm, notice.source, notice.tag});
+  const InFlight send = {notice.sent, notice.ticket, notice.sender};
   if (channel.receives.size() != 0) return arrived(send, channel.receives.pop(), channel);
   channel.sends.push(send);
   if (channel.sends.size() <= kMaxPending) return;
   ++problems_->sends_without_receive;
-  letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
+  mailbox_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
 }
 
 void MessageEnds::arrived(const InFlight& send, const Waiting& receive,
@@ -219,7 +219,7 @@ void MessageEnds::arrived(const InFlight& send, const Waiting& receive,
     record.received.push_back({send.sent, source, send.sender, channel.step});
     --record.open_receives;
   }
-  letters_->deliver(source, Answer{send.ticket, receive.posted});
+  mailbox_->deliver(source, Answer{send.ticket, receive.posted});
   hand_out();
   if (receive.call != kNone) try_finish(receive.call);
 }
@@ -313,7 +313,7 @@ void MessageEnds::give_up() {
     while (channel.receives.size() != 0) without_send(channel.receives.pop());
     while (channel.sends.size() != 0) {
       ++problems_->sends_without_receive;
-      letters_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
+      mailbox_->deliver(channel.source, Answer{channel.sends.pop().ticket, {}});
     }
   }
 }

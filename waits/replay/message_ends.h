@@ -1,7 +1,7 @@
 // The messages of one process: its sends and receives, and which calls they complete in.
 //
-// Place in the flow: private to waits/. What the other side of a message needs is a letter: the sender says when its call
-// began, the receiver answers when its receive was posted. joint_replay.h delivers letters between the processes of
+// Place in the flow: private to waits/. What the other side of a message needs is a notice: the sender says when its call
+// began, the receiver answers when its receive was posted. joint_replay.h delivers mailbox between the processes of
 // this analysis; nothing else of another process is looked at, so that they may as well be in different programs.
 // Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
 // which they were posted. A receive waits for those posted before it, kMaxPosted at most, as in
@@ -46,7 +46,7 @@ class GridSteps {
       ranks_;  // by communicator and process
 };
 
-struct SendLetter {
+struct SendNotice {
   std::uint32_t comm = 0, tag = 0;
   ProcessId source{};        // process
   std::uint32_t ticket = 0;  // of the source, for the answer
@@ -59,10 +59,10 @@ struct Answer {
   PostedReceive posted;  // enter 0: there is no receive
 };
 
-class Letters {
+class Mailbox {
  public:
-  virtual ~Letters() = default;
-  virtual void deliver(ProcessId process, const SendLetter& letter) = 0;
+  virtual ~Mailbox() = default;
+  virtual void deliver(ProcessId process, const SendNotice& notice) = 0;
   virtual void deliver(ProcessId process, const Answer& answer) = 0;
 };
 
@@ -71,11 +71,11 @@ class MessageEnds {
   static constexpr std::size_t kMaxPosted = 4096;
   static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
 
-  MessageEnds(ProcessId process, std::size_t threads, Letters& letters,
+  MessageEnds(ProcessId process, std::size_t threads, Mailbox& mailbox,
               PatternSet& patterns, Problems& problems, paths::WaitLog& log,
               GridSteps& grids)
       : process_(process),
-        letters_(&letters),
+        mailbox_(&mailbox),
         patterns_(&patterns),
         problems_(&problems),
         log_(&log),
@@ -85,7 +85,7 @@ class MessageEnds {
   // Events of a thread inside of a call that began at `enter`; `in_call`: left() comes for it.
   // A request of kNoRequest: it blocks.
   static constexpr std::uint64_t kNoRequest = ~std::uint64_t{0};
-  void send(std::uint32_t thread, ProcessId to, const SendLetter& letter,
+  void send(std::uint32_t thread, ProcessId to, const SendNotice& notice,
             std::uint64_t request, bool in_call);
   void send_complete(std::uint32_t thread, std::uint64_t request, bool in_call);
   void receive_posted(std::uint32_t thread, std::uint64_t request,
@@ -100,7 +100,7 @@ class MessageEnds {
     if (threads_[thread].call != kNone) end_call(thread, call);
   }
 
-  void take(const SendLetter& letter);
+  void take(const SendNotice& notice);
   void take(const Answer& answer);
 
   // At the end, for all processes one after the other: receives wait no longer for others; then what has no other end.
@@ -203,7 +203,7 @@ class MessageEnds {
   void note_late_receiver(const CallRecord& record, Ticks wait);
 
   ProcessId process_;
-  Letters* letters_;
+  Mailbox* mailbox_;
   PatternSet* patterns_;
   Problems* problems_;
   paths::WaitLog* log_;

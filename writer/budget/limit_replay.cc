@@ -90,7 +90,7 @@ class LimitReplay::Pass {
                                  .at_end = !visit.left};
     const auto leave = replay_.leaves_.find(open_.back().visit);
     if (kind == LoopEventKind::kLeft && leave != replay_.leaves_.end()) {
-      event.left_so_often = leave->second.often;
+      event.exit_count = leave->second.often;
       event.left_so_at = leave->second.at;
     }
     policy_.on_loop_event(event);

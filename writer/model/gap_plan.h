@@ -70,7 +70,7 @@ struct GapPlan {
   void add(const std::vector<Gap>& more);
   // The gap that contains this epoch, or nullptr.
   const Gap* at_epoch(std::uint64_t epoch) const noexcept;
-  // Whether an iteration is in the archive. Gaps that end roughly may end late by a
+  // Says if an iteration is in the archive. Gaps that end roughly may end late by a
   // 64th of its duration.
   Kept kept(std::uint64_t begin_ticks, std::uint64_t end_ticks) const noexcept;
 };

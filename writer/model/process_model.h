@@ -114,7 +114,7 @@ class ProcessModel {
   const ProcessContext& context() const noexcept { return context_; }
   // Adds gaps, before anything is written; see rank_cuts.h.
   void widen(const std::vector<Gap>& more) { gaps_.add(more); }
-  // Whether its events are to be in the archive; see writer/agree/rank_choice.h. It takes part in
+  // True if its events are to be in the archive; see writer/agree/rank_choice.h. It takes part in
   // what ranks agree on all the same, until leave_out() makes one gap of its whole run.
   void want_events(bool wanted) noexcept { wanted_ = wanted; }
   bool wanted() const noexcept { return wanted_; }

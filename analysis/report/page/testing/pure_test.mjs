@@ -90,7 +90,7 @@ test('blocks are read as they were packed', async () => {
   await assert.rejects(data.array('short'), /shorter/);
   await assert.rejects(data.json('none'), /no block none/);
   assert.deepEqual(await data.jsonOr('none', 3), 3);
-  assert.throws(() => new Data({ format: 'refrain report', version: 2, blocks: [] }), /version 2/);
+  assert.throws(() => new Data({ format: 'refrain report', version: 3, blocks: [] }), /version 3/);
   assert.throws(() => new Data({ format: 'else' }), /no report/);
 });
 
