@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "code/made_up_program.h"
+#include "code/synthetic_program.h"
 #include "code_profile/samples/sample_file.h"
 #include "reader/foreign_archive.h"
 #include "test/fuzz/archive_files.h"
@@ -132,7 +132,7 @@ void programs(const fs::path& folder) {
   save(folder / "nest", std::string(2, '\0') + text(nest));
   save(folder / "switch", std::string("\0 ", 2) + text(switched));
   save(folder / "jump", std::string(2, '\0') + text({0xff, 0xe0, 0x90, 0x90, 0xeb, 0xfa}));
-  code::MadeUpProgram program;
+  code::SyntheticProgram program;
   program.add("function", switched);
   program.add("second", nest, false);
   program.add("function.cold", {0x90, 0xeb, 0xf8});
