@@ -340,9 +340,9 @@ TEST_CASE("Profile: what cannot be read - one line, exit status 2 or what is lef
     CHECK(std::count(result.errors.begin(), result.errors.end(), '\n') == 1);
   };
   from_events("process-0.json is not a summary");
-  const std::string version = "\"version\":2";
+  const std::string version = "\"version\":";
   REQUIRE(text.find(version) != std::string::npos);
-  text.replace(text.find(version), version.size(), "\"version\":77");
+  text.insert(text.find(version) + version.size(), "77");
   std::ofstream(summary) << text;
   from_events("version 77");
   // Without it, the events are read.
