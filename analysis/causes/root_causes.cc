@@ -79,10 +79,6 @@ Conclusions CauseSearch::find() {
   std::erase_if(out_.causes,
                 [](const RootCause& cause) { return cause.share < kMinShare; });
   std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);
-  if (crowded_)
-    std::ranges::stable_partition(out_.causes, [](const RootCause& cause) {
-      return cause.account == Account::kCores;
-    });
   return std::move(out_);
 }
 

@@ -54,13 +54,6 @@ inline bool feeds_agent(const recorder::ThreadRecorder& recorder,
          top->kind == spool::kImplicitTaskBegin;
 }
 
-// Outside of all teams: whether the thread is in no task either, so that constructs come in the same order in every run.
-inline bool in_order_outside(const recorder::ThreadRecorder& recorder) noexcept {
-  const spool::Record* top = recorder.top();
-  return top == nullptr || top->kind == spool::kUserEnter ||
-         top->kind == spool::kFunctionEnter;
-}
-
 // When another member of a team than the first learns of the end, its next region has
 // begun: what counts is the time of the join. For outermost regions the writer of the
 // archive finds it in the primary thread's records, so the records have the time at which the end
