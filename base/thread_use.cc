@@ -9,7 +9,7 @@ namespace {
 // Takes a number of `text`; false if none is there, or it is no core's.
 bool take_core(std::string_view& text, std::size_t& core) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), core);
-  if (error != std::errc() || core >= CoreSet::kMost) return false;
+  if (error != std::errc() || core >= CoreSet::kMax) return false;
   text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
   return true;
 }
@@ -54,10 +54,10 @@ void CoreSet::add(const CoreSet& other) noexcept {
 
 std::string CoreSet::text() const {
   const auto has = [&](std::size_t core) {
-    return core < kMost && (words_[core / 64] >> core % 64 & 1) != 0;
+    return core < kMax && (words_[core / 64] >> core % 64 & 1) != 0;
   };
   std::string out;
-  for (std::size_t core = 0; core < kMost; ++core) {
+  for (std::size_t core = 0; core < kMax; ++core) {
     if (!has(core)) continue;
     if (!out.empty()) out += ',';
     out += std::to_string(core);

@@ -1,7 +1,7 @@
-// What a thread used of the machine, as the kernel counts: cores, time in the kernel, page faults, moves.
+// What a thread used of the machine, as the kernel counts: cores, time in the kernel, page faults, migrations.
 //
 // Place in the flow: read where threads and recordings end (tracer/recorder/thread_use_reader.h), kept in the spool and the summary,
-// told by `refrain info` and `analyze`. Thread-safety: pure. Units: ns, numbers.
+// printed by `refrain info` and `analyze`. Thread-safety: pure. Units: ns, numbers.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace refrain::base {
 // Cores by their numbers on the machine. Empty: not known.
 class CoreSet {
  public:
-  static constexpr std::size_t kMost = 1024;
-  using Words = std::array<std::uint64_t, kMost / 64>;
+  static constexpr std::size_t kMax = 1024;
+  using Words = std::array<std::uint64_t, kMax / 64>;
 
   CoreSet() = default;
   explicit CoreSet(const Words& words) : words_(words) {}

@@ -302,7 +302,7 @@ struct Header {
   std::atomic<std::uint64_t> ended;  // 1: closed regularly
   // Of the location's threads, at their end or that of the recording, as the kernel counts; all 0: not known.
   std::atomic<std::uint64_t> used[base::kThreadUseNumbers.size()];  // in that order
-  std::atomic<std::uint64_t> cores[base::CoreSet::kMost / 64];      // that they may use
+  std::atomic<std::uint64_t> cores[base::CoreSet::kMax / 64];       // that they may use
   // In the journal, of the process, as seen last at an outermost iteration or at the end; 0: not known.
   std::atomic<std::uint64_t> peak_memory_bytes;
   std::atomic<std::uint64_t> memory_bytes;  // resident then

@@ -144,8 +144,8 @@ struct WaitAnalysis {
     bool operator==(const Calls&) const = default;
   };
 
-  // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h). `error`: how
-  // far the estimate is off at random, the standard error.
+  // Of the whole run, in seconds over all paths and locations, with the metric's children (estimates.h). `error`: the
+  // standard error of the estimate.
   struct Estimate {
     double seen = 0;
     double whole = 0;

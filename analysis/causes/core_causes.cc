@@ -48,7 +48,7 @@ class Hosts {
     for (const RunSummary& summary : summaries) add(summary);
   }
 
-  // Where each thread may use any of `cores`: known for all threads, and at least one.
+  // Returns true if the cores of all threads that ran are known.
   bool known() const { return known_ && !by_host_.empty(); }
 
   // The most crowded cores; no threads: there are none with more threads than cores.
@@ -75,9 +75,9 @@ class Hosts {
 
   void add(const RunSummary& summary) {
     // Threads that hardly ever run crowd nobody.
-    const double least = time_of(summary) / 10;
+    const double minimum = time_of(summary) / 10;
     for (const RunSummary::Location& location : summary.locations) {
-      if (static_cast<double>(location.use.core_ns + location.use.core_wait_ns) < least)
+      if (static_cast<double>(location.use.core_ns + location.use.core_wait_ns) < minimum)
         continue;
       if (location.use.cores.empty()) known_ = false;
       ++by_host_[summary.host][location.use.cores][{summary.rank, summary.process}];
@@ -116,11 +116,11 @@ std::string crowd_text(const Crowd& crowd, bool several_hosts) {
   else if (!crowd.ranks.empty())
     of = crowd.ranks.size() == 1 ? " of rank " : " of ranks ";
   if (crowd.ranks.size() <= 3) {
-    std::size_t told = 0;
+    std::size_t number = 0;
     for (const std::uint32_t rank : crowd.ranks) {
-      if (told != 0) of += told + 1 == crowd.ranks.size() ? " and " : ", ";
+      if (number != 0) of += number + 1 == crowd.ranks.size() ? " and " : ", ";
       of += std::to_string(rank);
-      ++told;
+      ++number;
     }
   }
   const std::string cores =
@@ -212,7 +212,7 @@ void CauseSearch::kernel() {
   if (crowded_ || ns < kInKernel * on_cores || ns < kMinShare * out_.time_ns) return;
   const auto faults = static_cast<double>(all.page_faults);
   const bool by_faults = faults * kLongFault >= ns / 2;
-  out_.kernel = fmt::format("Of {} on cores {} ({}) were in the kernel, mostly {} ({})",
+  out_.kernel = fmt::format("Of {} on cores, {} ({}) were in the kernel, mostly {} ({})",
                             time_text(on_cores), time_text(ns), percent_text(ns / on_cores),
                             mostly, time_text(most));
   if (by_faults)

@@ -1,6 +1,6 @@
 """One library a directory, of all its sources, and its tests.
 
-    directory(
+    folder(
         deps = ["//spool"],                     # directories and libraries that it needs
         test_deps = ["//test/support"],         # what its tests need besides it
         tests = {"filter_test": {"size": "medium"}},  # where one differs from the others

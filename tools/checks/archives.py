@@ -1,4 +1,4 @@
-"""Returns true if an archive is valid: `refrain info` and otf2-print read it, regions are nested."""
+"""Is an archive valid? `refrain info` and otf2-print read it, and its regions are nested."""
 
 import os
 import re

@@ -74,7 +74,7 @@ def files_below(folder):
 
 
 def write_rules(work, rng):
-    """A filter file, well-formed at random only."""
+    """A filter file, of random words, rarely well-formed."""
     rules = os.path.join(work, "filter.txt")
     with open(rules, "w", encoding="utf-8") as file:
         file.write(rng.choice([" ", "\n"]).join(

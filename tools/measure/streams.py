@@ -34,7 +34,7 @@ def detect(arguments, paths):
 
 
 def noise_files(scratch, events):
-    """Streams in which nothing repeats but at random."""
+    """Streams in which nothing repeats, except by accident."""
     made = {}
     for kinds in (2, 4, 16, 64):
         source = random.Random(kinds)

@@ -7,7 +7,7 @@
 // Which words: all return addresses, and all words from which a frame pointer was taken that a frame
 // further out is found by. Whoever comes with the same return address, the same stack pointer and frame pointer
 // (only those that by_stack and by_frame name), and finds all words as they were, has the same callers: by induction from
-// the inside, each frame is found at the same place. Nothing can be there at random, as in Callers, and
+// the inside, each frame is found at the same place. Nothing can be there by accident, as in Callers, and
 // in this order each word may be read once those before it are right.
 //
 // Python: in place of the C function that runs it are the functions that it runs (python_frames.h), with words of their own.

@@ -41,7 +41,7 @@ std::uint8_t begin_kind(std::uint8_t end_kind) {
                                            : spool::begin_of(end_kind);
 }
 
-// Epochs and other numbers of instances may be equal at random.
+// Epochs and other numbers of instances may be equal by accident.
 bool is_instance(const Frame& frame, const Record& record) {
   constexpr auto kOther = spool::kTeamNested | spool::kTeamInitial | spool::kTeamForeign;
   return frame.id == record.a48() && (frame.sub & kOther) == (record.sub & kOther);
