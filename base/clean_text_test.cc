@@ -1,8 +1,6 @@
-#include "base/clean_text.h"
-
 #include <catch2/catch.hpp>
 
-#include "base/xml_text.h"
+#include "base/texts.h"
 
 namespace refrain::base::clean_text_test {
 namespace {

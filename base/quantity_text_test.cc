@@ -1,6 +1,6 @@
-#include "base/quantity_text.h"
-
 #include <catch2/catch.hpp>
+
+#include "base/texts.h"
 
 namespace refrain::base::quantity_text_test {
 

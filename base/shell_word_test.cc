@@ -1,6 +1,6 @@
-#include "base/shell_word.h"
-
 #include <catch2/catch.hpp>
+
+#include "base/texts.h"
 
 namespace refrain::base::shell_word_test {
 

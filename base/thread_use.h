@@ -1,6 +1,6 @@
 // What a thread used of the machine, as the kernel counts: cores, time in the kernel, page faults, migrations.
 //
-// Place in the flow: read where threads and recordings end (tracer/recorder/thread_use_reader.h), kept in the spool and the summary,
+// Place in the flow: read where threads and recordings end (tracer/recorder/resource_use.h), kept in the spool and the summary,
 // printed by `refrain info` and `analyze`. Thread-safety: pure. Units: ns, numbers.
 #pragma once
 

@@ -1,7 +1,7 @@
-#include "base/xml_text.h"
-
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "base/texts.h"
 
 namespace refrain::base::xml_text_test {
 

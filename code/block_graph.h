@@ -6,7 +6,7 @@
 // How: instructions are decoded from the function's begin along all ways: branches, jump tables (code/jump_table.h), and
 // from calls to the handlers of their exceptions. A jump out of the function is a tail call; where the
 // compiler has moved a part of it away (NAME.cold), that part belongs to it. After a call that
-// does not return (code/no_return.h; a function none of whose ways ends with a return, of a mapped program
+// does not return (never_returns(); a function none of whose ways ends with a return, of a mapped program
 // also one of another library) nothing follows. Where the target of a jump through a register is not known, and there are
 // instructions that nothing leads to, it is taken to go there: `guessed`.
 // Thread-safety: none; one user at a time. Ownership: plain values.
@@ -119,5 +119,61 @@ class FlowReader {
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> jumps_out_;
   std::unordered_map<std::uint64_t, bool> comes_back_;
 };
+
+// Functions that never return to who calls them, or several times, by the names that they have.
+//
+// Place in the flow: ARCHITECTURE.md, stage 5. Pure. Cost: logarithmic.
+
+// Of C, C++, Fortran, and what their compilers call; `name` as the linker has it.
+bool never_returns(std::string_view name);
+// Returns true if the name has a word that such functions of libraries have in theirs: of others it is not worth looking.
+bool may_never_return(std::string_view name);
+// setjmp and its sisters.
+bool returns_again(std::string_view name);
+
+// A function's instructions once they have been followed, and the blocks that are made of them.
+//
+// Place in the flow: private to this room: FlowReader fills it, make_blocks() is its last step.
+// Thread-safety: plain values. Ownership: the bytes are the image's. Cost: some bytes for each byte of the function.
+
+struct FollowedCode {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  // Instructions have numbers, in the order in which they are found.
+  struct Decoded {
+    std::uint64_t address;
+    Instruction instruction;
+    std::uint32_t before = kNone;  // the instruction that runs into it
+    std::uint32_t jumper = kNone;  // the first one that jumps to it
+    bool ends = false;             // a call that does not come back
+    bool again = false;            // a call that may return several times
+    bool settled = false;          // a jump through a register whose targets are known
+
+    // Returns true if control goes to the instruction after it.
+    bool runs_on() const noexcept;
+  };
+  struct Part {
+    std::uint64_t begin;
+    std::span<const std::uint8_t> bytes;
+    std::vector<std::uint32_t> numbers;  // of the instruction that begins at each byte
+    std::vector<bool> covered;
+    std::vector<HandlerEntry> handlers;
+  };
+
+  std::vector<Decoded> all;
+  std::vector<Part> parts;
+  std::vector<std::uint32_t> leaders;  // where blocks begin, as far as that is known
+  std::vector<std::uint32_t> leaving;  // jumps to other functions
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      edges;  // but to the next instruction
+
+  Part* part_at(std::uint64_t address);
+  std::uint32_t number_at(std::uint64_t address) const;
+};
+
+// Blocks, their instructions, what follows what, and the entry: of the function at `begin`. `comes_back`: whether the function at
+// an address returns.
+void make_blocks(const FollowedCode& code, std::uint64_t begin,
+                 const std::function<bool(std::uint64_t)>& comes_back, BlockGraph& out);
 
 }  // namespace refrain::code

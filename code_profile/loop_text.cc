@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "addresses/short_name.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "code_profile/candidates.h"
 
 namespace refrain::code_profile {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/new_file.h"
-#include "base/xml_text.h"
+#include "base/texts.h"
 
 namespace refrain::cube {
 namespace {

@@ -1,11 +1,11 @@
 // The band of a loop's durations, against the median and MAD of sorted copies.
-#include "filters/duration_band.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "filters/slow_iterations.h"
 
 namespace refrain::filters::duration_band_test {
 namespace {

@@ -42,11 +42,8 @@
 #include <memory>
 #include <vector>
 
-#include "filters/event_history.h"
 #include "filters/inner_marks.h"
-#include "filters/loop_mark.h"
 #include "filters/nested_policy.h"
-#include "filters/skipped_intervals.h"
 #include "filters/slow_iterations.h"
 #include "filters/suspend_cuts.h"
 #include "periodicity/loop_detector.h"

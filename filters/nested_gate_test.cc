@@ -8,7 +8,7 @@
 
 #include "filters/gate_record.h"
 #include "filters/iteration_gate.h"
-#include "filters/skipped_intervals.h"
+#include "filters/nested_policy.h"
 #include "periodicity/nested/nested_detector.h"
 #include "test/support/loop_nest.h"
 #include "test/support/streams.h"

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "filters/nested_policy.h"
-#include "filters/skipped_intervals.h"
 
 namespace refrain::filters::nested_policy_messages_test {
 namespace {

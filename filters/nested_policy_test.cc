@@ -4,8 +4,6 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "filters/skipped_intervals.h"
-
 namespace refrain::filters::nested_policy_test {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "filters/quoted.h"
+#include "base/texts.h"
 
 namespace refrain::filters {
 namespace {
@@ -162,7 +162,7 @@ class FilterParser {
     if (word_ == "SCOREP_FILE_NAMES_END") return end(Section::kFiles);
     if (word_ == "SCOREP_REGION_NAMES_END") return end(Section::kRegions);
     if (section_ == Section::kNone)
-      return base::Failure{quoted(word_) +
+      return base::Failure{base::quoted(word_) +
                            " stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
                            "SCOREP_FILE_NAMES_BEGIN"};
     if (word_ == "EXCLUDE" || word_ == "INCLUDE") {
@@ -174,7 +174,7 @@ class FilterParser {
       return {};
     }
     if (rule_ == 0)
-      return base::Failure{"pattern " + quoted(word_) +
+      return base::Failure{"pattern " + base::quoted(word_) +
                            " without EXCLUDE or INCLUDE before it"};
     if (word_ == "MANGLED") {
       if (section_ == Section::kFiles)
@@ -199,7 +199,8 @@ class FilterParser {
   }
 
   base::Result<> end(Section section) {
-    if (section_ != section) return base::Failure{quoted(word_) + " closes no open block"};
+    if (section_ != section)
+      return base::Failure{base::quoted(word_) + " closes no open block"};
     const auto done = rule_without_pattern();
     section_ = Section::kNone;
     rule_ = 0;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "filters/quoted.h"
+#include "base/texts.h"
 
 namespace refrain::filters {
 namespace {
@@ -72,7 +72,7 @@ std::optional<double> scale_of(SettingType type, std::string_view unit) {
 }
 
 std::string complaint(const SettingInfo& info, std::string_view text) {
-  return variable_name(info) + ": " + quoted(text) + " is not " +
+  return variable_name(info) + ": " + base::quoted(text) + " is not " +
          (info.type == kBool ? "yes or no" : std::string(type_name(info.type))) + " (" +
          info.range + ")";
 }

@@ -13,7 +13,7 @@
 #include <map>
 #include <vector>
 
-#include "filters/skipped_intervals.h"
+#include "filters/nested_policy.h"
 #include "periodicity/loop_detector.h"
 
 namespace refrain::filters {

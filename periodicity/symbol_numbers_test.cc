@@ -1,11 +1,10 @@
-#include "periodicity/symbol_numbers.h"
-
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "periodicity/nested/nested_detector.h"
+#include "periodicity/symbol.h"
 #include "test/support/loop_record.h"
 
 namespace refrain::periodicity::symbol_numbers_test {

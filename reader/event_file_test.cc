@@ -1,5 +1,3 @@
-#include "reader/event_file.h"
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>

@@ -1,9 +1,12 @@
 #include "reader/otf2_callbacks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
-#include "base/clean_text.h"
+#include "base/notes.h"
+#include "base/texts.h"
 
 namespace refrain::reader {
 namespace {
@@ -569,6 +572,38 @@ EventCallbacks make_event_callbacks(EventChoice which) {
   set_process_callbacks(callbacks.get());
   set_thread_callbacks(callbacks.get());
   return callbacks;
+}
+
+}  // namespace refrain::reader
+
+namespace refrain::reader {
+
+void UnusedRecords::begin(const TraceDefinitions& definitions) {
+  definitions_ = &definitions;
+  if (definitions.is_refrain()) return;
+  std::uint64_t streams = 0, events = 0;
+  for (const LocationInfo& location : definitions.locations) {
+    if (location.type == OTF2_LOCATION_TYPE_CPU_THREAD || location.events == 0) continue;
+    ++streams;
+    events += location.events;
+  }
+  if (streams != 0)
+    base::note(fmt::format(
+        "{}: {} locations of devices or of metrics with {} events are not used: all times are those of threads",
+        definitions.archive, streams, events));
+}
+
+void UnusedRecords::add(EventKind kind) {
+  static constexpr const char* kWhat[] = {"operations on files", "unknown kinds",
+                                          "values of counters"};
+  const bool io = kind >= EventKind::kIoCreateHandle && kind <= EventKind::kIoTryLock;
+  if (!io && kind != EventKind::kUnknown && (kind != EventKind::kMetric || counters_))
+    return;
+  const int what = io ? 0 : kind == EventKind::kUnknown ? 1 : 2;
+  if (named_[what] || definitions_ == nullptr || definitions_->is_refrain()) return;
+  named_[what] = true;
+  base::note(fmt::format("{}: records of {} are not used here", definitions_->archive,
+                         kWhat[what]));
 }
 
 }  // namespace refrain::reader

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/clean_text.h"
+#include "base/texts.h"
 #include "reader/otf2_callbacks.h"
 
 namespace refrain::reader {

@@ -20,8 +20,8 @@
 //     |        |            |             |            |            |             | stage by stage  |
 //     +--------+------------+-------------+------------+------------+-------------+-----------------+
 //
-// call_tree_format.h says what is in the call tree, flow_graph_format.h what in the event flow
-// graph, iteration_rows_format.h what in the rows; the journal has the table of loops in place of the
+// summary_format.h says what is in the call tree, summary_format.h what in the event flow
+// graph, summary_format.h what in the rows; the journal has the table of loops in place of the
 // call tree (loop_table_format.h). All but the log are mapped by the process, the log is written with write calls (a page
 // fault of a mapped file costs several times what writing the page does). The log has
 // `log_commit >> 1` records: record i lies in the log area if i < `flushed`, else in the

@@ -1,7 +1,7 @@
 // The stacks that a process was sampled with: a call tree of code addresses, in a file of its own
 // (`samples` in the process' directory), in memory of fixed size.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/sampler/sample_table.h) and 5 (read by
+// Place in the flow: ARCHITECTURE.md, stage 3 (kept by tracer/sampler/sampler.h) and 5 (read by
 // sample_reader.h, also after the process was killed).
 // Source: Moseley et al., section 2 (LoopSampler); call stacks make totals and the graph of section 3.5.
 //

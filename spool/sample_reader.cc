@@ -8,9 +8,9 @@
 #include <map>
 #include <utility>
 
-#include "spool/copy_at.h"
 #include "spool/format.h"
 #include "spool/sample_format.h"
+#include "spool/summary_areas.h"
 
 namespace refrain::spool {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/folder.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "spool/spool_place.h"
 
 namespace refrain::spool {

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/file_modes.h"
 #include "base/folder.h"
 #include "base/new_file.h"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "spool/copy_at.h"
-
 namespace refrain::spool {
 namespace {
 

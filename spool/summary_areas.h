@@ -8,18 +8,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
-#include "spool/call_tree_format.h"
-#include "spool/flow_graph_format.h"
-#include "spool/iteration_rows_format.h"
 #include "spool/journal.h"
 #include "spool/loop_table_format.h"
+#include "spool/summary_format.h"
 
 namespace refrain::spool {
 
-// --- The call tree (call_tree_format.h) ---
+// --- The call tree (summary_format.h) ---
 
 struct CallTree {
   struct Node {
@@ -57,7 +56,7 @@ struct CallTree {
 
 CallTree read_call_tree(std::span<const std::byte> area);
 
-// --- The event flow graph (flow_graph_format.h) ---
+// --- The event flow graph (summary_format.h) ---
 
 struct FlowGraph {
   std::uint32_t components = 0;  // FlowComponent
@@ -72,7 +71,7 @@ struct FlowGraph {
 
 FlowGraph read_flow_graph(std::span<const std::byte> area);
 
-// --- Rows of iterations (iteration_rows_format.h) ---
+// --- Rows of iterations (summary_format.h) ---
 
 struct IterationRows {
   struct Row {
@@ -121,5 +120,16 @@ LoopTable read_loop_table(std::span<const std::byte> area);
 
 // Where a journal has no marks (summary_only): its loops' sums, from the table.
 void add_loop_sums(const LoopTable& table, Journal& journal);
+
+// A copy of what lies in an area of a spool, which another process may be changing.
+//
+// Thread-safety: pure. Errors: the caller knows that the area goes that far.
+
+template <typename T>
+T copy_at(std::span<const std::byte> area, std::uint64_t offset) {
+  T value;
+  std::memcpy(static_cast<void*>(&value), area.data() + offset, sizeof value);
+  return value;
+}
 
 }  // namespace refrain::spool

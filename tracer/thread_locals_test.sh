@@ -4,7 +4,7 @@
 # as gold 1.16 writes it.
 #
 # And they do not ask the C library for gethostid(), which looks up the host's name, in the network if
-# it must (tracer/runtime/host_id.cc).
+# it must (tracer/recorder/wraps.cc).
 #
 # And all show the program what the first one shows.
 #

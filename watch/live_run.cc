@@ -20,7 +20,7 @@
 #include "analysis/profile/run_profile.h"
 #include "base/folder.h"
 #include "base/processor.h"
-#include "regions/call_keys.h"
+#include "regions/region_class.h"
 #include "regions/region_table.h"
 #include "spool/journal.h"
 #include "spool/spool_folder.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "code_profile/samples/write_samples.h"
-#include "regions/call_keys.h"
+#include "regions/region_class.h"
 #include "regions/region_table.h"
 #include "spool/spool_folder.h"
 #include "summary/run_summary.h"

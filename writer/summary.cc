@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/quantity_text.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "writer/archive/properties.h"
 #include "writer/budget/limit_reason.h"
 

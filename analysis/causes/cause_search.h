@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "analysis/causes/mpi_calls.h"
-#include "analysis/causes/places.h"
 #include "analysis/causes/root_causes.h"
 #include "analysis/causes/run_parts.h"
 #include "analysis/profile/iteration_profile.h"
@@ -23,6 +22,35 @@
 #include "summary/run_summary.h"
 
 namespace refrain::analysis {
+
+// Where in the program processes spend their time: between two events, in a parallel region, in a function or region of its own.
+//
+// Place in the flow: private to analysis/causes; of the event flow graphs and the call trees of primary threads.
+// Thread-safety: const after it was made. Units: ns. Memory: a number for each place and process.
+
+class Places {
+ public:
+  Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile);
+
+  // Where these processes spend most more than those that are no causers, of `excess` ns each; empty: at no place a good part of it.
+  std::string of_more(const std::vector<std::size_t>& group,
+                      const std::vector<bool>& is_causer, double excess) const;
+  // Between which two events most time of all processes passes, at least so much; empty: nowhere.
+  std::string between(double minimum) const;
+
+ private:
+  using ByProcess = std::map<std::string, std::vector<double>>;
+
+  void add(std::size_t process, const summary::FlowGraph& flow, double tick_ns);
+  void add_functions(const RunProfile& profile);
+  void more_in(const ByProcess& places, const std::vector<std::size_t>& group,
+               const std::vector<bool>& is_causer, double weight, double& most,
+               std::string& best) const;
+  std::vector<double>& of(ByProcess& places, const std::string& place) const;
+
+  std::size_t processes_;
+  ByProcess between_, regions_, functions_;
+};
 
 inline constexpr double kNamed = 0.6;  // of a loss, that ranks must cause to be named
 

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "summary/rank_set.h"
 
 namespace refrain::analysis {

@@ -5,7 +5,7 @@
 
 #include "analysis/causes/cause_search.h"
 #include "analysis/causes/cause_texts.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 
 namespace refrain::analysis {
 

@@ -1,9 +1,9 @@
 // Replays what processes do on a network without transfer times: computation takes what it took, a call of MPI no longer than
 // it must wait for others.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6: a sink of reader/archive_stream.h; ideal_run.h makes a result of it.
+// Place in the flow: ARCHITECTURE.md, stage 6: a sink of reader/archive_stream.h; ideal_run() makes a result of it.
 // Each process is its first thread, which alone may communicate. Its events become steps of a queue, which is worked off as far as what a step waits
-// for is known: a message's send (matched by reader/message_matcher.h), a part of an operation (ideal_operations.h). What the
+// for is known: a message's send (matched by reader/message_matcher.h), a part of an operation (IdealOperations). What the
 // archive never says is given up at the end, or when a queue has kMaxSteps: then the step waits for nobody.
 // Model: a receive ends when its send begins, at the earliest; a send waits for nobody, also MPI_Ssend; files of MPI take
 // the time they took, all else in MPI none. Clocks of all processes are set to 0 at the end of MPI_Init.
@@ -17,16 +17,122 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analysis/ideal/ideal_operations.h"
-#include "analysis/ideal/ideal_run.h"
+#include "base/result.h"
+#include "reader/archive_stream.h"
 #include "reader/message_matcher.h"
 #include "reader/trace.h"
 
 namespace refrain::analysis {
+
+// Operations of communicators on an ideal network: who waits for whom, at no cost.
+//
+// Place in the flow: private to analysis/ideal. Thread-safety: none. Units: ticks of the ideal clock.
+// A communicator's operations are numbered on each of its processes, as MPI requires them to be called in the same order; those
+// that do not block apart, in the order in which they begin. All wait for all, but: for the root (one to all), only the root (all to
+// one), for lower ranks (scan), for neighbours on a grid. What hands communicators back waits for nobody.
+// Memory: operations that have not been left by all; of communicators of which a process is missing kMax at most.
+
+class IdealOperations {
+ public:
+  using Ticks = std::int64_t;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr std::size_t kMax = 1 << 14;
+
+  // A process' part in an operation.
+  struct Part {
+    std::uint32_t operation = kNone;  // kNone: it waits for nobody
+    std::uint32_t rank = 0;
+  };
+
+  explicit IdealOperations(const reader::TraceDefinitions& definitions);
+
+  // The next one of this process on this communicator (TraceDefinitions::comms), or window. In the order of the events.
+  Part next(ProcessId process, std::uint32_t comm, bool window, bool blocks,
+            std::uint32_t operation, std::uint32_t root, bool neighbours);
+  // The process has come to it. Who waits there should ask again.
+  std::vector<std::uint32_t>& arrive(Part part, Ticks time);
+  // When it may go on; none: somebody is missing. `waiter` is in the list of the next arrive() then.
+  std::optional<Ticks> leave(Part part, std::uint32_t waiter);
+  // It goes on. The part is no longer valid.
+  void left(Part part);
+
+ private:
+  enum class Kind : std::uint8_t { kAll, kFromRoot, kToRoot, kLower, kNeighbours };
+
+  struct Operation {
+    Kind kind = Kind::kAll;
+    std::uint32_t comm = 0;  // index in comms_
+    std::uint32_t root = kNone;
+    std::uint32_t begun = 0;  // parts that were handed out
+    std::uint32_t arrived = 0;
+    std::uint32_t left = 0;
+    Ticks latest = 0;
+    std::vector<Ticks> times;  // by rank; of kFromRoot the root's alone; kNotYet
+    std::vector<std::uint32_t> waiters;
+  };
+  struct Comm {
+    bool known = false;
+    const std::vector<reader::GridDimension>* grid = nullptr;
+    std::vector<std::pair<ProcessId, std::uint32_t>> ranks;  // sorted
+    std::vector<std::uint64_t> next;                         // by rank
+    std::uint64_t first = 0;                                 // number of the front
+    std::deque<std::uint32_t> open;                          // in operations_
+  };
+  static constexpr Ticks kNotYet = -1;
+
+  Comm& comm_of(std::uint32_t index);
+  static Kind kind_of(std::uint32_t operation);
+  void drop(Comm& comm);
+  std::optional<Ticks> latest_of(const Operation& operation, std::uint32_t rank) const;
+
+  const reader::TraceDefinitions& definitions_;
+  std::vector<Comm>
+      comms_;  // communicators, windows, communicators of those that do not block
+  std::vector<Operation> operations_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> woken_;
+};
+
+// What each process would have saved on an ideal network: one on which a message arrives when it is sent, of an archive's events.
+//
+// Place in the flow: ARCHITECTURE.md, stage 6. Thread-safety: one call a process at a time (libotf2). Units: ns.
+// Of what is not written, what would have been saved is estimated: an iteration, also of an inner loop, stands for those of its
+// loop that lasted about as long (within a factor of √2, else the nearest), in the mean of all processes; these are counted
+// exactly, by their marks. Loops without a whole iteration count as all else of the outermost one.
+// Errors: of the archive. Where the replay cannot tell, `unknown` says why.
+// Cost: reads all events; memory as IdealNetwork.
+
+struct IdealRun {
+  // Outside of MPI_Init and MPI_Finalize. `saved_ns` is what ends earlier: negative where the process began behind others.
+  struct Saved {
+    double time_ns = 0;
+    double saved_ns = 0;
+  };
+  struct Loop : Saved {
+    static constexpr std::size_t kFirst = 8;
+    std::uint64_t iterations = 0;
+    std::vector<Saved> first;  // of these, the first kFirst one by one
+  };
+  struct Process {
+    std::uint32_t rank = 0;  // of MPI
+    Saved whole;
+    std::vector<Loop> loops;  // as `loops`
+  };
+
+  std::string unknown;             // why there is nothing below; else empty
+  std::vector<std::string> loops;  // outermost ones that Refrain detected, by name
+  std::vector<Process> processes;  // that have events
+  double estimated = 0;            // share of the time of all processes that is not written
+  std::uint64_t given_up = 0;  // waits for what is not in the archive: they count as none
+};
+
+base::Result<IdealRun> ideal_run(const std::string& archive,
+                                 const reader::Progress& progress = {});
 
 class IdealNetwork final : public reader::TraceSink {
  public:

@@ -1,4 +1,6 @@
 // Programs of which all is known, as archives of another tool: the replay against a recount by the definition.
+#include "analysis/ideal/ideal_network.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -7,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/ideal/ideal_run.h"
 #include "reader/small_archive.h"
 #include "test/support/files.h"
 

@@ -12,7 +12,7 @@
 #include "analysis/run_totals.h"
 #include "base/open_counts.h"
 #include "base/result.h"
-#include "reader/unused_records.h"
+#include "reader/otf2_callbacks.h"
 
 namespace refrain::analysis {
 namespace {

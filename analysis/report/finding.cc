@@ -11,7 +11,7 @@
 #include "analysis/profile/run_profile.h"
 #include "analysis/report/event_blocks.h"
 #include "analysis/report/flow_blocks.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 
 namespace refrain::report {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/causes/root_causes.h"
-#include "analysis/ideal/ideal_run.h"
+#include "analysis/ideal/ideal_network.h"
 #include "analysis/profile/efficiencies.h"
 #include "summary/run_summary.h"
 

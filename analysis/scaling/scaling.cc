@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "base/quantity_text.h"
+#include "base/texts.h"
 
 namespace refrain::analysis {
 namespace {

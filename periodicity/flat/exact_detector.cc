@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "periodicity/symbol_hash.h"
+#include "periodicity/symbol.h"
 
 namespace refrain::periodicity {
 

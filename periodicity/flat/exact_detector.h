@@ -28,7 +28,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "periodicity/flat/circular_history.h"
 #include "periodicity/flat/period_detector.h"
 
 namespace refrain::periodicity {

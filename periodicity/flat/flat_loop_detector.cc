@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "periodicity/symbol_hash.h"
+#include "periodicity/symbol.h"
 
 namespace refrain::periodicity {
 

@@ -31,7 +31,6 @@
 #include <vector>
 
 #include "periodicity/body_table.h"
-#include "periodicity/flat/circular_history.h"
 #include "periodicity/flat/period_detector.h"
 #include "periodicity/loop_detector.h"
 

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdint>
 
-#include "periodicity/expected_events.h"
 #include "periodicity/loop_detector.h"
 #include "periodicity/nested/token.h"
 #include "periodicity/nested/token_history.h"

@@ -1,7 +1,7 @@
-#include "periodicity/nested/expected_row.h"
-
 #include <array>
 #include <catch2/catch.hpp>
+
+#include "periodicity/nested/nested_detector.h"
 
 namespace refrain::periodicity::expected_row_test {
 namespace {

@@ -1,7 +1,6 @@
-#include "periodicity/nested/header_search.h"
-
 #include <catch2/catch.hpp>
 
+#include "periodicity/nested/irregular_visits.h"
 #include "test/support/streams.h"
 
 namespace refrain::periodicity::header_search_test {

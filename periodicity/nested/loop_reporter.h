@@ -11,17 +11,116 @@
 // Fixed memory.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
 #include "periodicity/loop_detector.h"
-#include "periodicity/nested/break_table.h"
 #include "periodicity/nested/kept_events.h"
 #include "periodicity/nested/open_loops.h"
-#include "periodicity/nested/reported_visits.h"
 #include "periodicity/nested/token_history.h"
+#include "periodicity/symbol.h"
 
 namespace refrain::periodicity {
+
+// ReportedVisits: where the outermost loops reported last began and ended.
+//
+// Place in the flow: inside LoopReporter. A loop that is known only by its header is detected
+// after other loops have been reported where its iterations are. So that visits never cross,
+// an iteration that would begin inside of one of these is reported as part of the one before. Thread-safety: none. Cost: O(1) to note, O(kSize) to ask
+// for all; fixed memory.
+
+class ReportedVisits {
+ public:
+  // The complete iterations of an inner loop, reported as such, end here.
+  void note_inner(std::uint64_t end) noexcept { end_ = std::max(end_, end); }
+
+  // Those of an outermost loop began and ended here. What was reported inside the iteration in
+  // which it broke comes after `end` and counts as part of the visit.
+  void note(std::uint64_t begin, std::uint64_t end) noexcept {
+    note_inner(end);
+    if (begin >= end_) return;
+    Visit& oldest = visits_[count_++ % kSize];
+    forgotten_ = oldest.end;
+    oldest = {begin, end_};
+  }
+
+  // Of all reported so far.
+  std::uint64_t end() const noexcept { return end_; }
+
+  // Returns true if it is inside of a visit, as far as known.
+  bool inside(std::uint64_t position) const noexcept {
+    if (position < forgotten_) return true;
+    std::uint64_t visit = count_;
+    for (std::uint64_t left = std::min(count_, kSize); left != 0; --left) {
+      const Visit& last = at(--visit);
+      if (last.begin < position) return last.end > position;
+    }
+    return false;
+  }
+
+  // Removes the positions inside of a visit from `positions`, which begin with the latest;
+  // gives how many are left.
+  std::uint32_t take_out_inside(std::span<std::uint64_t> positions) const noexcept {
+    std::uint64_t visit = count_;  // the one before it is looked at
+    std::uint64_t left = std::min(count_, kSize);
+    std::uint32_t kept = 0;
+    for (const std::uint64_t position : positions) {
+      while (left != 0 && at(visit - 1).begin >= position) --visit, --left;
+      const bool inside = left != 0 && at(visit - 1).end > position;
+      if (!inside && position >= forgotten_) positions[kept++] = position;
+    }
+    return kept;
+  }
+
+ private:
+  static constexpr std::uint64_t kSize = 512;
+  struct Visit {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  // not before that of the visit noted before
+  };
+  const Visit& at(std::uint64_t number) const noexcept { return visits_[number % kSize]; }
+
+  std::array<Visit, kSize> visits_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t end_ = 0;        // of all reported so far
+  std::uint64_t forgotten_ = 0;  // end of the latest visit no longer known
+};
+
+// BreakTable: where a loop has been left before at the same place for the same event.
+//
+// Place in the flow: inside LoopReporter, which reports it with kLeft: a break that is not
+// the first of its kind shows nothing new.
+// Thread-safety: none. Cost: O(1), fixed memory. Of two kinds of break that share a slot
+// the latest is kept; the other one counts as new when it comes again.
+
+class BreakTable {
+ public:
+  struct Earlier {
+    std::uint32_t times = 0;     // that the loop was left like this
+    std::uint64_t position = 0;  // the latest
+  };
+
+  // The loop is left at `position`, at `place` of its body, because `next` came; gives
+  // what is known of earlier breaks of this kind.
+  Earlier note(std::uint32_t loop, std::uint64_t place, std::uint64_t next,
+               std::uint64_t position) noexcept {
+    const std::uint64_t key = mix(mix(mix(loop + 1) + place) + next) | 1;
+    Break& kind = kinds_[key >> (64 - kBits)];
+    const Earlier before = kind.key == key ? kind.last : Earlier{};
+    kind = {key, {before.times + 1, position}};
+    return before;
+  }
+
+ private:
+  static constexpr int kBits = 10;
+  struct Break {
+    std::uint64_t key = 0;
+    Earlier last;
+  };
+  std::array<Break, std::size_t{1} << kBits> kinds_{};
+};
 
 class LoopReporter {
  public:

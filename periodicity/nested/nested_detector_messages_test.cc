@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "filters/nested_policy.h"
-#include "filters/skipped_intervals.h"
 #include "periodicity/nested/nested_detector.h"
 #include "test/support/chance.h"
 #include "test/support/loop_record.h"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "filters/nested_policy.h"
-#include "filters/skipped_intervals.h"
 #include "test/support/little_memory.h"
 #include "test/support/loop_nest.h"
 #include "test/support/loop_record.h"

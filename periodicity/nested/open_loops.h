@@ -15,7 +15,6 @@
 #include "periodicity/nested/body_store.h"
 #include "periodicity/nested/kept_events.h"
 #include "periodicity/nested/token.h"
-#include "periodicity/nested/token_deque.h"
 #include "periodicity/zeroed_array.h"
 
 namespace refrain::periodicity {

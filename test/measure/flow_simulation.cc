@@ -13,7 +13,7 @@
 #include "exchange/tree.h"
 #include "summary/merged_flow.h"
 #include "test/measure/live_bytes.h"
-#include "tracer/mpi/periodic_grid.h"
+#include "tracer/mpi/communicators.h"
 
 namespace refrain::simulation {
 namespace {

@@ -11,7 +11,6 @@
 #include <cstdlib>
 
 #include "filters/nested_policy.h"
-#include "filters/skipped_intervals.h"
 #include "periodicity/nested/nested_detector.h"
 #include "test/support/loop_record.h"
 #include "test/support/program_streams.h"

@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "filters/nested_policy.h"
-#include "filters/skipped_intervals.h"
 #include "periodicity/flat/exact_detector.h"
 #include "periodicity/flat/flat_loop_detector.h"
 #include "periodicity/nested/nested_detector.h"

@@ -11,9 +11,9 @@
 #include <sstream>
 #include <vector>
 
-#include "base/clean_text.h"
 #include "base/new_file.h"
 #include "base/notes.h"
+#include "base/texts.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/output/standard_output.h"

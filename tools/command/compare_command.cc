@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "analysis/comparison/comparison.h"
-#include "base/clean_text.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/cause_comparison.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "convert/convert.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"

@@ -12,7 +12,6 @@
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/doctor/check.h"
-#include "tools/doctor/machine.h"
 #include "tools/doctor/runtimes.h"
 #include "tools/doctor/trial.h"
 #include "tools/output/standard_output.h"

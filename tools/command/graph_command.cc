@@ -9,7 +9,7 @@
 
 #include "analysis/flow/control_flow.h"
 #include "base/new_file.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "summary/merged_flow.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"

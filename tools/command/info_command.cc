@@ -7,7 +7,7 @@
 #include <string>
 
 #include "analysis/archive_info.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/analyze_output.h"

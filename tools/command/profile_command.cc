@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/new_file.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "cube/write_cube.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"

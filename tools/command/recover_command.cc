@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/run_totals.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "base/version.h"
 #include "convert/convert.h"
 #include "spool/spool_folder.h"

@@ -9,11 +9,10 @@
 #include "analysis/report/blocks.h"
 #include "base/new_file.h"
 #include "base/notes.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
-#include "tools/report/report_comparison.h"
 #include "tools/report/report_run.h"
 
 namespace refrain::tools {

@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clean_text.h"
-#include "base/shell_word.h"
+#include "base/texts.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/standard_output.h"

@@ -12,9 +12,8 @@
 #include "filters/detectors.h"
 #include "filters/nest.h"
 #include "filters/nest_builder.h"
-#include "filters/skipped_intervals.h"
+#include "filters/nested_policy.h"
 #include "filters/written_iterations.h"
-#include "tools/detect/distinct_symbols.h"
 #include "tools/detect/symbol_reader.h"
 
 namespace refrain::tools {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <optional>
 
-#include "filters/quoted.h"
+#include "base/texts.h"
 
 namespace refrain::tools {
 
@@ -116,7 +116,7 @@ bool SymbolParser::line_slow(std::string_view text, std::vector<Symbol>& symbols
 }
 
 bool SymbolParser::fail(std::string_view text, const char* what) {
-  error_ = "line " + std::to_string(lines_) + ": " + filters::quoted(text) + " " + what;
+  error_ = "line " + std::to_string(lines_) + ": " + base::quoted(text) + " " + what;
   return false;
 }
 

@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "test/support/files.h"
-#include "tools/detect/distinct_symbols.h"
 
 namespace refrain::tools::symbol_reader_test {
 namespace {

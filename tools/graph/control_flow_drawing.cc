@@ -9,7 +9,7 @@
 #include <set>
 
 #include "analysis/profile/run_profile.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "tools/graph/drawing.h"
 #include "tools/output/info_screen.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "analysis/flow/graphviz.h"
-#include "base/xml_text.h"
+#include "base/texts.h"
 #include "tools/output/standard_output.h"
 
 namespace refrain::tools {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/quantity_text.h"
 #include "base/result.h"
+#include "base/texts.h"
 #include "summary/merged_flow.h"
 #include "tools/graph/drawing.h"
 

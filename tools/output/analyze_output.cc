@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "waits/findings.h"
 
 namespace refrain::tools {

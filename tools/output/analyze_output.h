@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/causes/root_causes.h"
-#include "tools/output/json_stream.h"
+#include "tools/output/standard_output.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::tools {

@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "base/clean_text.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "summary/rank_set.h"
 
 namespace refrain::tools {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
 #include "writer/summary.h"

@@ -1,6 +1,6 @@
-#include "tools/output/json_stream.h"
-
 #include <catch2/catch.hpp>
+
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools::json_stream_test {
 namespace {

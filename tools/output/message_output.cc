@@ -6,9 +6,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "base/quantity_text.h"
-#include "tools/output/csv_text.h"
+#include "base/texts.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {

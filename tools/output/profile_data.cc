@@ -5,9 +5,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "tools/output/class_times_json.h"
-#include "tools/output/csv_text.h"
 #include "tools/output/message_output.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {

@@ -10,10 +10,10 @@
 #include <numeric>
 
 #include "base/archive_files.h"
-#include "base/quantity_text.h"
-#include "tools/output/class_times_json.h"
-#include "tools/output/csv_text.h"
+#include "base/texts.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/profile_data.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "analysis/profile/run_profile.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "tools/output/info_screen.h"
 #include "tools/output/message_output.h"
 

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/ideal/ideal_run.h"
+#include "analysis/ideal/ideal_network.h"
 #include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
-#include "base/quantity_text.h"
+#include "base/texts.h"
 #include "summary/run_summary.h"
-#include "tools/output/csv_text.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/standard_output.h"
 
 namespace refrain::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "base/clean_text.h"
+#include "base/texts.h"
 
 namespace refrain::tools {
 namespace {

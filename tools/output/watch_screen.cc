@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/quantity_text.h"
-#include "tools/output/class_times_json.h"
+#include "base/texts.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/profile_data.h"
 
 namespace refrain::tools {
 namespace {

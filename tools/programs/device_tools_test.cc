@@ -1,5 +1,3 @@
-#include "tools/programs/device_tools.h"
-
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
@@ -7,6 +5,7 @@
 #include <fstream>
 
 #include "test/support/files.h"
+#include "tools/programs/openmp_choice.h"
 
 namespace refrain::tools::device_tools_test {
 

@@ -8,7 +8,6 @@
 
 #include "test/support/files.h"
 #include "tools/programs/mpi_abi.h"
-#include "tools/programs/python_program.h"
 
 namespace refrain::tools::mpi_choice_test {
 namespace {

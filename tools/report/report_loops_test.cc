@@ -1,11 +1,10 @@
 // What a report takes from sampled loops.
-#include "tools/report/report_loops.h"
-
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "code_profile/samples/sample_file.h"
 #include "test/support/files.h"
+#include "tools/report/report_run.h"
 
 namespace refrain::tools::report_loops_test {
 namespace {

@@ -1,15 +1,21 @@
 #include "tools/report/report_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <ctime>
+#include <exception>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "analysis/archive_info.h"
+#include "analysis/comparison/comparison.h"
 #include "analysis/report/event_blocks.h"
 #include "analysis/report/event_views.h"
 #include "analysis/report/finding.h"
@@ -18,17 +24,22 @@
 #include "analysis/report/wait_blocks.h"
 #include "base/archive_files.h"
 #include "base/notes.h"
+#include "code_profile/candidates.h"
+#include "code_profile/loop_text.h"
+#include "code_profile/samples/sample_file.h"
 #include "summary/merged_flow.h"
 #include "tools/output/analyze_output.h"
+#include "tools/output/comparison_data.h"
 #include "tools/output/info_data.h"
 #include "tools/output/message_output.h"
 #include "tools/output/profile_data.h"
 #include "tools/output/profile_source.h"
+#include "tools/output/sampled_loops.h"
 #include "tools/output/whole_run.h"
-#include "tools/report/report_loops.h"
 #include "waits/wait_analysis.h"
 
 namespace refrain::tools {
+
 namespace {
 
 using analysis::RunProfile;
@@ -290,6 +301,202 @@ base::Result<ReportedRun> report_run(const std::string& archive, const std::stri
                                      report::Blocks& blocks,
                                      const reader::Progress& progress) {
   return RunReporter(archive, key, blocks).report(progress);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using code_profile::Candidate;
+using code_profile::LoopProfile;
+
+// As `refrain loops --json` has it.
+constexpr double kMinShareOfLoops = 0.01;
+// A finding is about loops that have this much for certain: the share less two standard errors.
+constexpr double kLargeShare = 0.1;
+constexpr double kFewSamples = 100;
+constexpr std::size_t kNamed = 3;
+
+double share_of(const LoopProfile& profile, const Candidate& candidate) {
+  return static_cast<double>(profile.nodes[candidate.node].total[0]) /
+         static_cast<double>(std::max<std::uint64_t>(profile.total[0], 1));
+}
+
+// Candidates that are large whatever chance did, and of which nothing says that they are others' business.
+std::vector<Candidate> certain(const LoopProfile& profile) {
+  const double samples =
+      static_cast<double>(profile.total[0]) - static_cast<double>(profile.sampling.missed);
+  std::vector<Candidate> out;
+  if (samples < kFewSamples) return out;
+  for (Candidate& candidate : code_profile::candidates(profile, kMinShareOfLoops)) {
+    const double share = share_of(profile, candidate);
+    const double error = std::sqrt(share * (1 - share) / samples);
+    if (share - 2 * error >= kLargeShare && !candidate.doubtful)
+      out.push_back(std::move(candidate));
+  }
+  return out;
+}
+
+void add_finding(const LoopProfile& profile, std::vector<report::Finding>& findings) {
+  const std::vector<Candidate> large = certain(profile);
+  if (large.empty()) return;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(large.size(), kNamed); ++i)
+    list += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                        code_profile::title_of(profile.nodes[large[i].node]),
+                        report::percent_text(share_of(profile, large[i])));
+  const bool one = large.size() == 1;
+  findings.push_back(
+      {.kind = report::Finding::Kind::kDetection,
+       .what = "Large loops without OpenMP",
+       .text = fmt::format(
+           "{} of the code {} a tenth of the CPU time or more and {} without OpenMP{}: {}.",
+           report::count_text(static_cast<double>(large.size()), "loop", "loops"),
+           one ? "takes" : "take", one ? "runs" : "run",
+           large.size() > kNamed ? "; the largest" : "", list),
+       .hint = "A loop whose iterations are independent can run in parallel. Refrain does "
+               "not know whether they are; shares count samples.",
+       .evidence = {{"view", "loops"}, {"node", large.front().node}}});
+}
+
+// The nodes are in order of their totals; what refers to one that is left out goes with it.
+void keep_first(Json& value, std::size_t most) {
+  const auto kept = [&](const Json& node) {
+    return node.is_null() || node.get<std::size_t>() < most;
+  };
+  const auto only = [](Json& list, auto&& keep) {
+    Json out = Json::array();
+    for (Json& each : list)
+      if (keep(each)) out.push_back(std::move(each));
+    list = std::move(out);
+  };
+  for (const char* nodes : {"loops", "functions", "candidates"})
+    only(value[nodes], [&](const Json& each) { return kept(each["node"]); });
+  for (Json& loop : value["loops"])
+    if (!kept(loop["parent"])) loop["parent"] = Json();
+  for (Json& detected : value["detected"])
+    only(detected["parts"], [&](const Json& part) { return kept(part["node"]); });
+  only(value["edges"],
+       [&](const Json& edge) { return kept(edge["from"]) && kept(edge["to"]); });
+}
+
+}  // namespace
+
+ReportedLoops reported_loops(const LoopProfile& profile, std::size_t most) {
+  ReportedLoops out;
+  out.value = code_profile::profile_value(profile, kMinShareOfLoops);
+  if (profile.nodes.size() > most) {
+    keep_first(out.value, most);
+    out.limits.push_back(
+        fmt::format("Of {} loops and functions of the code the {} with most samples are "
+                    "shown",
+                    profile.nodes.size(), most));
+  }
+  add_finding(profile, out.findings);
+  return out;
+}
+
+base::Result<ReportedLoops> report_loops(const std::string& archive,
+                                         const analysis::ArchiveInfo& info) {
+  const auto processes = code_profile::read_sample_files(base::archive_folder(archive));
+  if (!processes) return processes.failure();
+  if (processes->empty()) return ReportedLoops();
+  const auto profile = sampled_loops(*processes, info);
+  if (!profile) return profile.failure();
+  return reported_loops(*profile);
+}
+
+namespace {
+
+using analysis::Row;
+using analysis::Unit;
+using Json = nlohmann::ordered_json;
+
+constexpr double kMinShareCompared =
+    0.01;  // of regions and loops, as `refrain compare` has it
+
+// What a difference is in time of all threads; 0: it is none of time.
+double weight_of(const Row& row, double thread_ns) {
+  switch (row.unit) {
+    case Unit::kNanoseconds:
+      return std::abs(row.b - row.a);
+    case Unit::kShare:
+    case Unit::kEfficiency:
+      return std::abs(row.b - row.a) * thread_ns;
+    default:
+      return 0;
+  }
+}
+
+std::string value_text(double value, Unit unit) {
+  switch (unit) {
+    case Unit::kNanoseconds:
+      return report::time_text(value);
+    case Unit::kShare:
+    case Unit::kEfficiency:
+      return report::percent_text(value);
+    case Unit::kBytes:
+      return report::count_text(value, "byte", "bytes");
+    case Unit::kNumber:
+      break;
+  }
+  return fmt::format("{:.6g}", value);
+}
+
+std::string change_text(const Row& row) {
+  const double change = row.difference();
+  if (std::isinf(change)) return "only in B";
+  if (row.unit == Unit::kEfficiency || row.unit == Unit::kShare)
+    return fmt::format("{:+.1f} points", 100 * (row.b - row.a));
+  return fmt::format("{:+.1f} %", 100 * change);
+}
+
+Json difference_value(const Row& row, const Json& unit) {
+  const double change = row.difference();
+  return {{"text", fmt::format("{}, {}: {} in A, {} in B ({})", row.subject, row.figure,
+                               value_text(row.a, row.unit), value_text(row.b, row.unit),
+                               change_text(row))},
+          {"subject", row.subject},
+          {"figure", row.figure},
+          {"a", row.a},
+          {"b", row.b},
+          {"unit", unit},
+          {"change", std::isinf(change) ? Json() : Json(change)}};
+}
+
+}  // namespace
+
+base::Result<Json> report_comparison(const std::string& a, const std::string& b,
+                                     const reader::Progress& progress) {
+  analysis::ProfileOptions options;
+  options.progress = progress;
+  const auto first = analysis::read_trace_profile(a, options);
+  if (!first) return first.failure();
+  const auto second = analysis::read_trace_profile(b, options);
+  if (!second) return second.failure();
+  const analysis::Comparison comparison =
+      analysis::compare(*first, *second, kMinShareCompared);
+  Json out = comparison_value(comparison, a, *first, b, *second);
+  const double thread_ns = std::max(first->thread_ns, second->thread_ns);
+  struct Difference {
+    const Row* row;
+    Json unit;
+  };
+  std::vector<Difference> rows;
+  std::size_t number = 0;
+  for (const analysis::Section& section : comparison.sections)
+    for (const Row& row : section.rows) {
+      const Json unit = out["rows"][number++]["unit"];
+      if (row.a != row.b) rows.push_back({&row, unit});
+    }
+  std::ranges::stable_sort(rows, [&](const Difference& x, const Difference& y) {
+    const double wx = weight_of(*x.row, thread_ns), wy = weight_of(*y.row, thread_ns);
+    if (wx != wy) return wx > wy;
+    return std::abs(x.row->difference()) > std::abs(y.row->difference());
+  });
+  Json& list = out["differences"] = Json::array();
+  for (const Difference& each : rows)
+    list.push_back(difference_value(*each.row, each.unit));
+  return out;
 }
 
 }  // namespace refrain::tools

@@ -26,11 +26,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tracer/life/at_load.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/descriptors.h"
-#include "tracer/recorder/metric_reader.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
 

@@ -24,7 +24,7 @@
 #include "convert/convert.h"
 #include "exchange/tree.h"
 #include "tracer/recorder/descriptors.h"
-#include "tracer/recorder/no_size_signal.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/session.h"
 #include "writer/archive_writer.h"

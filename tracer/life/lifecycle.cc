@@ -3,7 +3,7 @@
 // 1. Start. An event source starts the session when its runtime starts, on the thread
 //    that started it. Nothing is made before: a process that loads us and never starts a
 //    runtime (a shell, a launcher) leaves no files, but for the one whose stacks are to be
-//    sampled in any case (tracer/life/sampling_source.cc). If anything fails, one line
+//    sampled in any case (kSampledProcess). If anything fails, one line
 //    goes to stderr and the program runs untraced.
 //
 // 2. The orderly end: our library's destructor ends the session. A runtime that ends before, in its own
@@ -55,13 +55,16 @@
 //
 // 7. dlclose. The library asks the loader never to unload it (-z nodelete): the runtime
 //    holds pointers to our callbacks until the process ends.
+
 #include "tracer/life/lifecycle.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
@@ -76,10 +79,8 @@
 
 #include "filters/settings.h"
 #include "tracer/life/archive_at_end.h"
-#include "tracer/life/at_load.h"
 #include "tracer/life/run_report.h"
 #include "tracer/recorder/descriptors.h"
-#include "tracer/recorder/handler_safe_mutex.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/modules.h"
@@ -120,7 +121,7 @@ std::atomic<bool> g_out{false};
 std::atomic<bool> g_refused{false};  // there is no recording, which was reported
 std::atomic<bool> g_orphan{false};   // a forked child that has no session of its own
 // Nothing here may need a constructor: a session may start before those of this library
-// (tracer/life/sampling_source.cc).
+// (tracer/life/lifecycle.cc).
 std::array<char, 64> g_runtime_name{};
 std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};
@@ -470,3 +471,40 @@ __attribute__((destructor)) void at_unload() {
 }  // namespace
 
 }  // namespace refrain::runtime
+
+namespace refrain::sampler {
+
+// Starts the session of a program that nothing else starts: one that `refrain run --loops` has become,
+// whether it is parallel or not. The main thread is recorded then, from before main on.
+//
+// Place in the flow: ARCHITECTURE.md, stage 2. Children that it starts are left to their own event
+// sources: a launcher or a shell makes many that nobody asked for.
+
+namespace {
+
+// The variable with the number of the process that is to be sampled in any case (tools/command/run_command.cc).
+constexpr const char* kSampledProcess = "REFRAIN_SAMPLED_PROCESS";
+
+// Before anything is allocated: what the C++ library keeps for exceptions without memory comes first.
+bool is_meant() noexcept {
+  const char* const text = std::getenv(kSampledProcess);
+  if (text == nullptr || std::getenv("REFRAIN_LOOPS") == nullptr) return false;
+  const std::string_view word = text;
+  pid_t process = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), process);
+  return read.ec == std::errc{} && process == getpid();
+}
+
+// After what the other parts of the library do when they are loaded, for theirs have a priority.
+__attribute__((constructor)) void at_load() {
+  if (!is_meant() || !runtime::tracing_enabled() ||
+      runtime::wanted_settings().loops_hz == 0)
+    return;
+  const recorder::SlowPath slow_path;
+  if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
+    runtime::attach_thread(spool::kRoleRoot, false);
+}
+
+}  // namespace
+
+}  // namespace refrain::sampler

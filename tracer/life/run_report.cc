@@ -17,7 +17,6 @@
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
-#include "tracer/runtime/untraced.h"
 
 namespace refrain::runtime {
 namespace {

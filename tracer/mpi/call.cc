@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "tracer/mpi/communicators.h"
 #include "tracer/mpi/environment.h"
-#include "tracer/mpi/mix.h"
 #include "tracer/mpi/mpi_header.h"
 #include "tracer/runtime/python_places.h"
 

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "tracer/mpi/clock_offset.h"
+#include "tracer/mpi/job_exchange.h"
 #include "tracer/mpi/mpi_header.h"
-#include "tracer/mpi/own_communicator.h"
-#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/runtime/this_thread.h"
 
 #pragma weak PMPI_Send

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "tracer/mpi/communicators.h"
-#include "tracer/mpi/mpi_queries.h"
+#include "tracer/mpi/mpi_header.h"
 
 namespace refrain::mpi {
 

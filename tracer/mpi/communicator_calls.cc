@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/append_only_map.h"
-#include "tracer/mpi/mix.h"
-#include "tracer/mpi/mpi_queries.h"
-#include "tracer/mpi/tables_failed.h"
+#include "tracer/mpi/communicators.h"
+#include "tracer/mpi/message_tables.h"
+#include "tracer/mpi/mpi_header.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
 

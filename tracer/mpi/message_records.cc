@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <new>
 
-#include "tracer/mpi/mpi_queries.h"
+#include "tracer/mpi/mpi_header.h"
 
 #pragma weak PMPI_Error_class
 

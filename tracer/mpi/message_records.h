@@ -8,10 +8,8 @@
 #include <cstdint>
 
 #include "tracer/mpi/call.h"
-#include "tracer/mpi/channel_counters.h"
+#include "tracer/mpi/message_tables.h"
 #include "tracer/mpi/mpi_header.h"
-#include "tracer/mpi/posting_order.h"
-#include "tracer/mpi/request_table.h"
 #include "tracer/mpi/threads.h"
 
 namespace refrain::mpi {

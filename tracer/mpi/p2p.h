@@ -7,7 +7,7 @@
 #pragma once
 
 #include "tracer/mpi/message_records.h"
-#include "tracer/mpi/mpi_queries.h"
+#include "tracer/mpi/mpi_header.h"
 
 namespace refrain::mpi {
 

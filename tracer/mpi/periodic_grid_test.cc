@@ -1,9 +1,9 @@
-#include "tracer/mpi/periodic_grid.h"
-
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
+
+#include "tracer/mpi/communicators.h"
 
 namespace refrain::mpi::periodic_grid_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "tracer/mpi/posting_order.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
@@ -7,7 +5,7 @@
 #include <random>
 
 #include "spool/mpi_journal.h"
-#include "tracer/mpi/channel_counters.h"
+#include "tracer/mpi/message_tables.h"
 
 namespace refrain::mpi::posting_order_test {
 namespace {

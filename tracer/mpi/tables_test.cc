@@ -7,9 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "tracer/mpi/channel_counters.h"
 #include "tracer/mpi/communicators.h"
-#include "tracer/mpi/request_table.h"
+#include "tracer/mpi/message_tables.h"
 
 namespace refrain::mpi::tables_test {
 namespace {

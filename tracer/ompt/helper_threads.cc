@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "tracer/ompt/callbacks.h"
-#include "tracer/recorder/attempt.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/runtime/search_order.h"
 
 namespace refrain::ompt {

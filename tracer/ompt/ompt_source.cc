@@ -3,6 +3,9 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. The runtime finds ompt_start_tool() in us
 // (OMP_TOOL_LIBRARIES, LD_PRELOAD or a linked library), asks once, and calls back.
+
+#include "tracer/ompt/ompt_source.h"
+
 #include <dlfcn.h>
 #include <omp-tools.h>
 #include <sys/syscall.h>
@@ -10,16 +13,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tracer/life/lifecycle.h"
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/helper_threads.h"
-#include "tracer/ompt/other_ompt_tools.h"
 #include "tracer/ompt/program_places.h"
-#include "tracer/recorder/attempt.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/search_order.h"
 
@@ -466,3 +470,36 @@ extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t* ompt
   result.tool_data.ptr = const_cast<char*>(runtime_version);
   return &result;
 }
+
+namespace refrain::ompt {
+
+namespace {
+
+// Of the list, from ours on, or all where ours was found without it.
+std::string first_of_list(std::string_view list, bool from_ours) {
+  while (!list.empty()) {
+    const std::size_t end = list.find(':');
+    const std::string library(list.substr(0, end));
+    list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
+    if (library.empty()) continue;
+    if (runtime::is_own_library(library.c_str()))
+      from_ours = false;
+    else if (!from_ours)
+      return library;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string tool_not_asked() {
+  std::string next = runtime::taken_from("ompt_start_tool");
+  // LLVM's runtime itself has a procedure of this name, which is no tool.
+  if (!next.empty() && next != runtime::taken_from("omp_get_max_threads")) return next;
+  const char* list = std::getenv("OMP_TOOL_LIBRARIES");
+  if (list == nullptr) return {};
+  const bool in_the_program = runtime::taken_by("ompt_start_tool").empty();
+  return first_of_list(list, !in_the_program);
+}
+
+}  // namespace refrain::ompt

@@ -1,7 +1,7 @@
-#include "tracer/ompt/outermost_joins.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
+
+#include "tracer/ompt/callbacks.h"
 
 namespace refrain::ompt::outermost_joins_test {
 namespace {

@@ -28,7 +28,7 @@ namespace refrain::ompt {
 
 struct RegionPlace {
   std::uint64_t address = 0;
-  std::uint16_t site = 0;  // its number (thread_state.h)
+  std::uint16_t site = 0;  // its number (callbacks.h)
 };
 // Of the region that a callback with this address begins.
 RegionPlace region_place(const void* code,

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "tracer/recorder/slow_path.h"
-#include "tracer/runtime/untraced.h"
+#include "tracer/runtime/notices.h"
 
 constinit thread_local refrain::ompt::Entered refrain_entered[2]
     __attribute__((tls_model("initial-exec"), visibility("hidden")));

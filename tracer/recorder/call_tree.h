@@ -1,7 +1,7 @@
 // CallTree: exact counts and times of all regions of one location, by call path, and who came
 // before whom, whether events are written or not.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3; part of ThreadRecorder. Layout: spool/call_tree_format.h,
+// Place in the flow: ARCHITECTURE.md, stage 3; part of ThreadRecorder. Layout: spool/summary_format.h,
 // which also has the source (Furlinger/Moore, section 2).
 //
 // What follows what is predicted: an edge remembers the edges that were taken after it. As an edge
@@ -13,7 +13,7 @@
 // implicit task.
 //
 // The area has keys, counts and times. What leads from one to the other, and which regions are open, is in memory of
-// this process alone (own_entries.h).
+// this process alone (summary_index.h).
 //
 // Thread-safety: one owner; others may read the area at any time and find numbers that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks.
@@ -29,9 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "spool/call_tree_format.h"
-#include "spool/iteration_rows_format.h"
-#include "tracer/recorder/own_entries.h"
+#include "spool/summary_format.h"
 #include "tracer/recorder/summary_index.h"
 #include "tracer/recorder/summary_memory.h"
 
@@ -46,7 +44,7 @@ class CallTree {
 
   // `area`: zeros, aligned to a page; of its bytes so many are used as `memory` has, which lives
   // longer. False: too little. `times`: the sums of time by class, which are kept as
-  // iteration_rows_format.h says; null: nobody wants them.
+  // summary_format.h says; null: nobody wants them.
   bool open(void* area, std::uint64_t bytes, SummaryMemory& memory,
             std::uint64_t* times = nullptr) noexcept;
   // Lets go of the area; what still comes is not kept.

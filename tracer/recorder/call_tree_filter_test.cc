@@ -1,11 +1,11 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "spool/iteration_rows_format.h"
+#include "spool/summary_format.h"
 #include "summary/time_class.h"
 #include "tracer/recorder/call_tree.h"
 #include "tracer/recorder/excluded_regions.h"
-#include "tracer/recorder/summary_area.h"
+#include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::call_tree_filter_test {
 

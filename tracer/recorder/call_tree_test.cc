@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "spool/summary_areas.h"
-#include "tracer/recorder/summary_area.h"
+#include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::call_tree_test {
 namespace {

@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
 

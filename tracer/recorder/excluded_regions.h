@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "spool/call_tree_format.h"
+#include "spool/summary_format.h"
 
 namespace refrain::recorder {
 

@@ -1,8 +1,8 @@
-#include "tracer/recorder/handler_safe_mutex.h"
-
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <mutex>
+
+#include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder::handler_safe_mutex_test {
 namespace {

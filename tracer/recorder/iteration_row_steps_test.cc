@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/boards.h"
 #include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::iteration_row_steps_test {

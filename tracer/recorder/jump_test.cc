@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "test/support/test_length.h"
-#include "tracer/recorder/recorder_bench.h"
+#include "tracer/recorder/recorder_model.h"
 
 namespace refrain::recorder::jump_test {
 namespace {

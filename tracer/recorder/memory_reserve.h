@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <utility>
 
 namespace refrain::recorder {
 
@@ -23,6 +25,22 @@ bool give_back_memory() noexcept;
 // A piece was needed: recording is to stop.
 inline bool memory_ran_out() noexcept {
   return g_memory_ran_out.load(std::memory_order_relaxed);
+}
+
+// Runs what needs memory, in a program that may have none left: a trace that lacks something is better
+// than a program that is aborted.
+//
+// Thread-safety: that of the body. Errors: exceptions of the body end here.
+
+// Returns true if the body ended without an exception.
+template <typename Body>
+bool attempted(Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 }  // namespace refrain::recorder

@@ -1,9 +1,9 @@
-#include "tracer/recorder/process_memory.h"
-
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
+
+#include "tracer/recorder/resource_use.h"
 
 namespace refrain::recorder::process_memory_test {
 

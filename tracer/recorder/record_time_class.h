@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "spool/call_tree_format.h"
+#include "spool/summary_format.h"
 #include "summary/time_class.h"
 
 namespace refrain::recorder {

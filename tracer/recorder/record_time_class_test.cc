@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/profile/run_profile.h"
-#include "regions/call_keys.h"
 #include "regions/region_class.h"
 #include "summary/time_class.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tracer/recorder/recorder_bench.h"
+#include "tracer/recorder/recorder_model.h"
 
 namespace refrain::recorder::ring_test {
 namespace {

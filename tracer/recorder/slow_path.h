@@ -20,9 +20,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
+#include <atomic>
 #include <cerrno>
 #include <initializer_list>
+#include <mutex>
 
 namespace refrain::recorder {
 
@@ -104,6 +107,91 @@ class LongPath {
   OwnCode own_code_;
   NoCancellation no_cancellation_;
   KeepErrno keep_errno_;
+};
+
+// While one of these lives, a file that would grow beyond the process' limit is an error
+// (EFBIG) on this thread, as a full disk is, and not the signal SIGXFSZ, which by default kills
+// the program. Threads that begin meanwhile inherit that. The end restores the thread's signal
+// mask; a SIGXFSZ that was pending before still is.
+//
+// Thread-safety: of the calling thread alone. Cost: two to four system calls; for the slow
+// paths, where files grow.
+
+class NoSizeSignal {
+ public:
+  NoSizeSignal() noexcept {
+    sigset_t waiting;
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigpending(&waiting);
+    was_waiting_ = sigismember(&waiting, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &signal_, &kept_);
+  }
+  ~NoSizeSignal() {
+    const int kept_errno = errno;
+    const timespec at_once{};
+    if (!was_waiting_)
+      while (sigtimedwait(&signal_, nullptr, &at_once) < 0 && errno == EINTR) {
+      }
+    pthread_sigmask(SIG_SETMASK, &kept_, nullptr);
+    errno = kept_errno;
+  }
+  NoSizeSignal(const NoSizeSignal&) = delete;
+  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_;
+  sigset_t kept_;
+  bool was_waiting_ = false;
+};
+
+// HandlerSafeMutex: a mutex whose owner takes no signals.
+//
+// A handler may end the program (`exit` in a handler of SIGTERM is what many have), and our end needs
+// the tracer's locks: one that the interrupted thread holds would never be released. Signals that
+// say that something went wrong in this very code (SIGSEGV and its like, abort() in malloc) are taken all the same:
+// what their handlers may come to (exit, fork, a thread's first event) asks is_mine() before it locks.
+//
+// Not for what is called often: lock and unlock are a system call each. Lockable, for
+// std::lock_guard. Async-signal-safety: none; the thread that holds it must be the one that unlocks.
+
+class HandlerSafeMutex {
+ public:
+  void lock() noexcept {
+    const sigset_t before = block_handlers();
+    mutex_.lock();
+    take(before);
+  }
+  bool try_lock() noexcept {
+    const sigset_t before = block_handlers();
+    if (mutex_.try_lock()) {
+      take(before);
+      return true;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return false;
+  }
+  void unlock() noexcept {
+    const sigset_t before = before_;
+    owner_.store(nullptr, std::memory_order_relaxed);
+    mutex_.unlock();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  // The calling thread has it: a handler has interrupted what it protects.
+  bool is_mine() const noexcept {
+    return owner_.load(std::memory_order_relaxed) == &t_own_code;
+  }
+
+ private:
+  void take(const sigset_t& before) noexcept {
+    before_ = before;
+    owner_.store(&t_own_code, std::memory_order_relaxed);
+  }
+
+  std::mutex mutex_;
+  std::atomic<const void*> owner_{nullptr};  // something of the owner's own
+  sigset_t before_{};                        // of the owner
 };
 
 }  // namespace refrain::recorder

@@ -13,8 +13,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/file_modes.h"
-#include "tracer/recorder/no_size_signal.h"
+#include "base/new_file.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "tracer/recorder/summary_area.h"
 #include "tracer/recorder/summary_index.h"
+#include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::summary_memory_test {
 namespace {

@@ -1,7 +1,7 @@
 // FlowGraph: which call of MPI came after which, of one location, with counts, times and bytes,
 // whether events are written or not.
 //
-// Place in the flow: ARCHITECTURE.md, stage 3; part of ThreadRecorder. Layout: spool/flow_graph_format.h.
+// Place in the flow: ARCHITECTURE.md, stage 3; part of ThreadRecorder. Layout: spool/summary_format.h.
 // Source: Fürlinger/Skinner, section 3. Nodes are signatures: procedure, place, callers, partner
 // relative to the own rank, size. Sizes are exact while a signature has few of them, then by power
 // of two (their Fig. 2).
@@ -17,7 +17,7 @@
 // Events that the run's filter leaves out (excluded_regions.h) do not happen here: what comes next
 // follows what was before, and the time between has theirs in it.
 //
-// The area has signatures and sums. What leads from one to the other is in memory of this process alone (own_entries.h).
+// The area has signatures and sums. What leads from one to the other is in memory of this process alone (summary_index.h).
 //
 // Thread-safety: one owner; others may read the area at any time and find sums that are at most
 // one event apart. Ownership: of its index, not of the area. Units: ticks, bytes.
@@ -31,9 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "spool/call_tree_format.h"
-#include "spool/flow_graph_format.h"
-#include "tracer/recorder/own_entries.h"
+#include "spool/summary_format.h"
 #include "tracer/recorder/summary_index.h"
 #include "tracer/recorder/summary_memory.h"
 

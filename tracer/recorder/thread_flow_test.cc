@@ -13,7 +13,7 @@
 
 #include "spool/summary_areas.h"
 #include "tracer/recorder/excluded_regions.h"
-#include "tracer/recorder/summary_area.h"
+#include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::thread_flow_test {
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "tracer/recorder/recorder_bench.h"
+#include "tracer/recorder/recorder_model.h"
 
 namespace refrain::recorder::thread_recorder_test {
 namespace {

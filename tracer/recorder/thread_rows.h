@@ -2,7 +2,7 @@
 // the outermost loop, whether events are written or not.
 //
 // Place in the flow: ARCHITECTURE.md, stages 3 and 4; part of ThreadRecorder. Layout:
-// spool/iteration_rows_format.h, which also has the source (Furlinger/Moore, section 3).
+// spool/summary_format.h, which also has the source (Furlinger/Moore, section 3).
 //
 // CallTree counts the time of each class as it goes (times()); a row is what these sums were when an
 // iteration began. The thread that feeds the detector knows when one begins. The others learn it
@@ -25,8 +25,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "spool/iteration_rows_format.h"
-#include "tracer/recorder/iteration_board.h"
+#include "spool/summary_format.h"
+#include "tracer/recorder/boards.h"
 #include "tracer/recorder/summary_memory.h"
 
 namespace refrain::recorder {

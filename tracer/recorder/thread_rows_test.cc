@@ -8,7 +8,6 @@
 
 #include "spool/summary_areas.h"
 #include "tracer/recorder/call_tree.h"
-#include "tracer/recorder/summary_area.h"
 #include "tracer/recorder/synthetic_rows.h"
 
 namespace refrain::recorder::thread_rows_test {

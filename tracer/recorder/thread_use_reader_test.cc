@@ -1,5 +1,3 @@
-#include "tracer/recorder/thread_use_reader.h"
-
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 #include <thread>
+
+#include "tracer/recorder/resource_use.h"
 
 namespace refrain::recorder::thread_use_reader_test {
 namespace {

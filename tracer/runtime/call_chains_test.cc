@@ -1,9 +1,9 @@
-#include "tracer/runtime/call_chains.h"
-
 #include <catch2/catch.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tracer/runtime/code_places.h"
 
 namespace refrain::runtime::call_chains_test {
 namespace {

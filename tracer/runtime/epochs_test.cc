@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "tracer/runtime/join_table.h"
-
 namespace refrain::runtime::epochs_test {
 
 TEST_CASE("Epochs: numbers - one more each time") {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <string>
 
-#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "filters/iteration_gate.h"
-#include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/boards.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/primary_thread.h"
 

@@ -12,13 +12,12 @@
 
 #include "base/append_only_map.h"
 #include "filters/region_filter.h"
-#include "regions/call_keys.h"
+#include "regions/region_class.h"
 #include "regions/region_table.h"
 #include "spool/mpi_format.h"
-#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/excluded_regions.h"
-#include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/modules.h"
 

@@ -13,8 +13,7 @@
 #include <new>
 #include <utility>
 
-#include "tracer/recorder/attempt.h"
-#include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
 #include "tracer/runtime/python_places.h"

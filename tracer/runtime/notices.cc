@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "base/launcher.h"
@@ -11,6 +12,7 @@
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
+
 namespace {
 
 // What descriptor 2 was when the library was loaded, or at the first look, if that was earlier.
@@ -56,5 +58,13 @@ void say(std::initializer_list<std::string_view> parts) noexcept {
 }
 
 bool speaks_for_job() noexcept { return base::is_first_of_job(); }
+
+namespace {
+constinit std::atomic<const char*> g_untraced_runtime{nullptr};
+}  // namespace
+
+void note_untraced_runtime(const char* path) noexcept { g_untraced_runtime.store(path); }
+
+const char* untraced_runtime() noexcept { return g_untraced_runtime.load(); }
 
 }  // namespace refrain::runtime

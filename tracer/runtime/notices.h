@@ -21,4 +21,14 @@ bool stderr_is_ours() noexcept;
 // started, or a process without a launcher.
 bool speaks_for_job() noexcept;
 
+// What the process has done that this library cannot record, for the line about it at the end (tracer/life/run_report.h).
+//
+// Thread-safety: any thread. Cost: none where nothing is noted.
+
+// An OpenMP runtime without an interface for tools has opened parallel regions. The path must live as long as the
+// process.
+void note_untraced_runtime(const char* path) noexcept;
+// Null: there was none.
+const char* untraced_runtime() noexcept;
+
 }  // namespace refrain::runtime

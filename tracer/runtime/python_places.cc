@@ -14,11 +14,10 @@
 
 #include "base/append_only_map.h"
 #include "code/bytecode.h"
-#include "tracer/recorder/attempt.h"
-#include "tracer/recorder/handler_safe_mutex.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/modules.h"
-#include "tracer/sampler/python_objects.h"
+#include "tracer/sampler/python_frames.h"
 #include "tracer/sampler/stack_memory.h"
 #include "tracer/sampler/unwind_lookup.h"
 

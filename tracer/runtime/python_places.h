@@ -5,7 +5,7 @@
 // that no program has; the journal has its name as that of a module (spool::kTextModule), and all that names addresses knows it then.
 // Functions of libraries that only hand on (numpy's wrappers, the standard library) are passed over.
 //
-// How: a thread has a list of its frames (CPython 3.11: python_objects.h), which it alone changes: no lock of the interpreter is
+// How: a thread has a list of its frames (CPython 3.11: python_frames.h), which it alone changes: no lock of the interpreter is
 // needed. The list begins in the thread's state, which counts as one when it says whose it is. Frames are read where the
 // interpreter's own stack of frames is, or by a system call that fails where a load would crash; a code object that is new, too.
 // Of a sub-interpreter on the thread of another one the place is where that one calls it.

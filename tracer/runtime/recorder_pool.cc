@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "spool/flow_graph_format.h"
+#include "spool/summary_format.h"
 #include "tracer/recorder/clock.h"
 
 namespace refrain::runtime {

@@ -15,8 +15,7 @@
 
 #include "filters/settings.h"
 #include "spool/format.h"
-#include "tracer/recorder/decision_board.h"
-#include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/boards.h"
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/recording_start.h"

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <string>
 
+#include "filters/settings.h"
+#include "tracer/recorder/descriptors.h"
+
 namespace refrain::runtime {
 
 struct ArchiveFolder {
@@ -15,7 +18,7 @@ struct ArchiveFolder {
   std::string error;    // one line; empty if all is well
 };
 
-// All directories are the user's alone (base/file_modes.h), and were made by this process; only for the archive one that exists
+// All directories are the user's alone (base/new_file.h), and were made by this process; only for the archive one that exists
 // is taken, if it is empty, belongs to the user and nobody else can change it.
 
 // The absolute path of an archive. `wanted` empty: refrain-<program>-<date> in the current directory.
@@ -57,5 +60,60 @@ void remove_spool(const ArchiveFolder& folder) noexcept;
 // Removes what make_archive_folder() has made, as far as nothing is in it. A spool elsewhere, where
 // `folder` names one, is removed by remove_spool().
 void remove_empty(const ArchiveFolder& folder) noexcept;
+
+// Where this process' spool lies, and which process of its job it is.
+//
+// Place in the flow: ARCHITECTURE.md, stage 3. A process of a job begins in a provisional directory, and
+// moves to the job's archive when its rank is known. With the setting spool_dir the spool stays where it is, and the
+// archive's directory gets a note (spool/spool_place.h).
+// Thread-safety: make() before there are other threads; settle() and spool() under the session's lock,
+// the others from the thread that settles, or after that.
+// Errors: one line of text. Cost: system calls and allocations, except for the getters.
+
+class ProcessFolder {
+ public:
+  ProcessFolder() = default;
+  ProcessFolder(const ProcessFolder&) = delete;
+  ProcessFolder& operator=(const ProcessFolder&) = delete;
+  ~ProcessFolder() { abandon(); }
+
+  // Makes the archive's directory, or a provisional one if the process is `of_job`. Empty, or an error.
+  std::string make(const filters::Settings& settings, const std::string& program,
+                   bool of_job);
+  // Where the archive is to be, as an absolute path: the program may change its directory.
+  const std::string& wanted() const noexcept { return wanted_; }
+  // Removes it again, as far as nothing is recorded in it.
+  void remove_empty() noexcept;
+
+  // This is process `rank` of `size`: moves the spool to `archive`. Empty, or an error.
+  std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
+  bool settled() const noexcept { return provisional_.archive.empty(); }
+  // Removes what was recorded, if the process has not settled: nobody will read it.
+  void discard() noexcept;
+
+  const std::string& archive() const noexcept { return archive_; }
+  const std::string& spool() const noexcept { return spool_; }
+  // Of spool(), for as long as there is a recording, wherever it moves; -1: there is none.
+  int descriptor() noexcept;
+  // In a forked child: the parent's directory is none of its own.
+  void abandon() noexcept;
+  std::uint32_t rank() const noexcept { return rank_; }
+  std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  std::string make_elsewhere(const filters::Settings& settings, const std::string& program,
+                             bool of_job);
+  bool open_spool() noexcept;
+
+  std::string wanted_;
+  std::string archive_;
+  std::string spool_;
+  ArchiveFolder provisional_;  // until the rank is known
+  ArchiveFolder elsewhere_;    // with spool_dir
+  std::uint32_t rank_ = 0;
+  std::uint32_t size_ = 1;
+  int descriptor_ = -1;
+  recorder::FileIdentity folder_;
+};
 
 }  // namespace refrain::runtime

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "tracer/recorder/attempt.h"
+#include "tracer/recorder/memory_reserve.h"
 
 namespace refrain::runtime {
 namespace {

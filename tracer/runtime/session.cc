@@ -8,13 +8,12 @@
 
 #include <mutex>
 
-#include "tracer/recorder/attempt.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/notices.h"
-#include "tracer/runtime/preamble.h"
 #include "tracer/sampler/sampler.h"
 
 namespace refrain::runtime {

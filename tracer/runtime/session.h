@@ -23,28 +23,22 @@
 #include <string_view>
 
 #include "filters/settings.h"
-#include "tracer/recorder/decision_board.h"
-#include "tracer/recorder/handler_safe_mutex.h"
-#include "tracer/recorder/iteration_board.h"
+#include "tracer/recorder/boards.h"
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/recorder/thread_recorder.h"
+#include "tracer/runtime/code_address.h"
 #include "tracer/runtime/code_places.h"
 #include "tracer/runtime/epochs.h"
-#include "tracer/runtime/fact_file.h"
 #include "tracer/runtime/gate_journal.h"
 #include "tracer/runtime/iteration_steps.h"
-#include "tracer/runtime/join_table.h"
 #include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/loop_table.h"
 #include "tracer/runtime/primary_thread.h"
-#include "tracer/runtime/process_folder.h"
 #include "tracer/runtime/recorder_pool.h"
+#include "tracer/runtime/recording_folder.h"
 #include "tracer/runtime/recording_start.h"
-#include "tracer/runtime/recording_state.h"
-#include "tracer/runtime/summary_gate.h"
-#include "tracer/runtime/symbol_place.h"
 #include "tracer/runtime/symbol_stream.h"
-#include "tracer/runtime/waiting_work.h"
 
 namespace refrain::runtime {
 

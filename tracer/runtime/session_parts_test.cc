@@ -8,17 +8,17 @@
 #include <fstream>
 #include <string>
 
-#include "base/file_modes.h"
+#include "base/new_file.h"
 #include "spool/journal.h"
 #include "spool/spool_folder.h"
 #include "spool/spool_place.h"
 #include "spool/spool_reader.h"
 #include "test/support/files.h"
 #include "tracer/runtime/code_places.h"
-#include "tracer/runtime/fact_file.h"
 #include "tracer/runtime/journal_bench.h"
-#include "tracer/runtime/process_folder.h"
+#include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/recorder_pool.h"
+#include "tracer/runtime/recording_folder.h"
 
 namespace refrain::runtime::session_parts_test {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "tracer/sampler/frame_registers.h"
 #include "tracer/sampler/stack_memory.h"
-#include "tracer/sampler/table_cursor.h"
+#include "tracer/sampler/unwind_lookup.h"
 
 namespace refrain::sampler {
 

@@ -1,5 +1,3 @@
-#include "tracer/sampler/sample_table.h"
-
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "test/support/files.h"
+#include "tracer/sampler/sampler.h"
 
 namespace refrain::sampler::sample_table_test {
 namespace {

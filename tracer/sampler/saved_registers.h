@@ -1,6 +1,6 @@
 // Where the functions on the stack have left the registers of those that called them.
 //
-// Place in the flow: under tracer/runtime/carried_words.h; by the unwind tables, as stack_walk.h, from its caller outwards.
+// Place in the flow: under tracer/runtime/program_facts.h; by the unwind tables, as stack_walk.h, from its caller outwards.
 // Of x86-64; elsewhere there are no frames.
 // Thread-safety: any thread, with the rules of the process (rule_cache.h); not for signal handlers. Errors: the walk ends where tables do, and at frames of signals.
 // Cost: 0.1 us a frame; half a microsecond more where its rule was not made yet.

@@ -3,7 +3,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 3: what a sample of the program is made of.
 // How: from frame to frame by the unwind tables that compilers write for exceptions (.eh_frame), read
 // with an interpreter of our own: `_dl_find_object()` finds the object of an address without a lock
-// (frame_rules.h, rule_cache.h). Where there are no tables: by the frame pointer (frame_guess.h); a C
+// (frame_rules.h, rule_cache.h). Where there are no tables: by the frame pointer (guess_caller()); a C
 // library older than glibc 2.35 has no such function, and all goes by frame pointers.
 // Thread-safety: all; safe in signal handlers on any stack with 4 KiB left. No allocation, no lock,
 // no stdio; errno is kept. It does not trust what is on the stack (stack_memory.h).
@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "tracer/sampler/frame_registers.h"
 #include "tracer/sampler/stack_memory.h"
 
 namespace refrain::sampler {
@@ -40,5 +41,22 @@ struct Walk {
 // calling one.
 Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* frames,
                 unsigned most) noexcept;
+
+// The caller of a frame that has no unwind tables: by the frame pointer, and for the innermost frame by
+// the top of the stack.
+//
+// Place in the flow: code made while the program runs, and code without tables.
+// How: an address is taken for a caller's only if the bytes before it are a call instruction. They
+// are read by stack_memory.h's checked way; where that is forbidden, the address must have an entry
+// in unwind tables. A function that neither keeps a frame pointer nor has just been called is not
+// seen through, and callers may be left out where the register holds the frame pointer of a function further out.
+// Thread-safety: pure; safe in signal handlers; changes errno.
+// Cost: two or three system calls.
+
+// Leaves only kProgramCounter, kStackPointer, kFramePointer known. False: no caller was found.
+bool guess_caller(bool innermost, StackMemory& memory, FrameRegisters& registers) noexcept;
+
+// For tests: whether `before`, the 8 bytes before an address, end with a call instruction.
+bool ends_with_call(const unsigned char* before) noexcept;
 
 }  // namespace refrain::sampler

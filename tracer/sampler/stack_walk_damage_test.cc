@@ -17,7 +17,6 @@
 #include <random>
 #include <vector>
 
-#include "tracer/sampler/frame_guess.h"
 #include "tracer/sampler/frame_rules.h"
 #include "tracer/sampler/stack_walk.h"
 #include "tracer/sampler/unwind_lookup.h"

@@ -1,9 +1,7 @@
-#include "tracer/user/call_stack.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 
-#include "tracer/user/function_table.h"
+#include "tracer/user/functions.h"
 
 namespace refrain::user::call_stack_test {
 namespace {

@@ -5,12 +5,14 @@
 // the archive names it. Whether the filter file excludes a function is asked once for each; those
 // that are called too often for what they do are switched off (filters/settings.h:
 // function_calls, function_mean), which is reported to the journal at once.
-// Each thread keeps the functions that it is in (call_stack.h): what is unwound without notice is
+// Each thread keeps the functions that it is in (functions.h): what is unwound without notice is
 // ended when that is detected, with the time of then.
 //
 // Thread-safety: any thread; what comes while a thread's recorder is busy is counted as lost.
 // Cost: of a recorded call two time stamps and two records; of one that is switched off or
 // filtered a look into a table of the thread's own.
+#include "tracer/user/functions.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,8 +26,6 @@
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
 #include "tracer/runtime/live_filter.h"
-#include "tracer/user/call_stack.h"
-#include "tracer/user/function_table.h"
 #include "tracer/user/user_thread.h"
 
 namespace refrain::user {

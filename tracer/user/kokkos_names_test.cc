@@ -1,7 +1,7 @@
-#include "tracer/user/kokkos_names.h"
-
 #include <catch2/catch.hpp>
 #include <typeinfo>
+
+#include "tracer/user/names.h"
 
 namespace refrain::user::kokkos_names_test {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/this_thread.h"
-#include "tracer/user/user_regions.h"
 #include "tracer/user/user_thread.h"
 
 namespace refrain::user {

@@ -7,18 +7,15 @@
 #include <string>
 #include <string_view>
 
-#include "tracer/life/at_load.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/notices.h"
-#include "tracer/user/kokkos_names.h"
 #include "tracer/user/names.h"
 #define REFRAIN_DISABLE /* the types alone */
 #include "tracer/user/refrain.h"
-#include "tracer/user/user_regions.h"
 #include "tracer/user/user_thread.h"
 
 namespace refrain::user {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "reader/otf2_callbacks.h"
 #include "reader/trace.h"
-#include "reader/unused_records.h"
 #include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"

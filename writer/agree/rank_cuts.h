@@ -35,7 +35,6 @@
 #include "exchange/bytes.h"
 #include "spool/iteration_stream.h"
 #include "writer/messages/message_plan.h"
-#include "writer/model/cut_edges.h"
 #include "writer/model/process_model.h"
 
 namespace refrain::writer {

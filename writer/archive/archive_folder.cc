@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/archive_files.h"
-#include "base/file_modes.h"
 #include "base/folder.h"
+#include "base/new_file.h"
 
 namespace refrain::writer {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "exchange/tree.h"
 #include "filters/rolling_limit.h"
-#include "writer/model/cut_edges.h"
+#include "writer/model/process_model.h"
 
 namespace refrain::writer {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "filters/skipped_intervals.h"
+#include "filters/nested_policy.h"
 #include "filters/slow_iterations.h"
 
 namespace refrain::writer {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "addresses/short_name.h"
-#include "regions/call_keys.h"
+#include "regions/region_class.h"
 #include "spool/mpi_format.h"
 
 namespace refrain::writer {

@@ -1,0 +1,135 @@
+#include "tracer/recorder/resource_use.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include "tracer/recorder/descriptors.h"
+#include "tracer/recorder/slow_path.h"
+
+namespace refrain::recorder {
+
+namespace {
+
+// A file of /proc/self/task/THREAD. Its beginning, if it is longer than the room for it.
+class TaskFile {
+ public:
+  TaskFile(pid_t thread, const char* name) noexcept {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", static_cast<int>(thread),
+                  name);
+    const int file = open_apart(AT_FDCWD, path, O_RDONLY);
+    if (file < 0) return;
+    const ssize_t length = read(file, text_, sizeof text_);
+    close(file);
+    if (length > 0) length_ = static_cast<std::size_t>(length);
+  }
+  std::string_view text() const noexcept { return {text_, length_}; }
+
+ private:
+  char text_[4096];
+  std::size_t length_ = 0;
+};
+
+std::string_view after_word(std::string_view text) noexcept {
+  const std::size_t end = text.find(' ');
+  return end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+}
+
+std::uint64_t number_at(std::string_view text) noexcept {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Of a line "name   :   value".
+std::uint64_t number_of(std::string_view text, std::string_view name) noexcept {
+  std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return 0;
+  at = text.find(':', at);
+  if (at == std::string_view::npos) return 0;
+  at = text.find_first_not_of(": \t", at);
+  return at == std::string_view::npos ? 0 : number_at(text.substr(at));
+}
+
+}  // namespace
+
+base::ThreadUse thread_use_of(pid_t thread) noexcept {
+  const SlowPath slow_path;
+  base::ThreadUse use;
+  if (thread <= 0) return use;
+  {
+    const TaskFile times(thread, "schedstat");
+    use.core_ns = number_at(times.text());
+    use.core_wait_ns = number_at(after_word(times.text()));
+  }
+  {
+    // Behind the name, which may contain anything: state, then fields 4 and on of proc(5).
+    const TaskFile stat(thread, "stat");
+    std::string_view rest = stat.text();
+    rest.remove_prefix(std::min(rest.size(), rest.rfind(')') + 2));
+    for (int field = 3; field <= 15 && !rest.empty(); ++field, rest = after_word(rest)) {
+      if (field == 10) use.page_faults = number_at(rest);
+      if (field == 12) use.disk_faults = number_at(rest);
+      if (field == 15)
+        use.kernel_ns = number_at(rest) * 1'000'000'000 /
+                        static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+    }
+  }
+  {
+    const TaskFile sched(thread, "sched");
+    use.migrations = number_of(sched.text(), "nr_migrations");
+    use.preemptions = number_of(sched.text(), "nr_involuntary_switches");
+  }
+  base::CoreSet::Words cores{};
+  // Machines with more cores than there is room for: refused, and so not known.
+  if (sched_getaffinity(thread, sizeof cores, reinterpret_cast<cpu_set_t*>(cores.data())) ==
+      0)
+    use.cores = base::CoreSet(cores);
+  return use;
+}
+
+base::ThreadUse used_between(const base::ThreadUse& before,
+                             const base::ThreadUse& now) noexcept {
+  base::ThreadUse used;
+  for (const base::ThreadUseNumber& number : base::kThreadUseNumbers) {
+    if (now.*number.value < before.*number.value) return {};
+    used.*number.value = now.*number.value - before.*number.value;
+  }
+  used.cores = now.cores;
+  return used;
+}
+
+namespace {
+
+// "NAME   NUMBER kB"; 0: there is no such line.
+std::uint64_t bytes_after(std::string_view text, std::string_view name) noexcept {
+  const std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return 0;
+  const std::size_t digit = text.find_first_of("0123456789", at + name.size());
+  if (digit == std::string_view::npos) return 0;
+  std::uint64_t kib = 0;
+  std::from_chars(text.data() + digit, text.data() + text.size(), kib);
+  return kib * 1024;
+}
+
+}  // namespace
+
+ProcessMemory process_memory() noexcept {
+  const SlowPath slow_path;
+  const int file = open_apart(AT_FDCWD, "/proc/self/status", O_RDONLY);
+  if (file < 0) return {};
+  char text[2048];
+  const ssize_t length = read(file, text, sizeof text);
+  close(file);
+  if (length <= 0) return {};
+  const std::string_view all(text, static_cast<std::size_t>(length));
+  return {bytes_after(all, "\nVmRSS:"), bytes_after(all, "\nVmHWM:")};
+}
+
+}  // namespace refrain::recorder

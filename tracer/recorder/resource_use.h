@@ -1,0 +1,35 @@
+// What a thread has used of the machine, as Linux counts (base/thread_use.h).
+//
+// Place in the flow: ARCHITECTURE.md, stage 3, where threads and recordings begin and end. Thread-safety: any thread, of any thread of the
+// process; not in signal handlers. Units: since the thread began. Errors: zeros, also where the kernel does not count
+// (migrations and preemptions need CONFIG_SCHED_DEBUG). Cost: ten system calls, some 50 microseconds.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "base/thread_use.h"
+
+namespace refrain::recorder {
+
+base::ThreadUse thread_use_of(pid_t thread) noexcept;
+
+// What was used between `before` and `now`; nothing if the kernel's counts are not of one thread.
+base::ThreadUse used_between(const base::ThreadUse& before,
+                             const base::ThreadUse& now) noexcept;
+
+// How much memory the process has, as Linux counts (/proc/self/status).
+//
+// Place in the flow: ARCHITECTURE.md, stage 3, at outermost iterations, at most each 0.1 s, and where recordings end. Thread-safety: any thread, not in
+// signal handlers. Errors: zeros. Cost: three system calls, some ten microseconds.
+
+// Of the program that the process is now (getrusage() also counts the one that became it), with Refrain's own.
+struct ProcessMemory {
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t peak_bytes = 0;  // the largest that it was
+};
+
+ProcessMemory process_memory() noexcept;
+
+}  // namespace refrain::recorder

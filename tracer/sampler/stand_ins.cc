@@ -1,0 +1,176 @@
+// Stands before the system's pthread_create, so that every thread that begins while stacks are
+// sampled has its timer from the start.
+//
+// While nothing is sampled the program's call goes on unchanged.
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "tracer/sampler/sampler.h"
+
+namespace {
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+using Begin = void* (*)(void*);
+
+struct Start {
+  Begin begin;
+  void* argument;
+};
+
+Create next_create() noexcept {
+  static std::atomic<Create> found{nullptr};
+  Create create = found.load();
+  if (create == nullptr) {
+    create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+    found.store(create);
+  }
+  return create;
+}
+
+// The program's function comes last, and with optimisation in the place of this one: stacks look as
+// without us.
+void* begin_sampled(void* data) {
+  auto* const given = static_cast<Start*>(data);
+  const Start start = *given;
+  std::free(given);
+  refrain::sampler::sample_this_thread();
+  return start.begin(start.argument);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, Begin begin, void* argument) {
+  const Create create = next_create();
+  if (create == nullptr) return EAGAIN;
+  auto* const start = refrain::sampler::sampling()
+                          ? static_cast<Start*>(std::malloc(sizeof(Start)))
+                          : nullptr;
+  if (start == nullptr) return create(thread, attributes, begin, argument);
+  *start = {begin, argument};
+  const int result = create(thread, attributes, begin_sampled, start);
+  if (result != 0) std::free(start);
+  return result;
+}
+
+// Stands before the system's calls that wait for signals: the signal of our timers, which a thread that blocks all signals
+// gets so, is not for the program. What comes is asked by whose timer it is from, for the program may use the same signal.
+//
+// A sample that comes so is not taken: the thread has been waiting since. While nothing is sampled the program's call
+// goes on unchanged.
+
+namespace {
+
+using TimedWait = int (*)(const sigset_t*, siginfo_t*, const timespec*);
+
+template <typename Function>
+Function next_function(std::atomic<Function>& found, const char* name) noexcept {
+  Function function = found.load();
+  if (function == nullptr) {
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+    found.store(function);
+  }
+  return function;
+}
+
+timespec now() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time;
+}
+
+constexpr long kSecond = 1'000'000'000;
+
+timespec sum(timespec a, timespec b) noexcept {
+  const long ns = a.tv_nsec + b.tv_nsec;
+  return {a.tv_sec + b.tv_sec + ns / kSecond, ns % kSecond};
+}
+// Not less than nothing.
+timespec left(timespec until) noexcept {
+  const timespec time = now();
+  const long ns = until.tv_nsec - time.tv_nsec;
+  const timespec rest{until.tv_sec - time.tv_sec - (ns < 0 ? 1 : 0),
+                      ns < 0 ? ns + kSecond : ns};
+  return rest.tv_sec < 0 ? timespec{} : rest;
+}
+
+// As sigtimedwait(); without `timeout` it waits for ever.
+int wait_for(const sigset_t* signals, siginfo_t* info, const timespec* timeout) {
+  static std::atomic<TimedWait> found{nullptr};
+  const TimedWait wait = next_function(found, "sigtimedwait");
+  if (wait == nullptr) return errno = ENOSYS, -1;
+  const int own = refrain::sampler::own_signal();
+  if (own == 0 || sigismember(signals, own) != 1) return wait(signals, info, timeout);
+  timespec rest{};
+  const timespec until = timeout == nullptr ? rest : sum(now(), *timeout);
+  if (timeout != nullptr) rest = *timeout;
+  for (;;) {
+    siginfo_t came{};
+    const int signal = wait(signals, &came, timeout == nullptr ? nullptr : &rest);
+    if (signal != own || !refrain::sampler::is_of_own_timer(came)) {
+      if (signal > 0 && info != nullptr) *info = came;
+      return signal;
+    }
+    if (timeout != nullptr) rest = left(until);
+  }
+}
+
+// Without ours, unless it is the only one that is asked for.
+sigset_t without_own(const sigset_t& signals, int own) noexcept {
+  sigset_t others = signals;
+  sigdelset(&others, own);
+  return sigisemptyset(&others) != 0 ? signals : others;
+}
+
+}  // namespace
+
+#define REFRAIN_SHOWN extern "C" __attribute__((visibility("default")))
+
+REFRAIN_SHOWN int sigtimedwait(const sigset_t* signals, siginfo_t* info,
+                               const timespec* timeout) {
+  return wait_for(signals, info, timeout);
+}
+
+REFRAIN_SHOWN int sigwaitinfo(const sigset_t* signals, siginfo_t* info) {
+  return wait_for(signals, info, nullptr);
+}
+
+REFRAIN_SHOWN int sigwait(const sigset_t* signals, int* signal) {
+  int came;
+  do {
+    came = wait_for(signals, nullptr, nullptr);
+  } while (came < 0 && errno == EINTR);
+  if (came < 0) return errno;
+  *signal = came;
+  return 0;
+}
+
+REFRAIN_SHOWN int signalfd(int file, const sigset_t* signals, int flags) noexcept {
+  using Make = int (*)(int, const sigset_t*, int);
+  static std::atomic<Make> found{nullptr};
+  const Make make = next_function(found, "signalfd");
+  if (make == nullptr) return errno = ENOSYS, -1;
+  const int own = refrain::sampler::own_signal();
+  if (own == 0) return make(file, signals, flags);
+  const sigset_t others = without_own(*signals, own);
+  return make(file, &others, flags);
+}
+
+REFRAIN_SHOWN int sigpending(sigset_t* signals) noexcept {
+  using Look = int (*)(sigset_t*);
+  static std::atomic<Look> found{nullptr};
+  const Look look = next_function(found, "sigpending");
+  if (look == nullptr) return errno = ENOSYS, -1;
+  const int result = look(signals);
+  const int own = refrain::sampler::own_signal();
+  if (result == 0 && own != 0) sigdelset(signals, own);
+  return result;
+}
