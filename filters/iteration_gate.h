@@ -42,6 +42,7 @@
 #include <memory>
 #include <vector>
 
+#include "filters/event_history.h"
 #include "filters/inner_marks.h"
 #include "filters/nested_policy.h"
 #include "filters/slow_iterations.h"

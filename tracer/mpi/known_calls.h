@@ -15,7 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "filters/suspend_cuts.h"
+#include "filters/event_history.h"
 #include "periodicity/symbol.h"
 #include "tracer/mpi/communicators.h"
 #include "tracer/recorder/thread_recorder.h"
