@@ -1,6 +1,7 @@
 // A program that changes its behaviour: every change is in the trace, whole, with the
 // iteration before it.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -129,6 +130,31 @@ TEST_CASE(
   const Iteration& last = all[59];
   CHECK(last.said_written == 2);
   CHECK_FALSE(regions_opened(traced.trace, last.begin, last.end).empty());
+}
+
+// Whoever lost most, all threads are cut where it begins: no thread has a region that others lack.
+TEST_CASE("Change: a ring too small for breaks - all threads keep the same") {
+  for (int run = 0; run != 3; ++run) {
+    TemporaryFolder folder;
+    Job job{"cg_clang", {"75"}, 3, {{"LIMIT", "3"}}};
+    job.settings["MIN_GAP"] = std::string("0");
+    job.settings["RING"] = std::string("32K");
+    const Traced traced = trace(job, folder / "archive");
+    std::vector<std::map<std::string, int>> opened;
+    for (const Location& location : traced.trace.locations) {
+      std::map<std::string, int>& regions = opened.emplace_back();
+      for (const Event& event : location.events) {
+        if (event.type != EventType::kEnter) continue;
+        const std::string& name = traced.trace.regions.at(event.reference).name;
+        if (name.rfind("!$omp parallel", 0) == 0) ++regions[name];
+      }
+    }
+    REQUIRE(opened.size() == 3);
+    CHECK(opened[0].size() == 7);
+    CHECK(opened[0].count("!$omp parallel") == 0);
+    CHECK(opened[1] == opened[0]);
+    CHECK(opened[2] == opened[0]);
+  }
 }
 
 }  // namespace refrain::test::change_test

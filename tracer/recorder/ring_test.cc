@@ -79,6 +79,27 @@ TEST_CASE("ThreadRecorder: ring - what it forgot is counted in events") {
   CHECK(lost == all - kept);
 }
 
+// More cuts than it remembers: it does not take for kept what lies after one that it no longer knows.
+TEST_CASE("ThreadRecorder: ring - what it forgot is reported, whichever cut is asked for") {
+  const int wanted = GENERATE(range(3, 250));
+  Bench bench(2048);
+  bench.epochs(2, 20);
+  bench.suspend(2);
+  bench.board->set_keep_from(2);
+  bench.epochs(300, 20);
+  bench.resume(static_cast<std::uint64_t>(wanted));
+  const std::vector<Record> log = log_of(bench.read());
+  const auto resume = std::find_if(
+      log.begin(), log.end(), [](const Record& r) { return r.kind == spool::kResume; });
+  REQUIRE(resume != log.end());
+  const auto cut = std::find_if(resume, log.end(), spool::is_cut);
+  REQUIRE(cut != log.end());
+  REQUIRE(cut->a48() > 200);  // the ring has no more
+  CHECK(resume->payload == cut->a48());
+  CHECK((bench.lost(spool::kLossRingOverflow) > 0) ==
+        (cut->a48() > static_cast<std::uint64_t>(wanted)));
+}
+
 // The ring went round, and the first cut that it still has is the one that is asked for.
 TEST_CASE("ThreadRecorder: ring - nothing is lost if the oldest cut is the wanted one") {
   Bench bench(2048);

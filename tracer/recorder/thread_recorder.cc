@@ -514,6 +514,11 @@ void ThreadRecorder::append_after_suspend(const RecordWords& words) noexcept {
   file_.header()->log_commit.store(log_at_suspend_ << 1 | 1, std::memory_order_release);
 }
 
+// The epoch of the ring's record `at`, a cut.
+std::uint64_t ThreadRecorder::cut_at(std::uint64_t at) const noexcept {
+  return at < commit_value_ >> 8 ? file_.ring()[at % ring_capacity()].a48() : kNotFound;
+}
+
 // Events of `epoch` and later that the ring forgot, or that lie in it before record `from`, the first
 // one that goes back to the log.
 std::uint64_t ThreadRecorder::events_missing(std::uint64_t epoch,
@@ -521,9 +526,7 @@ std::uint64_t ThreadRecorder::events_missing(std::uint64_t epoch,
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t count = commit_value_ >> 8;
   const std::uint64_t oldest = count > capacity ? count - capacity : 0;
-  const std::uint64_t first_kept =
-      from < count ? file_.ring()[from % capacity].a48() : kNotFound;
-  std::uint64_t missing = forgotten_.between(epoch, first_kept);
+  std::uint64_t missing = forgotten_.between(epoch, cut_at(from));
   for (std::uint64_t i = std::max(oldest, looked_at_); i < from; ++i)
     missing += ForgottenEvents::is_event(file_.ring()[i % capacity]) ? 1 : 0;
   return missing;
@@ -551,7 +554,7 @@ void ThreadRecorder::resume(const Decision& decision) noexcept {
   record.set_a48(decision.gap);
   if (!complete) {
     const std::uint64_t missing = events_missing(decision.epoch, from);
-    complete = missing == 0 && forgotten_.knows(decision.epoch);
+    complete = missing == 0 && forgotten_.none_between(decision.epoch, cut_at(from));
     if (!complete)
       count_loss(spool::kLossRingOverflow, std::max<std::uint64_t>(1, missing));
   }

@@ -65,7 +65,7 @@ class MetricReader {
 // need it; when writing is resumed it counts the loss in events.
 //
 // Thread-safety: none; one a recorder. No allocation: kMax cuts are remembered; where there
-// were more, some between are dropped, and a count is a lower bound.
+// were more, some between are dropped, and between() is a lower bound.
 // Cost: O(1) a record that is added; only iterations larger than the ring have some.
 
 class ForgottenEvents {
@@ -87,10 +87,17 @@ class ForgottenEvents {
     const std::uint64_t last = events_before(to);
     return last > first ? last - first : 0;
   }
-  // Returns true if an earlier cut than one of `epoch` was among them: then nothing of `epoch` is
-  // missing but what between() counts.
-  bool knows(std::uint64_t epoch) const noexcept {
-    return cuts_ != 0 && epochs_[0] < epoch;
+  // Returns true if there are none: an earlier cut than one of `from` was among them, so that it is known, and no event
+  // may lie between, also where cuts were dropped.
+  bool none_between(std::uint64_t from, std::uint64_t to) const noexcept {
+    if (cuts_ == 0 || epochs_[0] >= from) return false;
+    std::size_t first = 1;
+    while (first < cuts_ && epochs_[first] < from) ++first;
+    const bool known = !thinned_ || (first < cuts_ && epochs_[first] == from);
+    const std::uint64_t before = !known          ? before_[first - 1]
+                                 : first < cuts_ ? before_[first]
+                                                 : events_;
+    return events_before(to) <= before;
   }
 
   // Copies of open regions and values of metrics belong to other records.
@@ -120,6 +127,7 @@ class ForgottenEvents {
     cuts_ -= first;
   }
   void drop_every_second() noexcept {
+    thinned_ = true;
     for (std::size_t i = 0; 2 * i < cuts_; ++i) move(2 * i, i);
     cuts_ = (cuts_ + 1) / 2;
   }
@@ -130,6 +138,7 @@ class ForgottenEvents {
 
   std::uint64_t events_ = 0;
   std::size_t cuts_ = 0;
+  bool thinned_ = false;                      // cuts between others were dropped
   std::array<std::uint64_t, kMax> epochs_{};  // of cuts; ascend, where epochs do
   std::array<std::uint64_t, kMax> before_{};  // events before each
 };
@@ -577,6 +586,7 @@ class ThreadRecorder {
   std::uint64_t find_cut(std::uint64_t epoch) noexcept;
   std::uint64_t first_needed(std::uint64_t cut) noexcept;
   std::uint64_t fill_ring(std::uint64_t cut) noexcept;
+  std::uint64_t cut_at(std::uint64_t at) const noexcept;
   std::uint64_t events_missing(std::uint64_t epoch, std::uint64_t from) const noexcept;
 
   // Hot.
