@@ -205,18 +205,18 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
   const char* who =
       of_child ? "; the forked process runs untraced" : "; the program runs untraced";
   try {
-    std::string error;
     filters::Settings wanted = settings();
     if (of_child) wanted.overwrite = false;
-    std::unique_ptr<Session> session =
-        Session::create(wanted, runtime_name, !of_child && g_job.load(), error);
-    const auto hook = g_start_hook.load();
-    if (session != nullptr && !of_child) begin_filter(wanted.filter_file);
-    if (session != nullptr && hook != nullptr && !of_child) hook(*session);
-    if (session != nullptr) session->begin();
+    auto session = Session::create(wanted, runtime_name, !of_child && g_job.load());
+    if (session) {
+      const auto hook = g_start_hook.load();
+      if (!of_child) begin_filter(wanted.filter_file);
+      if (hook != nullptr && !of_child) hook(**session);
+      (*session)->begin();
+    }
     if (!of_child) keep_runtime_name(runtime_name);
-    if (session != nullptr) return session;
-    warn({error, who});
+    if (session) return std::move(*session);
+    warn({session.error(), who});
   } catch (const std::exception& problem) {
     warn({"tracing cannot start (", problem.what(), ")", who});
   }
@@ -361,9 +361,9 @@ std::string make_job_archive() noexcept {
     const auto make =
         wanted.spool_dir.empty() ? make_archive_folder : make_bare_archive_folder;
     const recorder::NoLowDescriptors no_low_descriptors;
-    const ArchiveFolder folder = make(g_session->folder().wanted(), wanted.overwrite);
-    if (folder.error.empty()) return folder.archive;
-    warn({folder.error, "; the job runs untraced"});
+    const auto folder = make(g_session->folder().wanted(), wanted.overwrite);
+    if (folder) return folder->archive;
+    warn({folder.error(), "; the job runs untraced"});
   } catch (const std::exception& problem) {
     warn({"tracing cannot start (", problem.what(), "); the job runs untraced"});
   }
@@ -375,10 +375,10 @@ bool join_job(const std::string& archive, std::uint32_t rank, std::uint32_t size
   std::array<char, 64> who{};
   std::snprintf(who.data(), who.size(), "; process %u is not traced", rank);
   try {
-    const std::string error =
-        archive.empty() ? std::string("-") : g_session->settle(archive, rank, size);
-    if (error.empty()) return true;
-    if (!archive.empty()) warn({error, who.data()});
+    const auto settled =
+        archive.empty() ? base::Failure{"-"} : g_session->settle(archive, rank, size);
+    if (settled) return true;
+    if (!archive.empty()) warn({settled.error(), who.data()});
   } catch (const std::exception& problem) {
     warn({problem.what(), who.data()});
   }

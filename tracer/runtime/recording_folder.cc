@@ -70,62 +70,61 @@ bool make_folder(const fs::path& folder) {
 
 // NAME, or the next free of NAME.2, NAME.3, ...: `take` makes one of them its own, is false and sets errno to EEXIST if
 // it is in use, or to something else if none can be.
+// If it puts something into `refused`, no other name is tried.
 template <typename Take>
-std::string first_free(const fs::path& base, std::string& error, Take take) {
+base::Result<std::string> first_free(const fs::path& base, std::string& refused,
+                                     Take take) {
   constexpr int kMaxNames = 9999;
   fs::path folder = base;
   for (int i = 2; !take(folder); ++i) {
-    if (!error.empty()) return {};
-    if (errno != EEXIST || i > kMaxNames) {
-      error = cannot_make(folder, errno);
-      return {};
-    }
+    if (!refused.empty()) return base::Failure{refused};
+    if (errno != EEXIST || i > kMaxNames) return base::Failure{cannot_make(folder, errno)};
     folder = base.string() + "." + std::to_string(i);
   }
   return folder.string();
 }
 
 // The spool of process 0 in a directory that is ours.
-void make_spool(ArchiveFolder& folder) {
-  if (!folder.error.empty()) return;
-  const fs::path spool = fs::path(folder.archive) / "spool" / "process-0";
-  if (!make_folder(spool)) folder.error = cannot_make(spool, errno);
-  folder.spool = spool.string();
+base::Result<ArchiveFolder> with_spool(const std::string& archive) {
+  const fs::path spool = fs::path(archive) / "spool" / "process-0";
+  if (!make_folder(spool)) return base::Failure{cannot_make(spool, errno)};
+  return ArchiveFolder{archive, spool.string()};
 }
 
 // A directory that no other process has, whatever its number: of other containers there may be one with the same. What a killed
 // process has left is kept: it belongs to an archive.
-ArchiveFolder make_own_folder(const fs::path& wanted) {
-  ArchiveFolder out;
+base::Result<ArchiveFolder> make_own_folder(const fs::path& wanted) {
+  std::string refused;
   std::error_code ignored;
   fs::create_directories(wanted.parent_path(), ignored);
-  out.archive = first_free(wanted, out.error, [&](const fs::path& folder) {
+  const auto archive = first_free(wanted, refused, [&](const fs::path& folder) {
     if (make_folder(folder)) return true;
     struct stat there {};
     if (errno == EEXIST && lstat(folder.c_str(), &there) == 0 && there.st_uid != geteuid())
-      out.error = "'" + folder.string() + "' belongs to another user";
+      refused = "'" + folder.string() + "' belongs to another user";
     errno = EEXIST;
     return false;
   });
-  if (out.error.empty() && !make_folder(fs::path(out.archive) / "spool"))
-    out.error = cannot_make(fs::path(out.archive) / "spool", errno);
-  make_spool(out);
-  return out;
+  if (!archive) return archive.failure();
+  const fs::path spool = fs::path(*archive) / "spool";
+  if (!make_folder(spool)) return base::Failure{cannot_make(spool, errno)};
+  return with_spool(*archive);
 }
 
 }  // namespace
 
-std::string archive_path(const std::string& wanted, const std::string& program,
-                         std::string& error) {
+base::Result<std::string> archive_path(const std::string& wanted,
+                                       const std::string& program) {
   std::error_code wrong;
   const fs::path path =
       fs::absolute(wanted.empty() ? default_name(program) : wanted, wrong);
-  if (wrong) error = "cannot read the current directory: " + wrong.message();
+  if (wrong) return base::Failure{"cannot read the current directory: " + wrong.message()};
   return path.string();
 }
 
-ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite) {
-  ArchiveFolder out;
+base::Result<ArchiveFolder> make_bare_archive_folder(const std::string& wanted,
+                                                     bool overwrite) {
+  std::string refused;
   std::error_code error;
   const fs::path base = wanted;
   // An archive that a parent of this process is just making is none to be replaced.
@@ -135,47 +134,44 @@ ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite
   }
   fs::create_directories(base.parent_path(), error);
   // The spool directory is the token: whoever makes it owns the archive's directory.
-  out.archive = first_free(base, out.error, [&](const fs::path& folder) {
+  const auto archive = first_free(base, refused, [&](const fs::path& folder) {
     if (!make_folder(folder)) {
       if (errno != EEXIST) return false;
       const bool empty = base::names_in(folder.string(), error).empty() && !error;
-      if (empty) out.error = not_safe(folder);
+      if (empty) refused = not_safe(folder);
       errno = EEXIST;
-      if (!empty || !out.error.empty()) return false;
+      if (!empty || !refused.empty()) return false;
     }
     return make_folder(folder / "spool");
   });
-  return out;
+  if (!archive) return archive.failure();
+  return ArchiveFolder{*archive, {}};
 }
 
-ArchiveFolder make_archive_folder(const std::string& wanted, bool overwrite) {
-  ArchiveFolder out = make_bare_archive_folder(wanted, overwrite);
-  make_spool(out);
-  return out;
+base::Result<ArchiveFolder> make_archive_folder(const std::string& wanted, bool overwrite) {
+  const auto made = make_bare_archive_folder(wanted, overwrite);
+  return made ? with_spool(made->archive) : made;
 }
 
-ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
-                                   const std::string& program) {
+base::Result<ArchiveFolder> make_spool_elsewhere(const std::string& spool_dir,
+                                                 const std::string& program) {
   const std::string name = with_host_and_process(spool::kPlacePrefix, program);
   std::error_code error;
   const fs::path folder = fs::absolute(spool_dir, error);
   return make_own_folder((folder / name).lexically_normal());
 }
 
-ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
-                          std::uint32_t process) {
+base::Result<ArchiveFolder> place_spool(const ArchiveFolder& from,
+                                        const std::string& archive, std::uint32_t process) {
   const recorder::NoSizeSignal no_signal;
-  ArchiveFolder out;
-  out.error = spool::write_place(archive, process, {spool::own_host(), from.spool}).error();
-  if (!out.error.empty()) return out;
+  const auto placed = spool::write_place(archive, process, {spool::own_host(), from.spool});
+  if (!placed) return placed.failure();
   spool::name_archive(from.archive, archive);
-  out.archive = archive;
-  out.spool = from.spool;
-  return out;
+  return ArchiveFolder{archive, from.spool};
 }
 
-ArchiveFolder make_provisional_folder(const std::string& archive,
-                                      const std::string& program) {
+base::Result<ArchiveFolder> make_provisional_folder(const std::string& archive,
+                                                    const std::string& program) {
   const std::string name = with_host_and_process(spool::kProvisionalPrefix, program);
   return make_own_folder(fs::path(archive).parent_path() / name);
 }
@@ -191,60 +187,53 @@ void remove_spool(const ArchiveFolder& folder) noexcept {
   remove_empty(folder);
 }
 
-ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
-                         std::uint32_t process) {
-  ArchiveFolder out;
+base::Result<ArchiveFolder> move_spool(const ArchiveFolder& from,
+                                       const std::string& archive, std::uint32_t process) {
   const fs::path to = fs::path(archive) / "spool" / ("process-" + std::to_string(process));
   if (rename(from.spool.c_str(), to.c_str()) != 0) {
     // The program has changed its directory, or processes have directories of their own.
     if (errno == EXDEV) return place_spool(from, archive, process);
-    out.error = "cannot move '" + from.spool + "' to '" + to.string() +
-                "': " + std::strerror(errno);
-    return out;
+    return base::Failure{"cannot move '" + from.spool + "' to '" + to.string() +
+                         "': " + std::strerror(errno)};
   }
   remove_empty(from);
-  out.archive = archive;
-  out.spool = to.string();
-  return out;
+  return ArchiveFolder{archive, to.string()};
 }
 
-std::string ProcessFolder::make(const filters::Settings& settings,
-                                const std::string& program, bool of_job) {
+base::Result<> ProcessFolder::make(const filters::Settings& settings,
+                                   const std::string& program, bool of_job) {
   base::let_group_read(settings.group_readable);
-  std::string error;
-  wanted_ = archive_path(settings.archive, program, error);
-  if (!error.empty()) return error;
+  const auto wanted = archive_path(settings.archive, program);
+  if (!wanted) return wanted.failure();
+  wanted_ = *wanted;
   if (!settings.spool_dir.empty()) return make_elsewhere(settings, program, of_job);
-  const ArchiveFolder folder = of_job ? make_provisional_folder(wanted_, program)
-                                      : make_archive_folder(wanted_, settings.overwrite);
-  if (!folder.error.empty()) return folder.error;
-  archive_ = folder.archive;
-  spool_ = folder.spool;
-  if (of_job) provisional_ = folder;
+  const auto folder = of_job ? make_provisional_folder(wanted_, program)
+                             : make_archive_folder(wanted_, settings.overwrite);
+  if (!folder) return folder.failure();
+  archive_ = folder->archive;
+  spool_ = folder->spool;
+  if (of_job) provisional_ = *folder;
   return {};
 }
 
-std::string ProcessFolder::make_elsewhere(const filters::Settings& settings,
-                                          const std::string& program, bool of_job) {
-  ArchiveFolder folder = make_spool_elsewhere(settings.spool_dir, program);
-  if (!folder.error.empty()) return folder.error;
-  elsewhere_ = folder;
+base::Result<> ProcessFolder::make_elsewhere(const filters::Settings& settings,
+                                             const std::string& program, bool of_job) {
+  auto folder = make_spool_elsewhere(settings.spool_dir, program);
+  if (!folder) return folder.failure();
+  elsewhere_ = *folder;
   if (of_job) {
-    provisional_ = folder;
+    provisional_ = elsewhere_;
   } else {
-    const ArchiveFolder archive = make_bare_archive_folder(wanted_, settings.overwrite);
-    if (archive.error.empty())
-      folder = place_spool(elsewhere_, archive.archive, 0);
-    else
-      folder.error = archive.error;
-    if (!folder.error.empty()) {
-      archive_ = archive.archive;
+    const auto archive = make_bare_archive_folder(wanted_, settings.overwrite);
+    folder = archive ? place_spool(elsewhere_, archive->archive, 0) : archive;
+    if (!folder) {
+      if (archive) archive_ = archive->archive;
       remove_empty();
-      return folder.error;
+      return folder.failure();
     }
   }
-  archive_ = folder.archive;
-  spool_ = folder.spool;
+  archive_ = folder->archive;
+  spool_ = folder->spool;
   return {};
 }
 
@@ -253,18 +242,17 @@ void ProcessFolder::remove_empty() noexcept {
     if (settled() && !archive_.empty()) spool::remove_place(archive_, 0);
     spool::remove_placed({{}, elsewhere_.spool});
   }
-  if (!archive_.empty()) runtime::remove_empty({archive_, spool_, {}});
+  if (!archive_.empty()) runtime::remove_empty({archive_, spool_});
 }
 
-std::string ProcessFolder::settle(const std::string& archive, std::uint32_t rank,
-                                  std::uint32_t size) {
-  const ArchiveFolder folder = elsewhere_.spool.empty()
-                                   ? move_spool(provisional_, archive, rank)
-                                   : place_spool(provisional_, archive, rank);
-  if (!folder.error.empty()) return folder.error;
+base::Result<> ProcessFolder::settle(const std::string& archive, std::uint32_t rank,
+                                     std::uint32_t size) {
+  const auto folder = elsewhere_.spool.empty() ? move_spool(provisional_, archive, rank)
+                                               : place_spool(provisional_, archive, rank);
+  if (!folder) return folder.failure();
   provisional_ = {};
-  archive_ = folder.archive;
-  spool_ = folder.spool;
+  archive_ = folder->archive;
+  spool_ = folder->spool;
   rank_ = rank;
   size_ = size;
   return {};

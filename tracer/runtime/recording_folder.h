@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "filters/settings.h"
 #include "tracer/recorder/descriptors.h"
 
@@ -15,44 +16,43 @@ namespace refrain::runtime {
 struct ArchiveFolder {
   std::string archive;  // absolute path
   std::string spool;    // <archive>/spool/process-<P>, or elsewhere
-  std::string error;    // one line; empty if all is well
 };
 
 // All directories are the user's alone (base/new_file.h), and were made by this process; only for the archive one that exists
 // is taken, if it is empty, belongs to the user and nobody else can change it.
 
 // The absolute path of an archive. `wanted` empty: refrain-<program>-<date> in the current directory.
-std::string archive_path(const std::string& wanted, const std::string& program,
-                         std::string& error);
+base::Result<std::string> archive_path(const std::string& wanted,
+                                       const std::string& program);
 
 // `wanted`: as archive_path() gives it. Takes the next free NAME.2, NAME.3, ... if the name is in use and
 // `overwrite` is not set, or another process is still recording under that name. The spool directory of process 0
 // is made in it.
-ArchiveFolder make_archive_folder(const std::string& wanted, bool overwrite);
+base::Result<ArchiveFolder> make_archive_folder(const std::string& wanted, bool overwrite);
 
 // The same for processes whose spools are elsewhere: without a directory for one.
-ArchiveFolder make_bare_archive_folder(const std::string& wanted, bool overwrite);
+base::Result<ArchiveFolder> make_bare_archive_folder(const std::string& wanted,
+                                                     bool overwrite);
 
 // A directory of this process in `spool_dir`, `refrain-spool-<program>-<host>-<pid>` (with .2, .3, ... where that is in
 // use), which looks like an archive's with the spool of process 0 (spool/spool_place.h).
-ArchiveFolder make_spool_elsewhere(const std::string& spool_dir,
-                                   const std::string& program);
+base::Result<ArchiveFolder> make_spool_elsewhere(const std::string& spool_dir,
+                                                 const std::string& program);
 
-// Makes the spool of such a directory that of `process` in `archive`, and leaves it where it is. The result
-// has no `archive` if it cannot be.
-ArchiveFolder place_spool(const ArchiveFolder& from, const std::string& archive,
-                          std::uint32_t process);
+// Makes the spool of such a directory that of `process` in `archive`, and leaves it where it is.
+base::Result<ArchiveFolder> place_spool(const ArchiveFolder& from,
+                                        const std::string& archive, std::uint32_t process);
 
 // For a process of a job that does not know its number yet: a hidden directory of its own
 // where the archive will be, `.refrain-<program>-<host>-<pid>`, likewise.
-ArchiveFolder make_provisional_folder(const std::string& archive,
-                                      const std::string& program);
+base::Result<ArchiveFolder> make_provisional_folder(const std::string& archive,
+                                                    const std::string& program);
 
 // Moves the spool of process 0 of `from` (a directory of make_provisional_folder()) to be that of
 // `process` in `archive`, and removes what is left. Files that are open stay so. On another file system it stays
-// where it is, as place_spool() does it. The result has no `archive` if it cannot be.
-ArchiveFolder move_spool(const ArchiveFolder& from, const std::string& archive,
-                         std::uint32_t process);
+// where it is, as place_spool() does it.
+base::Result<ArchiveFolder> move_spool(const ArchiveFolder& from,
+                                       const std::string& archive, std::uint32_t process);
 
 // Removes the spool of process 0 of a directory of make_provisional_folder(), and that.
 void remove_spool(const ArchiveFolder& folder) noexcept;
@@ -68,7 +68,7 @@ void remove_empty(const ArchiveFolder& folder) noexcept;
 // archive's directory gets a note (spool/spool_place.h).
 // Thread-safety: make() before there are other threads; settle() and spool() under the session's lock,
 // the others from the thread that settles, or after that.
-// Errors: one line of text. Cost: system calls and allocations, except for the getters.
+// Cost: system calls and allocations, except for the getters.
 
 class ProcessFolder {
  public:
@@ -77,16 +77,16 @@ class ProcessFolder {
   ProcessFolder& operator=(const ProcessFolder&) = delete;
   ~ProcessFolder() { abandon(); }
 
-  // Makes the archive's directory, or a provisional one if the process is `of_job`. Empty, or an error.
-  std::string make(const filters::Settings& settings, const std::string& program,
-                   bool of_job);
+  // Makes the archive's directory, or a provisional one if the process is `of_job`.
+  base::Result<> make(const filters::Settings& settings, const std::string& program,
+                      bool of_job);
   // Where the archive is to be, as an absolute path: the program may change its directory.
   const std::string& wanted() const noexcept { return wanted_; }
   // Removes it again, as far as nothing is recorded in it.
   void remove_empty() noexcept;
 
-  // This is process `rank` of `size`: moves the spool to `archive`. Empty, or an error.
-  std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
+  // This is process `rank` of `size`: moves the spool to `archive`.
+  base::Result<> settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
   bool settled() const noexcept { return provisional_.archive.empty(); }
   // Removes what was recorded, if the process has not settled: nobody will read it.
   void discard() noexcept;
@@ -101,8 +101,8 @@ class ProcessFolder {
   std::uint32_t size() const noexcept { return size_; }
 
  private:
-  std::string make_elsewhere(const filters::Settings& settings, const std::string& program,
-                             bool of_job);
+  base::Result<> make_elsewhere(const filters::Settings& settings,
+                                const std::string& program, bool of_job);
   bool open_spool() noexcept;
 
   std::string wanted_;

@@ -37,18 +37,17 @@ Session::Session(const filters::Settings& settings, bool of_job)
 
 Session::~Session() = default;
 
-std::unique_ptr<Session> Session::create(const filters::Settings& settings,
-                                         const char* runtime_name, bool of_job,
-                                         std::string& error) {
+base::Result<std::unique_ptr<Session>> Session::create(const filters::Settings& settings,
+                                                       const char* runtime_name,
+                                                       bool of_job) {
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   const recorder::NoLowDescriptors no_low_descriptors;
   std::unique_ptr<Session> session(new Session(settings, of_job));
   session->program_ = program_path();
-  error = session->folder_.make(settings, session->program_, of_job);
-  if (!error.empty()) return nullptr;
+  if (const auto made = session->folder_.make(settings, session->program_, of_job); !made)
+    return made.failure();
   session->start_.take();
-  error = session->open_journal();
-  if (!error.empty()) return nullptr;
+  if (const auto opened = session->open_journal(); !opened) return opened.failure();
   recorder::keep_memory_reserve();
   put_preamble(session->journal_, settings, runtime_name, session->program_);
   session->code_.put_modules();
@@ -56,7 +55,7 @@ std::unique_ptr<Session> Session::create(const filters::Settings& settings,
   return session;
 }
 
-std::string Session::open_journal() {
+base::Result<> Session::open_journal() {
   spool::Header header{};
   start_.fill(header, spool::kJournalFile);
   const int folder = folder_.descriptor();
@@ -73,7 +72,7 @@ std::string Session::open_journal() {
     return {};
   }
   folder_.remove_empty();
-  return "cannot write to '" + folder_.spool() + "'";
+  return base::Failure{"cannot write to '" + folder_.spool() + "'"};
 }
 
 void Session::start_stream() {
@@ -102,12 +101,12 @@ void Session::start_samples() noexcept {
   if (!error.empty()) warn({"stacks are not sampled: ", error});
 }
 
-std::string Session::settle(const std::string& archive, std::uint32_t rank,
-                            std::uint32_t size) {
+base::Result<> Session::settle(const std::string& archive, std::uint32_t rank,
+                               std::uint32_t size) {
   const std::lock_guard lock(mutex_);
   if (folder_.settled() || finished_) return {};
-  std::string error = folder_.settle(archive, rank, size);
-  if (!error.empty()) return error;
+  const auto settled = folder_.settle(archive, rank, size);
+  if (!settled) return settled;
   gate_journal_.set_processes(size);
   journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
   return {};

@@ -44,12 +44,11 @@ namespace refrain::runtime {
 
 class Session final : private recorder::RingWatch {
  public:
-  // Makes the archive's directory and the journal. Null and one line in `error` if tracing
-  // cannot start. `of_job`: the process is one of several and will learn which, see
+  // Makes the archive's directory and the journal. `of_job`: the process is one of several and will learn which, see
   // settle(); until then the directory is a provisional one.
-  static std::unique_ptr<Session> create(const filters::Settings& settings,
-                                         const char* runtime_name, bool of_job,
-                                         std::string& error);
+  static base::Result<std::unique_ptr<Session>> create(const filters::Settings& settings,
+                                                       const char* runtime_name,
+                                                       bool of_job);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -66,7 +65,7 @@ class Session final : private recorder::RingWatch {
 
   // This is process `rank` of `size`; its spool moves to `archive`. Empty, or an error.
   // Once, by the primary thread or before there is one.
-  std::string settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
+  base::Result<> settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);
   // Its place: rank and size of the job, the archive.
   ProcessFolder& folder() noexcept { return folder_; }
   const ProcessFolder& folder() const noexcept { return folder_; }
@@ -221,7 +220,7 @@ class Session final : private recorder::RingWatch {
   void ring_goes_on(recorder::ThreadRecorder& recorder, bool forgets) noexcept override;
   void break_pattern_for(recorder::ThreadRecorder& recorder) noexcept;
   void pass_window(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
-  std::string open_journal();
+  base::Result<> open_journal();
   void start_samples() noexcept;
   void start_stream();
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role);

@@ -123,14 +123,14 @@ TEST_CASE("ProcessFolder: of a job - moves once its rank is known") {
   filters::Settings settings;
   settings.archive = (temporary / "archive").string();
   ProcessFolder folder;
-  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  REQUIRE(folder.make(settings, "/bin/program", true));
   CHECK_FALSE(folder.settled());
   const std::string provisional = folder.archive();
-  CHECK(folder.settle((temporary / "nowhere").string(), 3, 8) != "");
+  CHECK(folder.settle((temporary / "nowhere").string(), 3, 8).error() != "");
   CHECK_FALSE(folder.settled());
   CHECK(folder.archive() == provisional);
   std::filesystem::create_directories(temporary / "job/spool");
-  REQUIRE(folder.settle((temporary / "job").string(), 3, 8) == "");
+  REQUIRE(folder.settle((temporary / "job").string(), 3, 8));
   CHECK(folder.settled());
   CHECK(folder.rank() == 3);
   CHECK(folder.size() == 8);
@@ -147,13 +147,13 @@ TEST_CASE(
   settings.archive = (temporary / "archive").string();
   settings.spool_dir = (temporary / "node").string();
   ProcessFolder folder;
-  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  REQUIRE(folder.make(settings, "/bin/program", true));
   CHECK_FALSE(folder.settled());
   const std::string spool = folder.spool();
   CHECK(spool.starts_with(settings.spool_dir + "/refrain-spool-program-"));
-  CHECK(folder.settle((temporary / "nowhere").string(), 3, 8) != "");
+  CHECK(folder.settle((temporary / "nowhere").string(), 3, 8).error() != "");
   std::filesystem::create_directories(temporary / "job/spool");
-  REQUIRE(folder.settle((temporary / "job").string(), 3, 8) == "");
+  REQUIRE(folder.settle((temporary / "job").string(), 3, 8));
   CHECK(folder.archive() == (temporary / "job").string());
   CHECK(folder.spool() == spool);
   REQUIRE(spool::read_place(folder.archive(), 3));
@@ -170,21 +170,21 @@ TEST_CASE(
   settings.archive = (temporary / "archive").string();
   settings.spool_dir = (temporary / "node").string();
   ProcessFolder alone;
-  REQUIRE(alone.make(settings, "/bin/program", false) == "");
+  REQUIRE(alone.make(settings, "/bin/program", false));
   CHECK(alone.settled());
   CHECK(spool::read_place(settings.archive, 0)->folder == alone.spool());
   CHECK_FALSE(std::filesystem::exists(settings.archive + "/spool/process-0"));
   alone.remove_empty();
   CHECK_FALSE(std::filesystem::exists(settings.archive));
   ProcessFolder of_job;
-  REQUIRE(of_job.make(settings, "/bin/program", true) == "");
+  REQUIRE(of_job.make(settings, "/bin/program", true));
   of_job.discard();
   CHECK(std::filesystem::is_empty(settings.spool_dir));
   // Where there can be no archive.
   std::ofstream(temporary / "file") << "?";
   settings.archive = (temporary / "file/archive").string();
   ProcessFolder none;
-  CHECK(none.make(settings, "/bin/program", false) != "");
+  CHECK(none.make(settings, "/bin/program", false).error() != "");
   CHECK(std::filesystem::is_empty(settings.spool_dir));
 }
 
@@ -202,9 +202,9 @@ TEST_CASE("ProcessFolder: of a job - each has its own, also with the number of a
   for (const bool elsewhere : {false, true}) {
     if (elsewhere) settings.spool_dir = (temporary / "node").string();
     ProcessFolder first, second;
-    REQUIRE(first.make(settings, "/bin/program", true) == "");
+    REQUIRE(first.make(settings, "/bin/program", true));
     std::ofstream(first.spool() + "/journal.spool") << "mine";
-    REQUIRE(second.make(settings, "/bin/program", true) == "");
+    REQUIRE(second.make(settings, "/bin/program", true));
     CHECK(first.spool() != second.spool());
     CHECK(test::read_file(first.spool() + "/journal.spool") == "mine");
     CHECK(std::filesystem::is_empty(second.spool()));
@@ -222,12 +222,12 @@ TEST_CASE("ProcessFolder: folders of others - are refused in a line, and not tou
     std::filesystem::create_directory(settings.archive);
     chmod(settings.archive.c_str(), 0775);
     ProcessFolder folder;
-    CHECK(folder.make(settings, "/bin/program", false) ==
+    CHECK(folder.make(settings, "/bin/program", false).error() ==
           "'" + settings.archive + "' can be changed by other users (chmod go-w)");
     CHECK(std::filesystem::is_empty(settings.archive));
     chmod(settings.archive.c_str(), 0755);
     ProcessFolder safe;
-    CHECK(safe.make(settings, "/bin/program", false) == "");
+    CHECK(safe.make(settings, "/bin/program", false));
     CHECK(safe.archive() == settings.archive);
     CHECK(mode_of(settings.archive) == 0755);
   }
@@ -236,20 +236,20 @@ TEST_CASE("ProcessFolder: folders of others - are refused in a line, and not tou
     std::filesystem::create_directory(settings.archive);
     REQUIRE(chown(settings.archive.c_str(), 65534, 65534) == 0);
     ProcessFolder folder;
-    CHECK(folder.make(settings, "/bin/program", false) ==
+    CHECK(folder.make(settings, "/bin/program", false).error() ==
           "'" + settings.archive + "' belongs to another user");
     CHECK(std::filesystem::is_empty(settings.archive));
     // The place that a process of a job, or its spool, is to have.
     for (const bool elsewhere : {false, true}) {
       if (elsewhere) settings.spool_dir = (temporary / "node").string();
       ProcessFolder own;
-      REQUIRE(own.make(settings, "/bin/program", true) == "");
+      REQUIRE(own.make(settings, "/bin/program", true));
       const std::string taken = own.archive();
       own.discard();
       std::filesystem::create_directory(taken);
       REQUIRE(chown(taken.c_str(), 65534, 65534) == 0);
       ProcessFolder second;
-      CHECK(second.make(settings, "/bin/program", true) ==
+      CHECK(second.make(settings, "/bin/program", true).error() ==
             "'" + taken + "' belongs to another user");
       CHECK(std::filesystem::is_empty(taken));
     }
@@ -260,7 +260,7 @@ TEST_CASE("ProcessFolder: folders of others - are refused in a line, and not tou
     std::filesystem::create_symlink(temporary / "real", settings.archive);
     REQUIRE(lchown(settings.archive.c_str(), 65534, 65534) == 0);
     ProcessFolder folder;
-    CHECK(folder.make(settings, "/bin/program", false) ==
+    CHECK(folder.make(settings, "/bin/program", false).error() ==
           "'" + settings.archive + "' belongs to another user");
     CHECK(std::filesystem::is_empty(temporary / "real"));
   }
@@ -273,11 +273,11 @@ TEST_CASE("ProcessFolder: a link in a folder of the node - is not followed") {
   settings.spool_dir = (temporary / "node").string();
   std::ofstream(temporary / "victim") << "of the user";
   ProcessFolder folder;
-  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  REQUIRE(folder.make(settings, "/bin/program", true));
   std::filesystem::create_symlink(temporary / "victim",
                                   spool::place_root(folder.spool()) + "/archive");
   std::filesystem::create_directories(temporary / "job/spool");
-  REQUIRE(folder.settle((temporary / "job").string(), 0, 1) == "");
+  REQUIRE(folder.settle((temporary / "job").string(), 0, 1));
   CHECK(test::read_file(temporary / "victim") == "of the user");
 }
 
@@ -291,7 +291,7 @@ TEST_CASE("ProcessFolder: modes - the user's alone, or to be read by the group")
   const mode_t of_folders = settings.group_readable ? 0750 : 0700;
   const mode_t before = umask(settings.group_readable ? 077 : 0);
   ProcessFolder folder;
-  REQUIRE(folder.make(settings, "/bin/program", false) == "");
+  REQUIRE(folder.make(settings, "/bin/program", false));
   recorder::SpoolFile file;
   recorder::Budget budget(0, 0);
   REQUIRE(file.create(folder.descriptor(), "journal.spool", spool::Header{},
@@ -325,11 +325,11 @@ TEST_CASE("ProcessFolder: another file system - the spool stays, with a note") {
   filters::Settings settings;
   settings.archive = other + "/archive";
   ProcessFolder folder;
-  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  REQUIRE(folder.make(settings, "/bin/program", true));
   const std::string spool = folder.spool();
   std::ofstream(spool + "/journal.spool") << "?";
   std::filesystem::create_directories(temporary / "job/spool");
-  CHECK(folder.settle((temporary / "job").string(), 2, 4) == "");
+  CHECK(folder.settle((temporary / "job").string(), 2, 4));
   CHECK(folder.spool() == spool);
   CHECK(spool::process_path(folder.archive(), 2) == spool);
   spool::remove_spools(folder.archive(), error);
@@ -344,9 +344,9 @@ TEST_CASE(
   std::filesystem::current_path(temporary.path());
   ProcessFolder folder, named;
   filters::Settings settings;
-  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  REQUIRE(folder.make(settings, "/bin/program", true));
   settings.archive = "name";
-  REQUIRE(named.make(settings, "/bin/program", true) == "");
+  REQUIRE(named.make(settings, "/bin/program", true));
   std::filesystem::current_path(before);
   const std::string at = std::filesystem::canonical(temporary.path()).string();
   CHECK(folder.wanted().starts_with(at + "/refrain-program-"));
@@ -360,7 +360,7 @@ TEST_CASE("ProcessFolder: discard - nothing is left of a process that never sett
   filters::Settings settings;
   settings.archive = (temporary / "archive").string();
   ProcessFolder folder;
-  REQUIRE(folder.make(settings, "/bin/program", true) == "");
+  REQUIRE(folder.make(settings, "/bin/program", true));
   folder.discard();
   CHECK_FALSE(std::filesystem::exists(folder.archive()));
   CHECK(std::filesystem::is_empty(temporary.path()));

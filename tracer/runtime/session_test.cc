@@ -43,11 +43,10 @@ std::unique_ptr<Session> start(const test::TemporaryFolder& folder, std::uint64_
   settings.detector = "nested";
   settings.slow_factor = 0;
   settings.quiet = true;
-  std::string error;
-  std::unique_ptr<Session> session = Session::create(settings, "test", false, error);
-  INFO(error);
-  REQUIRE(session != nullptr);
-  return session;
+  auto session = Session::create(settings, "test", false);
+  INFO(session.error());
+  REQUIRE(session);
+  return std::move(*session);
 }
 
 // A callback as an event source makes it: false if nothing is recorded any more.
@@ -174,16 +173,16 @@ TEST_CASE("Session: job - the provisional folder becomes that of its rank") {
   const test::TemporaryFolder folder;
   filters::Settings settings;
   settings.archive = (folder / "archive").string();
-  std::string error;
-  const auto session = Session::create(settings, "test", true, error);
-  REQUIRE(session != nullptr);
+  const auto made = Session::create(settings, "test", true);
+  REQUIRE(made);
+  const std::unique_ptr<Session>& session = *made;
   CHECK_FALSE(session->folder().settled());
   ThreadRecorder* early = session->attach(spool::kRoleRoot);
   REQUIRE(early != nullptr);
   session->primary().claim(early);
   callback(*session, *early, [&] { early->append(make(spool::kFlush, 0x1000, 0)); });
   std::filesystem::create_directories(folder / "job/spool");
-  CHECK(session->settle(folder / "job", 3, 8) == "");
+  CHECK(session->settle(folder / "job", 3, 8));
   CHECK(session->folder().settled());
   CHECK(session->folder().size() == 8);
   ThreadRecorder* late = session->attach(spool::kRoleWorker);
@@ -243,10 +242,10 @@ TEST_CASE("Session: job - a folder that is not there") {
   const test::TemporaryFolder folder;
   filters::Settings settings;
   settings.archive = (folder / "archive").string();
-  std::string error;
-  const auto session = Session::create(settings, "test", true, error);
-  REQUIRE(session != nullptr);
-  CHECK(session->settle(folder / "nowhere", 0, 2).find("cannot move") == 0);
+  const auto made = Session::create(settings, "test", true);
+  REQUIRE(made);
+  const std::unique_ptr<Session>& session = *made;
+  CHECK(session->settle(folder / "nowhere", 0, 2).error().find("cannot move") == 0);
   CHECK_FALSE(session->folder().settled());
   session->finish();
 }
