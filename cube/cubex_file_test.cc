@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cube/testing.h"
+#include "cube/cubex_checks.h"
 #include "test/support/files.h"
 
 namespace refrain::cube::cubex_file_test {

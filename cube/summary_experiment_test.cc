@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "cube/testing.h"
+#include "cube/cubex_checks.h"
 #include "cube/write_cube.h"
 #include "test/support/files.h"
 

@@ -8,7 +8,7 @@
 
 #include "filters/gate_record.h"
 #include "periodicity/activation/activation_detector.h"
-#include "periodicity/activation/synthetic_program.h"
+#include "periodicity/activation/synthetic_paths.h"
 
 namespace refrain::filters::activation_gate_test {
 

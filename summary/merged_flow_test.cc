@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "test/support/files.h"
-#include "test/support/texts.h"
+#include "test/support/text_checks.h"
 
 namespace refrain::summary::merged_flow_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/notes.h"
 #include "test/support/files.h"
-#include "test/support/texts.h"
+#include "test/support/text_checks.h"
 
 namespace refrain::summary::run_summary_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "periodicity/activation/synthetic_program.h"
+#include "periodicity/activation/synthetic_paths.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cube/testing.h"
+#include "cube/cubex_checks.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
 

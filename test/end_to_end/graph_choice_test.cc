@@ -14,7 +14,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
-#include "tools/graph/testing.h"
+#include "tools/graph/dot_checks.h"
 
 namespace refrain::test::graph_choice_test {
 

@@ -13,7 +13,7 @@
 #include "test/end_to_end/counts.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 
 namespace refrain::test::profile_test {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "test/runs/run_program.h"
+#include "test/support/read_trace.h"
 #include "test/support/summary_checks.h"
-#include "test/support/trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {

@@ -10,7 +10,7 @@
 #include "code/synthetic_program.h"
 #include "code_profile/samples/sample_file.h"
 #include "reader/foreign_archive.h"
-#include "test/fuzz/archive_files.h"
+#include "test/fuzz/fuzzed_archives.h"
 #include "test/support/files.h"
 #include "test/support/loop_nest.h"
 #include "writer/testing/sample_builder.h"

@@ -12,8 +12,8 @@
 #include "summary/merged_flow.h"
 #include "summary/run_summary.h"
 #include "test/support/left_out.h"
+#include "test/support/read_trace.h"
 #include "test/support/summary_checks.h"
-#include "test/support/trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {

@@ -8,7 +8,7 @@
 
 #include "summary/run_summary.h"
 #include "test/support/left_out.h"
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "test/support/files.h"
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 
 namespace refrain::test {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test {

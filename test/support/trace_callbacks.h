@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 
 namespace refrain::test {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 
 namespace refrain::test {
 

@@ -3,7 +3,7 @@
 
 #include <otf2/otf2.h>
 
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 
 namespace refrain::test {
 

@@ -1,11 +1,10 @@
-#include "test/support/trace.h"
-
 #include <otf2/otf2.h>
 
 #include <catch2/catch.hpp>
 
 #include "test/support/files.h"
 #include "test/support/leaks.h"
+#include "test/support/read_trace.h"
 #include "test/support/trace_checks.h"
 
 namespace refrain::test::trace_test {

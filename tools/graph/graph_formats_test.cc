@@ -9,8 +9,8 @@
 
 #include "analysis/flow/graphviz.h"
 #include "test/support/files.h"
+#include "tools/graph/dot_checks.h"
 #include "tools/graph/drawing.h"
-#include "tools/graph/testing.h"
 
 namespace refrain::tools::graph_formats_test {
 namespace {

@@ -1,13 +1,13 @@
 // Archives made from synthetic spools, as lines that a test can compare.
 //
-// Thread-safety: none. Errors: those of test/support/trace.h.
+// Thread-safety: none. Errors: those of test/support/read_trace.h.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "test/support/files.h"
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 #include "writer/archive_writer.h"
 #include "writer/testing/spool_builder.h"
 

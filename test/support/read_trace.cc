@@ -1,4 +1,4 @@
-#include "test/support/trace.h"
+#include "test/support/read_trace.h"
 
 #include <otf2/otf2.h>
 

@@ -1,4 +1,4 @@
-#include "periodicity/activation/synthetic_program.h"
+#include "periodicity/activation/synthetic_paths.h"
 
 #include <algorithm>
 
