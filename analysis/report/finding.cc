@@ -110,7 +110,7 @@ using analysis::RootCause;
 using analysis::RunProfile;
 using analysis::TimeClass;
 
-constexpr double kMinShare = 0.005;
+constexpr double kMinProcedureShare = 0.005;
 
 class ProfileFinder {
  public:
@@ -189,7 +189,7 @@ class ProfileFinder {
   void management() {
     for (const analysis::MpiProcedure& procedure : totals_.mpi) {
       if (procedure.cls != TimeClass::kMpiManagement) continue;
-      if (share(procedure.time_ns) < kMinShare) continue;
+      if (share(procedure.time_ns) < kMinProcedureShare) continue;
       out_.push_back(
           {.kind = Finding::Kind::kOverhead,
            .what = "MPI management",

@@ -8,7 +8,7 @@ libraries of the product. LIBRARY: what traced programs load; needs no library b
 
 Lines of the table: | `folder` | what it is | `other` (header, header), `another`; library, library |
 A directory in brackets behind names the only headers that may be included of it. What tests need alone is not looked
-at: ..._test.cc, synthetic_..., ..._bench..., testing.
+at: ..._test.cc, synthetic_..., ..._bench..., testing, ..._checks.h.
 """
 
 import os
@@ -26,7 +26,7 @@ _PURE = set("""algorithm array bit cassert cctype charconv cmath cstddef cstdint
     memory new numeric optional set span string string_view tuple type_traits unordered_map unordered_set utility variant
     vector cstdlib sys/mman.h""".split())
 _NEEDED = {"libdw.so.1", "libelf.so.1", "libm.so.6", "libc.so.6"}
-_OF_TESTS = re.compile(r"_test\.cc$|(^|/)synthetic_|_bench(mark)?\.|(^|/)testing[./]|recorder_model|foreign_archive|gate_record"
+_OF_TESTS = re.compile(r"_test\.cc$|(^|/)synthetic_|_bench(mark)?\.|(^|/)testing[./]|_checks\.h$|recorder_model|foreign_archive|gate_record"
                        r"|walked_functions|summary_area|drawn_program")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 _TOP = os.getcwd()
