@@ -48,6 +48,7 @@ class ScalingBuilder {
       if (run.threads == 0) return base::Failure{run.name + ": no thread is known"};
     }
     out_.scales = scales.size();
+    out_.program = runs_.front().program;
     if (const auto same = check_programs(); !same) return same.failure();
     if (const auto chosen = choose_part(); !chosen) return chosen.failure();
     choose_iterations();

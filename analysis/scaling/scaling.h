@@ -86,6 +86,7 @@ struct PlaceLoss {
 };
 
 struct Scaling {
+  std::string program;  // of the first run: its file
   std::vector<std::string> names;
   bool mpi = false;
   bool weak = false;

@@ -8,6 +8,7 @@
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
+#include "test/support/report_reader.h"
 
 namespace refrain::test::scaling_test {
 namespace {
@@ -107,6 +108,42 @@ TEST_CASE("Scaling: what are no runs of one program is refused") {
   check_refused({"scaling", one, other}, "compare runs of one program");
   check_refused({"scaling", one, halo(folder, 2, "0"), "--loop", "no such loop"},
                 "not all runs have a loop 'no such loop'");
+}
+
+TEST_CASE(
+    "Scaling: the report of many runs has what refrain scaling says, of two runs both") {
+  const TemporaryFolder folder;
+  const std::string one = halo(folder, 1, "5"), two = halo(folder, 2, "5");
+  const auto report = [&](std::vector<std::string> archives) {
+    archives.insert(archives.begin(),
+                    {"report", "--quiet", "--overwrite", "-o", folder / "page.html"});
+    const Result result = run_refrain(archives);
+    INFO(result.errors);
+    REQUIRE(result.exit_status == 0);
+    return ReportReader(read_file(folder / "page.html"));
+  };
+  const ReportReader both = report({two, one});
+  CHECK(both.has("compare"));
+  CHECK(both.has("b/profile"));
+  json all = both.value("scaling");
+  CHECK(all == scaling({one, two}));
+  CHECK_FALSE(report({one, one}).has("scaling"));
+  // A directory of archives, with a repeated run.
+  fs::create_directory(folder / "runs");
+  fs::create_directory_symlink(one, folder / "runs/1-1");
+  fs::create_directory_symlink(two, folder / "runs/2-1");
+  fs::create_directory_symlink(two, folder / "runs/2-2");
+  const ReportReader many = report({(folder / "runs").string()});
+  CHECK(many.names() == std::vector<std::string>{"report", "scaling"});
+  CHECK(many.value("report")["program"] == "halo_gcc");
+  CHECK(many.value("report")["archives"] == 3);
+  json said = scaling({(folder / "runs").string()});
+  all = many.value("scaling");
+  CHECK(all["losses"].size() > 2);
+  CHECK(all["losses"].size() <= said["losses"].size());
+  all.erase("losses");
+  said.erase("losses");
+  CHECK(all == said);
 }
 
 TEST_CASE("Scaling: --record makes the runs, repeats them, and reads the medians") {

@@ -1,22 +1,27 @@
-// `refrain report ARCHIVE [ARCHIVE]`: one page that tells what a run did, or two runs, as one file.
+// `refrain report ARCHIVE [ARCHIVE ...]`: one page that tells what a run did, what differs in two, or why many do not scale.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/report/blocks.h"
+#include "analysis/scaling/scaling.h"
 #include "base/new_file.h"
 #include "base/notes.h"
 #include "base/texts.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/scaling_output.h"
 #include "tools/report/report_run.h"
 
 namespace refrain::tools {
 namespace {
+
+constexpr double kMinLoss = 0.001;  // of a place, of the time of all threads
 
 class ReportCommand final : public Subcommand {
  public:
@@ -29,8 +34,11 @@ class ReportCommand final : public Subcommand {
 
  private:
   base::Result<> check() const;
+  base::Result<> add_runs(report::Blocks& blocks);
+  base::Result<> add_scaling(report::Blocks& blocks);
 
   std::vector<std::string> archives_;
+  nlohmann::ordered_json about_;  // the block `report`
   std::string output_ = "report.html";
   bool overwrite_ = false;
   bool quiet_ = false;
@@ -43,9 +51,11 @@ using Json = nlohmann::ordered_json;
 void ReportCommand::add_options(CLI::App& app) {
   app.add_option(
          "archive", archives_,
-         "the archive: its directory or its traces.otf2; a second one for comparison")
+         "the archive: its directory or its traces.otf2; a second one for comparison; "
+         "more, or a directory of archives: runs of different sizes, as for refrain "
+         "scaling")
       ->required()
-      ->expected(1, 2);
+      ->expected(1, 4096);
   app.add_option("-o,--output", output_, "the file to write")
       ->type_name("FILE")
       ->capture_default_str();
@@ -67,11 +77,10 @@ base::Result<> ReportCommand::check() const {
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
-int ReportCommand::run() {
-  if (const auto done = check(); !done) return fail(done.error());
-  report::Blocks blocks;
-  Json runs = Json::array(), limits = Json::array();
+// One run, or two and what differs.
+base::Result<> ReportCommand::add_runs(report::Blocks& blocks) {
   const char* const keys[] = {"a", "b"};
+  std::set<std::size_t> sizes;
   for (std::size_t i = 0; i < archives_.size(); ++i) {
     ProgressBar bar("reading " + archives_[i], "events");
     reader::Progress progress;
@@ -79,23 +88,58 @@ int ReportCommand::run() {
       progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
     const auto run = report_run(archives_[i], keys[i], blocks, progress);
     bar.remove();
-    if (!run) return fail(run.error());
-    runs.push_back(run->facts());
-    for (const std::string& limit : run->limits) limits.push_back(limit);
+    if (!run) return run.failure();
+    about_["runs"].push_back(run->facts());
+    sizes.insert(run->locations);
+    for (const std::string& limit : run->limits) about_["limits"].push_back(limit);
     for (const std::string& note : base::take_notes()) {
-      limits.push_back(note);
+      about_["limits"].push_back(note);
       fail(note);
     }
   }
-  if (archives_.size() == 2) {
-    const auto comparison = report_comparison(archives_[0], archives_[1], {});
-    if (!comparison) return fail(comparison.error());
-    blocks.add("compare", *comparison);
-  }
-  blocks.add("report", Json{{"version", 1},
-                            {"made_by", std::string("refrain ") + kVersion},
-                            {"runs", runs},
-                            {"limits", limits}});
+  if (archives_.size() == 1) return {};
+  const auto comparison = report_comparison(archives_[0], archives_[1], {});
+  if (!comparison) return comparison.failure();
+  blocks.add("compare", *comparison);
+  if (sizes.size() == 1) return {};
+  if (const auto scaling = read_scaling(archives_, {}, {}))  // else: of another program
+    blocks.add("scaling", scaling_value(*scaling));
+  return {};
+}
+
+// Many runs: what is of all of them, so that the page does not grow with their sizes.
+base::Result<> ReportCommand::add_scaling(report::Blocks& blocks) {
+  ProgressBar bar("reading", "runs");
+  RunProgress progress;
+  if (!quiet_) progress = [&](std::size_t done, std::size_t of) { bar.show(done, of); };
+  auto scaling = read_scaling(archives_, {}, progress);
+  bar.remove();
+  if (!scaling) return scaling.failure();
+  for (const std::string& note : base::take_notes()) about_["limits"].push_back(note);
+  const std::size_t all = scaling->losses.size();
+  std::erase_if(scaling->losses, [&](const analysis::PlaceLoss& loss) {
+    return loss.lost_ns.back() < kMinLoss * scaling->all_ns.back();
+  });
+  if (scaling->losses.size() != all)
+    about_["limits"].push_back(std::to_string(all - scaling->losses.size()) +
+                               " places that lose less than 0.1 % of the largest run");
+  about_["program"] = std::filesystem::path(scaling->program).filename().string();
+  about_["archives"] = archives_.size();
+  blocks.add("scaling", scaling_value(*scaling));
+  return {};
+}
+
+int ReportCommand::run() {
+  archives_ = archives_in(archives_);
+  if (const auto done = check(); !done) return fail(done.error());
+  about_ = {{"version", 1},
+            {"made_by", std::string("refrain ") + kVersion},
+            {"runs", Json::array()},
+            {"limits", Json::array()}};
+  report::Blocks blocks;
+  const auto added = archives_.size() > 2 ? add_scaling(blocks) : add_runs(blocks);
+  if (!added) return fail(added.error());
+  blocks.add("report", about_);
   const auto done = report::write_report(output_, report::page_text(), blocks, overwrite_);
   return done.ok() ? kDone : fail(done.error());
 }

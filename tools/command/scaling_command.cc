@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "analysis/scaling/scaling.h"
-#include "base/archive_files.h"
 #include "base/result.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
@@ -42,7 +41,6 @@ class ScalingCommand final : public Subcommand {
  private:
   base::Result<> record();
   base::Result<> record_one(const std::string& archive, const std::string& scale);
-  base::Result<std::vector<std::string>> archives() const;
 
   std::vector<std::string>
       runs_;  // archives and directories of them; with --record: scales
@@ -105,24 +103,6 @@ void ScalingCommand::add_options(CLI::App& app) {
   app.add_flag("--csv", csv_, "CSV: a row for each place or factor, run and metric")
       ->excludes(json);
   app.add_flag("--quiet", quiet_, "print no progress");
-}
-
-// What a directory has, in the order of the names.
-base::Result<std::vector<std::string>> ScalingCommand::archives() const {
-  std::vector<std::string> out;
-  for (const std::string& run : runs_) {
-    std::error_code error;
-    std::vector<std::string> inside;
-    if (fs::is_directory(run, error) && !base::holds_archive(run))
-      for (const auto& entry : fs::directory_iterator(run, error))
-        if (base::holds_archive(entry.path().string())) inside.push_back(entry.path());
-    std::ranges::sort(inside);
-    if (inside.empty()) inside.push_back(run);
-    out.insert(out.end(), inside.begin(), inside.end());
-  }
-  if (out.size() < 2)
-    return base::Failure{"give at least two runs: '" + out.front() + "' is one"};
-  return out;
 }
 
 // As `refrain run` does it. The program's output goes to standard error.
@@ -213,22 +193,14 @@ int ScalingCommand::run() {
   if (weak_ || strong_) options_.weak = weak_;
   if (!command_.empty())
     if (const auto done = record(); !done) return fail(done.error());
-  const auto found = archives();
-  if (!found) return fail(found.error());
-  std::vector<analysis::Scale> runs;
+  const std::vector<std::string> found = archives_in(runs_);
+  if (found.size() < 2)
+    return fail("give at least two runs: '" + found.front() + "' is one");
   ProgressBar bar("reading", "runs");
-  for (const std::string& archive : *found) {
-    if (!quiet_) bar.show(runs.size(), found->size());
-    auto run = read_scale(archive);
-    if (!run) {
-      bar.remove();
-      return fail(run.error());
-    }
-    runs.push_back(*std::move(run));
-  }
+  RunProgress progress;
+  if (!quiet_) progress = [&](std::size_t done, std::size_t of) { bar.show(done, of); };
+  const auto scaling = read_scaling(found, options_, progress);
   bar.remove();
-  const auto scaling =
-      analysis::scaling_of(analysis::medians_of(std::move(runs)), options_);
   if (!scaling) return fail(scaling.error());
   if (json_)
     print(scaling_json(*scaling));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -110,6 +112,11 @@ bool is_wanted(const Scaling& scaling, Factor::Of of) {
   return false;
 }
 
+// Nothing is not negative.
+std::string share_text(double share) {
+  return fmt::format("{:.1f} %", std::abs(share) < 0.0005 ? 0.0 : 100 * share);
+}
+
 const char* kind_name(PlaceTime::Kind kind) {
   switch (kind) {
     case PlaceTime::Kind::kCallPath:
@@ -209,8 +216,7 @@ class ScalingScreen {
       for (const Factor& factor : factor_table())
         if (is_wanted(scaling_, factor.of))
           row(factor.title, [&](const Factors& f) {
-            return factor.is_known(f) ? fmt::format("{:.1f} %", 100 * factor.value(f))
-                                      : std::string("-");
+            return factor.is_known(f) ? share_text(factor.value(f)) : std::string("-");
           });
     }
   }
@@ -298,6 +304,35 @@ Json model_json(const std::optional<GrowthModel>& model, double at, double unit)
 
 }  // namespace
 
+std::vector<std::string> archives_in(const std::vector<std::string>& runs) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out;
+  for (const std::string& run : runs) {
+    std::error_code error;
+    std::vector<std::string> inside;
+    if (fs::is_directory(run, error) && !base::holds_archive(run))
+      for (const auto& entry : fs::directory_iterator(run, error))
+        if (base::holds_archive(entry.path().string())) inside.push_back(entry.path());
+    std::ranges::sort(inside);
+    if (inside.empty()) inside.push_back(run);
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+  return out;
+}
+
+base::Result<Scaling> read_scaling(const std::vector<std::string>& archives,
+                                   const analysis::ScalingOptions& options,
+                                   const RunProgress& progress) {
+  std::vector<analysis::Scale> runs;
+  for (const std::string& archive : archives) {
+    if (progress) progress(runs.size(), archives.size());
+    auto run = read_scale(archive);
+    if (!run) return run.failure();
+    runs.push_back(*std::move(run));
+  }
+  return analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
+}
+
 base::Result<analysis::Scale> read_scale(const std::string& archive) {
   try {
     auto summaries =
@@ -327,7 +362,7 @@ std::vector<std::string> scaling_screen(const Scaling& scaling, std::size_t widt
   return ScalingScreen(scaling, width, all).lines();
 }
 
-std::string scaling_json(const Scaling& scaling) {
+Json scaling_value(const Scaling& scaling) {
   Json runs = Json::array(), losses = Json::array();
   for (std::size_t i = 0; i < scaling.factors.size(); ++i) {
     const Factors& f = scaling.factors[i];
@@ -378,18 +413,32 @@ std::string scaling_json(const Scaling& scaling) {
     }
     losses.push_back(std::move(each));
   }
-  const Json out = {{"format", "refrain scaling"},
-                    {"version", 1},
-                    {"scaling", scaling.weak ? "weak" : "strong"},
-                    {"scaling_why", scaling.weak_why},
-                    {"loop", scaling.part.empty() ? Json() : Json(scaling.part)},
-                    {"runs", std::move(runs)},
-                    {"steps", std::move(steps)},
-                    {"findings", scaling.findings},
-                    {"models_at_threads", scaling.at > 0 ? Json(scaling.at) : Json()},
-                    {"losses", std::move(losses)},
-                    {"notes", scaling.notes}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json factors = Json::array();
+  for (const Factor& factor : factor_table()) {
+    if (!is_wanted(scaling, factor.of)) continue;
+    const std::string title = factor.title;
+    const std::size_t indent = title.find_first_not_of(' ');
+    factors.push_back({{"name", factor.name},
+                       {"title", title.substr(indent)},
+                       {"level", indent / 2},
+                       {"lost", factor.of == Factor::Of::kThreads}});
+  }
+  return {{"format", "refrain scaling"},
+          {"version", 1},
+          {"scaling", scaling.weak ? "weak" : "strong"},
+          {"scaling_why", scaling.weak_why},
+          {"loop", scaling.part.empty() ? Json() : Json(scaling.part)},
+          {"factors", std::move(factors)},
+          {"runs", std::move(runs)},
+          {"steps", std::move(steps)},
+          {"findings", scaling.findings},
+          {"models_at_threads", scaling.at > 0 ? Json(scaling.at) : Json()},
+          {"losses", std::move(losses)},
+          {"notes", scaling.notes}};
+}
+
+std::string scaling_json(const Scaling& scaling) {
+  return scaling_value(scaling).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string scaling_csv(const Scaling& scaling) {

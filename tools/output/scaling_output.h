@@ -1,10 +1,12 @@
 // What `refrain scaling` says of many runs: a screen, JSON, CSV. docs/reference/scaling.md says what the names mean.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/scaling/scaling.h. Pure, but read_scale().
-// Thread-safety: one read_scale() a process at a time. Units: in the names; widths in columns.
+// Place in the flow: ARCHITECTURE.md, stage 7, after analysis/scaling/scaling.h. Pure, but what reads.
+// Thread-safety: one read_scale() or read_scaling() a process at a time. Units: in the names; widths in columns.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -13,13 +15,22 @@
 
 namespace refrain::tools {
 
+// Archives, and what directories of archives have, in the order of the names.
+std::vector<std::string> archives_in(const std::vector<std::string>& runs);
+
 // One run, reduced to what is compared: of its summaries, or, of archives of other tools, of all their events.
 base::Result<analysis::Scale> read_scale(const std::string& archive);
+// All of them, one after the other. `progress` (may be empty): how many of how many have been read.
+using RunProgress = std::function<void(std::size_t done, std::size_t of)>;
+base::Result<analysis::Scaling> read_scaling(const std::vector<std::string>& archives,
+                                             const analysis::ScalingOptions& options,
+                                             const RunProgress& progress);
 
 // `all`: every place, not only those that lose a hundredth.
 std::vector<std::string> scaling_screen(const analysis::Scaling& scaling, std::size_t width,
                                         bool all);
-std::string scaling_json(const analysis::Scaling& scaling);
+nlohmann::ordered_json scaling_value(const analysis::Scaling& scaling);
+std::string scaling_json(const analysis::Scaling& scaling);  // as text
 // A line for each place or factor, run and metric.
 std::string scaling_csv(const analysis::Scaling& scaling);
 

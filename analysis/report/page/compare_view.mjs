@@ -62,4 +62,4 @@ async function create(root, page) {
 
 const unit = (u) => (u === 'number' ? 'count' : u === 'efficiency' ? 'share' : u);
 
-export const compare = { id: 'compare', title: kViewTitles.compare, print: true, create };
+export const compare = { id: 'compare', title: kViewTitles.compare, block: 'compare', print: true, create };

@@ -15,8 +15,8 @@ class Page {
     Object.assign(this, { data, report });
     this.selection = new Selection();
     this.run = report.runs[0]?.key ?? 'a';
-    // Views that few runs have are there only where one has them.
-    this.views = kViews.filter((view) => (view.id !== 'compare' || data.has('compare')) && (!view.only || report.runs.some(({ key }) => data.has(`${key}/${view.only}`))));
+    // Views that few runs have are there only where one has them. Of many runs there is nothing but what is of all of them.
+    this.views = kViews.filter((view) => (view.block ? data.has(view.block) : report.runs.length > 0 && (!view.only || report.runs.some(({ key }) => data.has(`${key}/${view.only}`)))));
     this.made = new Map();
     this.current = null;
   }
@@ -114,6 +114,7 @@ class Page {
 
   head() {
     const facts = this.facts;
+    if (!this.report.runs.length) return this.#headOfMany();
     document.title = `${facts.command ? shortCommand(facts.command).slice(0, 80) : 'Refrain report'} – Refrain report`;
     replace(byId('head'),
       el('h1', { title: facts.command }, name(shortCommand(facts.command) || facts.name || 'Refrain report', 80)),
@@ -124,12 +125,25 @@ class Page {
         facts.begin && el('span', {}, dateText(facts.begin)),
         facts.openmp_note && el('span', {}, `OpenMP: ${facts.openmp_note}`),
         el('span', {}, 'archive ', name(facts.name, 40))),
-      el('div', { class: 'tools' },
-        this.report.runs.length > 1 && choice('run', this.report.runs.map((run) => [run.key, run.key.toUpperCase(), run.name]), this.run,
-          (key) => this.change(key)),
-        button('print', () => this.print(), { id: 'print', title: 'findings and all pictures on a few pages' }),
-        button('keys', () => this.keys(), { title: '?' }),
-        button('light / dark', () => this.theme(), { id: 'theme' })));
+      this.#tools());
+  }
+
+  #headOfMany() {
+    const { program, archives } = this.report;
+    document.title = `${program ?? 'Scaling'} – Refrain report`;
+    replace(byId('head'),
+      el('h1', {}, name(program ?? 'Refrain report', 80)),
+      el('div', { class: 'facts' }, el('span', {}, el('b', {}, plural(archives ?? 0, 'run')))),
+      this.#tools());
+  }
+
+  #tools() {
+    return el('div', { class: 'tools' },
+      this.report.runs.length > 1 && choice('run', this.report.runs.map((run) => [run.key, run.key.toUpperCase(), run.name]), this.run,
+        (key) => this.change(key)),
+      button('print', () => this.print(), { id: 'print', title: 'findings and all pictures on a few pages' }),
+      button('keys', () => this.keys(), { title: '?' }),
+      button('light / dark', () => this.theme(), { id: 'theme' }));
   }
 
   change(run) {

@@ -43,6 +43,7 @@ export function count(value) {
 
 export const percent = (share) =>
   share == null || !Number.isFinite(share) ? '?'
+    : Math.abs(share) < 0.0005 ? '0.0' + kNoBreak + '%'  // no minus
     : (Math.abs(share) >= 0.9995 ? (100 * share).toFixed(0) : (100 * share).toFixed(1)) + kNoBreak + '%';
 
 const kCounts = [[1, ''], [1e3, 'thousand'], [1e6, 'million'], [1e9, 'billion']];

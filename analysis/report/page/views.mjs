@@ -1,4 +1,4 @@
-// All views, in the order of the keys 1 to 9, and 0.
+// All views, in the order of the keys 1 to 9, and 0. `block`: views of all runs, and what they need.
 
 import { compare } from './compare_view.mjs';
 import { findings } from './findings_view.mjs';
@@ -8,7 +8,8 @@ import { iterations } from './iterations_view.mjs';
 import { loops } from './loops_view.mjs';
 import { mpi } from './mpi_view.mjs';
 import { run } from './run_view.mjs';
+import { scaling } from './scaling_view.mjs';
 import { timeline } from './timeline_view.mjs';
 import { waits } from './waits_view.mjs';
 
-export const kViews = [findings, run, iterations, heat, timeline, graph, waits, mpi, loops, compare];
+export const kViews = [findings, run, iterations, heat, timeline, graph, waits, mpi, loops, compare, scaling];

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
 import * as check from './checks.mjs';
-import { kHostile, madeUp, page } from './synthetic_report.mjs';
+import { kHostile, madeUp, madeUpScaling, page } from './synthetic_report.mjs';
 
 const template = readFileSync(process.argv[2], 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'refrain-page-'));
@@ -321,6 +321,50 @@ const tests = {
     assert.match(await browser.run('return window.copied'), /^place,function,total_s,total_share,self_s,self_share,samples\n\/src\/solve.c:41,solve,8,0.8,1,0.1,800\n/);
     await browser.run(`refrain.page.selection.set({ first: 3, last: 9, begin_ns: 1e6, end_ns: 9e6 })`);
     await browser.until(`return document.querySelector('#view-loops [role=status]').textContent.includes('does not apply')`, 'it is said that a range has no samples');
+  },
+
+  async 'many runs: one view, with the numbers of refrain scaling'(browser) {
+    const write = (name, options) => {
+      const file = join(folder, `${name}.html`), made = madeUpScaling(options);
+      writeFileSync(file, page(template, made.blocks));
+      return { file, ...made };
+    };
+    const { file, runs, losses } = write('scaling', {});
+    await browser.open(file);
+    assert.deepEqual(await check.viewsOf(browser), ['scaling']);
+    await check.openView(browser, 'scaling');
+    const truth = { scaling: check.blocksOf(file).json('scaling') };
+    const shown = await check.checkNumbers(browser, truth);
+    for (const key of ['scaling.runs.3.factors.transfer', 'scaling.runs.0.seconds', 'scaling.runs.2.speedup']) assert.ok(shown.has(key), `the page shows ${key}`);
+    assert.match(await browser.run('return document.title'), /^solve – /);
+    // What is lost adds up to what the efficiency lacks.
+    const bars = await browser.run(`return [...document.querySelectorAll('#view-scaling .stack')].map((stack) => [...stack.children].map((e) => parseFloat(e.style.flexBasis)))`);
+    assert.equal(bars.length, 4);
+    bars.forEach((parts, i) => {
+      assert.ok(Math.abs(parts[0] / 100 - runs[i].factors.global) < 1e-3, `run ${i}`);
+      assert.ok(Math.abs(parts.reduce((a, b) => a + b) - 100) < 0.5, `run ${i}: ${parts}`);
+    });
+    // 80 % is where colours turn.
+    const colors = await browser.run(`return [...document.querySelectorAll('#view-scaling .pop td[style] .number')].map((e) => [Number(e.dataset.value), ...getComputedStyle(e.parentElement).backgroundColor.match(/\\d+/g).map(Number)])`);
+    assert.ok(colors.length > 20);
+    for (const [value, red, , blue] of colors) assert.ok(Math.abs(value - 0.8) < 0.01 || (value > 0.8 ? blue > red : red > blue), `${value}: ${red}, ${blue}`);
+    // A place's growth: its times, and the model up to four times the largest run.
+    const growth = () => browser.run(`return document.querySelector('#view-scaling .growth').innerText`);
+    assert.match(await growth(), /MPI_Allreduce @solve.c:57[\s\S]*model grows with p, at 32 threads 3.2\ss \(95 %: /);
+    assert.equal(await browser.run(`return document.querySelectorAll('#view-scaling .growth circle').length`), 4);
+    await browser.click('#view-scaling tbody tr[tabindex]:nth-child(2)');
+    assert.match(await growth(), /MPI_Waitall/);
+    assert.doesNotMatch(await growth(), /model/);
+    assert.equal(losses.length, await browser.run(`return document.querySelectorAll('#view-scaling tbody tr[tabindex]').length`));
+    await check.checkNothingAsked(browser);
+    for (const [name, options] of [['hybrid', { sizes: [2, 4, 4], ranks: [1, 1, 2], models: false }], ['weak', { weak: true }], ['hostile-scaling', { hostile: true }]]) {
+      await browser.open(write(name, options).file);
+      await check.openView(browser, 'scaling');
+      assert.equal(await browser.run(`return document.querySelectorAll('#view-scaling .error').length`), 0, name);
+      assert.equal(await browser.run(`return document.querySelectorAll('main img, main script, header script').length + (typeof window.broken !== 'undefined')`), 0, name);
+      assert.doesNotMatch(await browser.run(`return document.querySelector('#view-scaling').textContent + [...document.querySelectorAll('#view-scaling polyline')].map((e) => e.getAttribute('points'))`), /NaN|undefined|Infinity/, name);
+      assert.ok(await browser.run(`return document.documentElement.scrollWidth <= innerWidth`), name);
+    }
   },
 
   async 'hostile names are text'(browser) {

@@ -17,6 +17,7 @@ import { histogram, quantile, Series, usualTop } from '../series.mjs';
 import { Forest, Severities } from '../severity.mjs';
 import { callAt, callsOfRange, messagesOfRange, timesOfRange } from '../mpi_range.mjs';
 import { levelOfRange, PathFinder, pathsOfRange, transitionsOfRange, waitsOfRange } from '../range_paths.mjs';
+import { lossesOf, modelAt } from '../scaling_models.mjs';
 import { spanningParents } from '../loop_forest.mjs';
 import { Lane, laneOf, lowerBound, PixelLine, Spans } from '../spans.mjs';
 import { chance, kHostile, madeUp } from './synthetic_report.mjs';
@@ -382,4 +383,13 @@ test('loops and functions, each under the one with most of its samples, without 
   const edges = [[0, 1, 90], [1, 2, 30], [0, 2, 50], [2, 3, 70], [3, 1, 60], [5, 6, 40], [6, 5, 45], [4, 4, 9], [3, 9, 99]].map(([from, to, weight]) => ({ from, to, weight }));
   const parents = spanningParents([0, 1, 2, 3, 4, 5, 6], edges, (node) => total[node]);
   assert.deepEqual([0, 1, 2, 3, 4, 5, 6].map((node) => parents.get(node)), [-1, 0, 0, 2, -1, -1, 5]);
+});
+
+test('scaling: what is lost is divided by logarithms, models are those of the command', () => {
+  const of = (factors) => Object.fromEntries(lossesOf(factors).map(({ key, share }) => [key, Number(share.toFixed(6))]));
+  assert.deepEqual(of({ global: 0.25, load_balance: 0.5, communication: 1, computation: 0.5 }), { load_balance: 0.375, communication: 0, computation: 0.375 });
+  assert.deepEqual(of({ global: 0.5, load_balance: 1, communication: 0.5, serialization: 1, transfer: 0.5, computation: 1.2 }), { load_balance: 0, serialization: 0, transfer: 0.5, computation: 0 });
+  assert.deepEqual(of({ global: 1.1, load_balance: 1, communication: 1, computation: 1.1 }), { load_balance: 0, communication: 0, computation: 0 });
+  assert.equal(modelAt({ constant: 1, factor: 2, exponent: 0.5, logarithms: 2 }, 16), 1 + 2 * 4 * 16);
+  assert.equal(modelAt({ constant: 3, factor: 0, exponent: 0, logarithms: 0 }, 16), 3);
 });

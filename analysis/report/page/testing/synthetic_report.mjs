@@ -73,6 +73,30 @@ function madeUpLoops(names, hostile) {
 
 // start: ns before the loop, in MPI_Init. zero: all of it takes no time. alone: ranks of communicators are not those of the run.
 // outlier: how many times as long as others one iteration in the middle takes.
+// Runs of one program on these numbers of threads: an efficiency that falls, and two places of which one has a model.
+export function madeUpScaling({ sizes = [1, 2, 4, 8], ranks = sizes, weak = false, hostile = false, models = true } = {}) {
+  const blocks = new Blocks();
+  const part = hostile ? kHostile.script : 'solve (src/solve.c:41-60)';
+  const f = (p) => ({ load_balance: 1 - 0.02 * Math.log2(p), serialization: 1 - 0.01 * Math.log2(p), transfer: 1 - 0.05 * Math.log2(p), computation: 1 - 0.03 * Math.log2(p) });
+  const runs = sizes.map((threads, i) => {
+    const own = f(threads), communication = own.serialization * own.transfer, parallel = own.load_balance * communication, global = parallel * own.computation;
+    return { archive: `runs/${threads}-1`, processes: ranks[i], threads, iterations: 100, seconds: (weak ? 8 : 8 / threads) / global, repeats: 3, spread: 0.02, whole_run_thread_seconds: 8 / global, speedup: threads * global,
+      factors: { global, parallel, ...own, communication, lost_mpi: 0 } };
+  });
+  const model = (constant, factor, exponent, logarithms, text, at) => ({ term: 'p', text, constant, factor, exponent, logarithms, smape: 0.01, adjusted_r2: 0.99, at: { value: constant + factor * at ** exponent * Math.log2(at) ** logarithms, low: 0.8 * (constant + factor * at), high: 1.3 * (constant + factor * at) } });
+  const at = 4 * sizes.at(-1);
+  const place = (kind, text, ns, time) => ({ kind, place: text, thread_seconds: sizes.map(ns), lost_seconds: sizes.map((p) => ns(p) - ns(sizes[0])), models: models ? { time, visits: null, bytes: null } : undefined });
+  const losses = [
+    place('call_path', hostile ? kHostile.long : 'MPI_Allreduce @solve.c:57', (p) => 0.1 * p, model(0, 0.1, 1, 0, 'grows with p', at)),
+    place('call_path', hostile ? kHostile.image : 'MPI_Waitall @solve.c:52', (p) => 0.2 + 0.01 * p, null),
+    place('loop', part, (p) => 8 + 0.11 * p, null)];
+  blocks.json('scaling', { format: 'refrain scaling', version: 1, scaling: weak ? 'weak' : 'strong', scaling_why: 'as given', loop: part,
+    factors: [['global', 'Global efficiency', 0], ['parallel', 'parallel efficiency', 1], ['load_balance', 'load balance', 2], ['communication', 'communication', 2], ['serialization', 'serialization', 3], ['transfer', 'transfer', 3], ['computation', 'computation scaling', 1], ['lost_mpi', 'lost in MPI', 2]].map(([name, title, level]) => ({ name, title, level, lost: name === 'lost_mpi' })),
+    runs, steps: [], findings: [hostile ? kHostile.script : 'From 1 rank to 2 ranks 8 points of parallel efficiency are lost: 6 transfer.'], models_at_threads: models ? at : null, losses, notes: ['runs/8-1: estimated'] });
+  blocks.json('report', { version: 1, made_by: 'refrain 0.1.0', runs: [], limits: [], program: hostile ? kHostile.image : 'solve', archives: sizes.length });
+  return { blocks, runs, losses };
+}
+
 export function madeUp(options = {}) {
   const { ranks = 4, threads = 2, iterations = 400, spans = 60000, hostile = false, compare = false, key = 'a', blocks = new Blocks(), slower = 1, limitRows = 512, start = 5e6, zero = false, alone = false, outlier = 1 } = options;
   const random = chance(ranks * 1000 + threads * 100 + iterations);
