@@ -425,4 +425,15 @@ TEST_CASE("User: killed - recorded events are in the archive") {
   CHECK(count_by_name(trace)["setup"] == 1);
 }
 
+// Its table has less than the header asks for: no call goes there, and the program does what it does.
+TEST_CASE("User: a library that is older than the program's header counts as none") {
+  for (const char* program : {"older_gcc", "older_clang"}) {
+    const Result result = run(
+        {.arguments = {data_file(std::string("test/programs/user/") + program).string()}});
+    INFO(program << ": " << result.errors);
+    CHECK(result.exit_status == 0);
+    CHECK(result.output == "done\n");
+  }
+}
+
 }  // namespace refrain::test::user_test

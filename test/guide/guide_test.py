@@ -184,12 +184,22 @@ def stale_settings():
     return [] if listed.endswith(printed) else ["docs/reference/settings.md: not what refrain config --markdown prints"]
 
 
+def missing_commands():
+    """Those that have no row on the reference's first page."""
+    with open("docs/reference/README.md", encoding="utf-8") as file:
+        listed = set(re.findall(r"^\| `(\w+)` \|", file.read(), re.M))
+    printed = subprocess.run(["tools/refrain", "--help"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, check=True).stdout
+    commands = set(re.findall(r"^  ([a-z]+) {2,}\S", printed, re.M))
+    assert len(commands) > 10 and "run" in commands, printed
+    return [f"docs/reference/README.md: no row of {name}" for name in sorted(commands - listed - {"help"})]
+
+
 def main():
     # The comparison can fail.
     assert has_shape("Time 3 ms\nin main a.c:3", "Time 4.5 us\n...\nin main a.c:3\n") is None
     assert has_shape("Time 3 ms\nin main a.c:3", "Time 3 ms\nin main a.c:4\n")
     assert has_shape("Time lost 3 ms here", "Time 3 ms here")
-    stale = dead_links() + stale_settings() + not_in_order()
+    stale = dead_links() + stale_settings() + missing_commands() + not_in_order()
     print("\n".join(stale))
     folder = tempfile.mkdtemp(prefix="refrain-guide-", dir=os.environ.get("TEST_TMPDIR"))
     os.mkdir(f"{folder}/.bin")

@@ -228,7 +228,7 @@ class Generator:
         return self.fill(
             "procedures.cc",
             infos="\n".join(
-                f'    {{{p.number}, "{p.name}", "{self.semantics[p.name].role}", '
+                f'    {{{p.number}, "{p.name}", '
                 f'{"true" if self.semantics[p.name].meaning != "-" else "false"}}},'
                 for p in self.wrapped),
             bases=" ".join(f"{self.base(p)}," for p in self.procedures),

@@ -17,7 +17,7 @@
 ! What they mean: see refrain.h. Blanks at the end of names do not count.
 module refrain
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_f_procpointer, &
-       c_funptr, c_int, c_long, c_null_char, c_null_ptr, c_ptr, c_size_t
+       c_funptr, c_int, c_long, c_null_char, c_null_ptr, c_ptr, c_size_t, c_sizeof
   implicit none
   private
   public :: refrain_region_begin, refrain_region_end, refrain_phase_begin, refrain_phase_end
@@ -110,6 +110,10 @@ contains
        return
     end if
     call c_f_pointer(table, api)
+    if (api%size < c_sizeof(api)) then  ! older than this file
+       state = 1
+       return
+    end if
     call c_f_procpointer(api%region_begin, region_begin_)
     call c_f_procpointer(api%region_end, region_end_)
     call c_f_procpointer(api%phase_begin, phase_begin_)

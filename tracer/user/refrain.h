@@ -53,7 +53,8 @@ struct refrain_place {
   unsigned long id;
 };
 
-/* The library's functions. Members are only ever added, after the others. */
+/* The library's functions. Members are only ever added, after the others. A library that is older than this header, with
+   fewer of them, counts as none. */
 struct refrain_api {
   size_t size; /* bytes of this */
   void (*region_begin)(struct refrain_place*);
@@ -97,6 +98,7 @@ static __attribute__((unused, noinline, cold)) const struct refrain_api* refrain
     __builtin_memcpy(&get, &found, sizeof get);
   }
   if (get != 0) api = get(1);
+  if (api != 0 && api->size < sizeof *api) api = 0;
   if (api == 0) api = (const struct refrain_api*)1;
   __atomic_store_n(&refrain_api_slot, api, __ATOMIC_RELEASE);
   return api;

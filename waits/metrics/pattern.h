@@ -1,7 +1,7 @@
 // A pattern of inefficient behaviour: says which compound events it wants, charges the time lost, and passes on what it
 // has found to patterns that are special cases of it.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6. Adding one takes a file in waits/patterns and a line in pattern_makers.h.
+// Place in the flow: ARCHITECTURE.md, stage 6; how to add one: there, "Where a change goes".
 // Thread-safety: none. Ownership: a PatternSet owns its patterns; the severities are used while it is.
 // Cost: a virtual call for each pattern that wants an event.
 // Source: Wolf et al., section 4 (patterns as classes, refined by call-backs from the general to the special).
