@@ -128,7 +128,8 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
   // A part may be for want of cores.
   cause.gain_ns *= cause.lost_ns / (call.total_lost() + call.others_ns);
   for (const std::size_t each : who) cause.ranks.push_back(rank_of(each));
-  const std::string ranks = who.empty() ? "Ranks" : as_sentence(ranks_text(cause.ranks));
+  const std::string ranks =
+      who.empty() ? "All ranks" : as_sentence(ranks_text(cause.ranks));
   const bool several = who.size() != 1;
   cause.what = sends ? "Slow sends" : "Late messages";
   cause.text = fmt::format(

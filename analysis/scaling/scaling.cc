@@ -17,6 +17,13 @@ namespace {
 // Loops are detected an iteration or two earlier or later.
 constexpr std::uint64_t kNearlyEqual = 8;  // iterations
 constexpr double kMinPoint = 0.01;
+constexpr double kMainShare =
+    0.05;                       // of the time of each run, of what may be its main loop
+constexpr double kCores = 0.1;  // of the time of all threads, without a core
+
+std::string number_text(double value) {
+  return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
 
 std::string scale_text(const Scaling& scaling, const Factors& factors) {
   if (!scaling.mpi)
@@ -127,6 +134,13 @@ class ScalingBuilder {
       return base::Failure{"not all runs have a loop '" + options_.loop + "'; " +
                            runs_.front().name + " has " +
                            (names.empty() ? "none that is outermost" : names)};
+    }
+    if (!first.empty() && options_.loop.empty() && most < kMainShare) {
+      out_.notes.push_back(fmt::format(
+          "Of the outermost loops that all runs have none takes more than {:.2g} % of each "
+          "({}; --loop chooses one): factors are for the whole runs",
+          100 * most, first));
+      return {};
     }
     out_.part = first;
     if (first.empty())
@@ -357,10 +371,25 @@ class ScalingBuilder {
     text += computation(run);
     add_step(run);
     text += step_text(out_.steps.back());
-    if (lost >= kMinPoint && !more.empty())
-      if (const RootCause* cause = cause_of(now, more.front().account))
-        text += fmt::format(" {}: {}", cause->what, cause->text);
+    const RootCause* const cause =
+        lost >= kMinPoint && !more.empty() ? cause_of(now, more.front().account) : nullptr;
+    if (cause == nullptr || cause->account != Account::kCores) text += without_cores(run);
+    if (cause != nullptr) text += fmt::format(" {}: {}", cause->what, cause->text);
     out_.findings.push_back(std::move(text));
+  }
+
+  // What else is lost may follow from it, whichever account it is in.
+  std::string without_cores(std::size_t run) const {
+    const auto waited = [&](std::size_t i) {
+      const Conclusions& of = runs_[i].conclusions;
+      return of.time_ns > 0 ? of.core_wait_ns / of.time_ns : 0;
+    };
+    const double more = waited(run) - waited(run - 1);
+    if (more < kCores) return {};
+    return fmt::format(
+        " Threads had no core for {:.0f} % of the time (before: {:.0f} %): what else is lost "
+        "may follow from that; measure again with a core for each.",
+        100 * waited(run), 100 * waited(run - 1));
   }
 
   // --- Which factor, which call ------------------------------------------------------------------
@@ -453,8 +482,8 @@ class ScalingBuilder {
           fmt::format("{} {} of each rank",
                       times(call.count_now, call.count_before, "as many", "as many"), what);
     else
-      text += fmt::format("{:.3g} {} of each rank, where there were none", call.count_now,
-                          what);
+      text += fmt::format("{} {} of each rank, where there were none",
+                          number_text(call.count_now), what);
     if (call.bytes_now > 0 && call.bytes_before > 0)
       text += ", of " +
               times(call.bytes_now, call.bytes_before, "the same size", "the size") + " (" +

@@ -314,6 +314,16 @@ TEST_CASE("Scaling: threads that had no core - time does not say whether it is w
   CHECK_FALSE(assumed->weak);
   CHECK(assumed->weak_why.starts_with("assumed"));
   REQUIRE(assumed->notes.size() == 1);
+  REQUIRE(assumed->findings.size() == 2);
+  CHECK(assumed->findings[1].find("Too few cores: ") != std::string::npos);
+  CHECK(assumed->findings[1].find("what else is lost may follow") == std::string::npos);
+  // Where it is not what is named: what is may follow from it.
+  std::erase_if(runs[2].conclusions.causes,
+                [](const RootCause& cause) { return cause.account == Account::kCores; });
+  const auto other = scaling_of(runs, {});
+  CHECK(other->findings[0].find("no core for") == std::string::npos);
+  CHECK(other->findings[1].find("Threads had no core for 12 % of the time (before: 0 %): "
+                                "what else is lost may follow") != std::string::npos);
   ScalingOptions options;
   options.weak = true;
   CHECK(scaling_of(runs, options)->weak);
@@ -365,6 +375,24 @@ TEST_CASE("Scaling: the whole run - without start and end of MPI") {
   check(hybrid(serial), false, options);
   CHECK(scaled(scales(), options).part.empty());
   same(scaled(scales(), options).factors[1].time_ns / 100, 40000);
+}
+
+// What goes on outside of it is what does not scale.
+TEST_CASE("Scaling: a loop that is a small part of the runs is not the main one") {
+  std::vector<Scale> runs;
+  for (const Plan& plan : scales(communication))
+    runs.push_back(scale_of(summaries(plan), "run"));
+  for (Scale& run : runs) run.whole.time_ns *= 25;
+  const auto whole = scaling_of(runs, {});
+  REQUIRE(whole);
+  CHECK(whole->part.empty());
+  REQUIRE(!whole->notes.empty());
+  CHECK(whole->notes[0].find(
+            "(main p.c:7-12; --loop chooses one): factors are for the whole runs") !=
+        std::string::npos);
+  ScalingOptions options;
+  options.loop = "p.c:7";
+  CHECK(scaling_of(runs, options)->part == "main p.c:7-12");
 }
 
 TEST_CASE("Scaling: loops are one by their place, whatever their number") {
