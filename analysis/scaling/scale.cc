@@ -62,7 +62,12 @@ class ScaleBuilder {
       to.visits = static_cast<double>(loop.iterations);
     }
     for (auto& [key, each] : places_) out_.places.push_back(std::move(each));
-    out_.conclusions.start_ns = {};
+    // Of causes the words stay. (Not `= {}`, which keeps the memory.)
+    out_.conclusions.start_ns = std::vector<double>();
+    for (RootCause& cause : out_.conclusions.causes) {
+      cause.ranks = std::vector<std::uint32_t>();
+      cause.evidence = std::vector<RootCause::Evidence>();
+    }
     return std::move(out_);
   }
 

@@ -65,7 +65,7 @@ struct Scale {
   double spread = 0;  // longest less shortest of these, as a share of it
   // Why ideal times are not known, or how well; empty: no word is needed.
   std::string ideal_note;
-  Conclusions conclusions;  // without start_ns
+  Conclusions conclusions;  // without start_ns; causes without ranks and evidence
   // Call paths add up to the whole run; the others are other views of it.
   std::vector<PlaceTime> places;  // sorted by kind and key
 };
