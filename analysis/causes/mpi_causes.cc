@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analysis/causes/cause_search.h"
@@ -58,9 +59,11 @@ std::string CauseSearch::per_iteration(const MpiCall& call) const {
   if (frame == nullptr || frame->iterations == 0 || callers == 0) return {};
   const double number =
       static_cast<double>(call.visits) / callers / static_cast<double>(frame->iterations);
-  return number < 1.5 ? ""
-                      : fmt::format(" ({:.0f} per iteration of {} on each rank)", number,
-                                    loop_place(frame->loop));
+  // Those of other parts of the program count, too: then it is no number of calls.
+  return number < 1.5 || std::abs(number - std::round(number)) > 0.02 * number
+             ? ""
+             : fmt::format(" ({:.0f} per iteration of {} on each rank)", number,
+                           loop_place(frame->loop));
 }
 
 std::string CauseSearch::calls_text(const MpiCall& call, double number, double each) const {

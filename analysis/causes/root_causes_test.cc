@@ -398,6 +398,22 @@ TEST_CASE(
   }
 }
 
+// 100 iterations; of 457 calls some are elsewhere.
+TEST_CASE("Root causes: calls of an iteration - where all can be in it") {
+  for (const std::uint64_t visits : {400, 457}) {
+    auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 1'000'000; });
+    add_call(runs, 1, "MPI_Send", true, 500'000);
+    runs[1].locations[0].sums.back().visits = visits;
+    const Conclusions found = conclude(runs);
+    REQUIRE_FALSE(found.causes.empty());
+    const std::string& text = found.causes[0].text;
+    CAPTURE(text);
+    CHECK(text.find(std::to_string(visits) + " calls") != std::string::npos);
+    CHECK((text.find("(4 per iteration of ") != std::string::npos) == (visits == 400));
+    CHECK((text.find("per iteration") != std::string::npos) == (visits == 400));
+  }
+}
+
 TEST_CASE("Root causes: who receives from slow sends is no cause") {
   constexpr std::uint64_t kLong = 500'000;
   auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 1'000'000; });

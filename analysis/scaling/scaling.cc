@@ -17,6 +17,7 @@ namespace {
 // Loops are detected an iteration or two earlier or later.
 constexpr std::uint64_t kNearlyEqual = 8;  // iterations
 constexpr double kMinPoint = 0.01;
+constexpr double kSpread = 0.25;  // of repeated runs
 constexpr double kMainShare =
     0.05;                       // of the time of each run, of what may be its main loop
 constexpr double kCores = 0.1;  // of the time of all threads, without a core
@@ -56,7 +57,7 @@ class ScalingBuilder {
     }
     out_.scales = scales.size();
     out_.program = runs_.front().program;
-    if (const auto same = check_programs(); !same) return same.failure();
+    if (const auto same = of_one_program(runs_); !same) return same.failure();
     if (const auto chosen = choose_part(); !chosen) return chosen.failure();
     choose_iterations();
     choose_weak();
@@ -65,38 +66,12 @@ class ScalingBuilder {
     models();
     for (std::size_t i = 1; i < runs_.size(); ++i) compare(i);
     note_ideal();
+    note_spread();
     note_cores();
     return std::move(out_);
   }
 
  private:
-  // A program may have another name in each run. It is another one if most of what it calls is, too.
-  base::Result<> check_programs() const {
-    const Scale& first = runs_.front();
-    const auto is_call = [](const PlaceTime& place) {
-      return place.kind == PlaceTime::Kind::kCallPath && place.key != "outside" &&
-             place.key != "idle";
-    };
-    std::set<std::string> known;
-    for (const PlaceTime& place : first.places)
-      if (is_call(place)) known.insert(place.key);
-    for (const Scale& run : runs_) {
-      if (run.program == first.program) continue;
-      double all = 0, common = 0;
-      for (const PlaceTime& place : run.places) {
-        if (!is_call(place)) continue;
-        all += place.ns;
-        if (known.contains(place.key)) common += place.ns;
-      }
-      if (2 * common < all)
-        return base::Failure{fmt::format(
-            "{} is a run of '{}', {} of '{}', and they have few call paths in common: "
-            "compare runs of one program",
-            first.name, first.program, run.name, run.program)};
-    }
-    return {};
-  }
-
   // --- Which part of the runs ------------------------------------------------------------------
 
   static const ScalePart* find(const Scale& run, const std::string& place) {
@@ -255,8 +230,14 @@ class ScalingBuilder {
       PlaceLoss& to = out_.losses.emplace_back();
       to.kind = key.first;
       to.text = std::move(curve.text);
+      // A call that the base does not have costs it nothing. A loop or code between events that it does not have was run there
+      // as well, between other events: against the first run that has it.
+      std::size_t base = 0;
+      if (key.first != PlaceTime::Kind::kCallPath)
+        while (base + 1 < runs_.size() && curve.ns[base] <= 0) ++base;
       for (std::size_t run = 0; run < runs_.size(); ++run)
-        to.lost_ns.push_back(curve.ns[run] - curve.ns[0] * problem(run));
+        to.lost_ns.push_back(
+            run < base ? 0 : curve.ns[run] - curve.ns[base] * problem(run) / problem(base));
       to.time = model(curve.ns);
       to.visits = model(curve.visits);
       to.bytes = model(curve.bytes);
@@ -362,6 +343,11 @@ class ScalingBuilder {
       text += fmt::format("{:.0f} points of parallel efficiency are {}",
                           100 * std::abs(lost), lost > 0 ? "lost" : "gained");
     }
+    if (const std::string cores = without_cores(run); !cores.empty()) {
+      add_step(run);
+      out_.findings.push_back(text + cores);
+      return;
+    }
     if (lost >= kMinPoint) {
       const std::size_t shown = std::min<std::size_t>(3, more.size());
       for (std::size_t i = 0; i < shown; ++i)
@@ -373,23 +359,22 @@ class ScalingBuilder {
     text += step_text(out_.steps.back());
     const RootCause* const cause =
         lost >= kMinPoint && !more.empty() ? cause_of(now, more.front().account) : nullptr;
-    if (cause == nullptr || cause->account != Account::kCores) text += without_cores(run);
     if (cause != nullptr) text += fmt::format(" {}: {}", cause->what, cause->text);
     out_.findings.push_back(std::move(text));
   }
 
-  // What else is lost may follow from it, whichever account it is in.
+  // Whatever else is lost may follow from it, whichever account and factor it is in. Empty: it is little, or as before.
   std::string without_cores(std::size_t run) const {
     const auto waited = [&](std::size_t i) {
       const Conclusions& of = runs_[i].conclusions;
       return of.time_ns > 0 ? of.core_wait_ns / of.time_ns : 0;
     };
-    const double more = waited(run) - waited(run - 1);
-    if (more < kCores) return {};
+    const std::string& said = runs_[run].conclusions.cores;
+    if (waited(run) - waited(run - 1) < kCores || said.empty()) return {};
     return fmt::format(
-        " Threads had no core for {:.0f} % of the time (before: {:.0f} %): what else is lost "
-        "may follow from that; measure again with a core for each.",
-        100 * waited(run), 100 * waited(run - 1));
+        ". Too few cores: {} (in the run before: {:.0f} %). All of it may follow from that, and "
+        "more computation as well: measure again with a core for each thread.",
+        said, 100 * waited(run - 1));
   }
 
   // --- Which factor, which call ------------------------------------------------------------------
@@ -522,6 +507,15 @@ class ScalingBuilder {
       out_.notes.push_back("Serialization and transfer, " + names + ": " + note);
   }
 
+  void note_spread() {
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+      if (runs_[i].repeats > 1 && runs_[i].spread > kSpread)
+        out_.notes.push_back(fmt::format(
+            "{}: the times of its {} runs differ by {:.0f} %: something else disturbed them, "
+            "record them again",
+            runs_[i].name, runs_[i].repeats, 100 * runs_[i].spread));
+  }
+
   void note_cores() {
     for (const Scale& run : runs_)
       if (!run.conclusions.cores.empty())
@@ -535,6 +529,34 @@ class ScalingBuilder {
 };
 
 }  // namespace
+
+// A program may have another name in each run. It is another one if most of what it calls is, too.
+base::Result<> of_one_program(const std::vector<Scale>& runs) {
+  if (runs.empty()) return {};
+  const Scale& first = runs.front();
+  const auto is_call = [](const PlaceTime& place) {
+    return place.kind == PlaceTime::Kind::kCallPath && place.key != "outside" &&
+           place.key != "idle";
+  };
+  std::set<std::string> known;
+  for (const PlaceTime& place : first.places)
+    if (is_call(place)) known.insert(place.key);
+  for (const Scale& run : runs) {
+    if (run.program == first.program) continue;
+    double all = 0, common = 0;
+    for (const PlaceTime& place : run.places) {
+      if (!is_call(place)) continue;
+      all += place.ns;
+      if (known.contains(place.key)) common += place.ns;
+    }
+    if (2 * common < all)
+      return base::Failure{fmt::format(
+          "{} is a run of '{}', {} of '{}', and they have few call paths in common: "
+          "compare runs of one program",
+          first.name, first.program, run.name, run.program)};
+  }
+  return {};
+}
 
 std::vector<Scale> medians_of(std::vector<Scale> runs) {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<Scale>> scales;

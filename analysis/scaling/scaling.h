@@ -102,6 +102,9 @@ struct Scaling {
   std::vector<std::string> notes;
 };
 
+// Fails where a run is of another program than the first one.
+base::Result<> of_one_program(const std::vector<Scale>& runs);
+
 // Of runs on equally many processes and threads the one with the median time (of an even number, the longer one), without start and
 // end of MPI; all of them, if there is one scale only.
 std::vector<Scale> medians_of(std::vector<Scale> runs);

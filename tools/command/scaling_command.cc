@@ -194,8 +194,11 @@ int ScalingCommand::run() {
   if (!command_.empty())
     if (const auto done = record(); !done) return fail(done.error());
   const std::vector<std::string> found = archives_in(runs_);
-  if (found.size() < 2)
-    return fail("give at least two runs: '" + found.front() + "' is one");
+  if (found.size() < 2) {
+    const auto one = read_scale(found.front());
+    return fail(one ? "give at least two runs: '" + found.front() + "' is one"
+                    : one.error());
+  }
   ProgressBar bar("reading", "runs");
   RunProgress progress;
   if (!quiet_) progress = [&](std::size_t done, std::size_t of) { bar.show(done, of); };

@@ -157,6 +157,11 @@ class ScalingScreen {
         scaling_.weak
             ? "time of all threads: largest run - base run x (threads / threads of the base)."
             : "time of all threads: largest run - base run.");
+    if (std::ranges::any_of(scaling_.losses, [](const PlaceLoss& loss) {
+          return loss.kind != PlaceTime::Kind::kCallPath && loss.ns[0] <= 0;
+        }))
+      put("",
+          "Loops and code between events that the base does not have: - the first run that has them.");
     if (scaling_.at == 0)
       put("",
           fmt::format("Models need at least {} different numbers of threads; there are {}.",
@@ -262,7 +267,8 @@ class ScalingScreen {
           fmt::format("{:.1f} %", 100 * loss->lost_ns.back() / scaling_.all_ns.back()),
           kNarrow);
       for (const std::size_t i : shown)
-        line += fmt::format("{:>{}}", cpu_text(loss->ns[i]), kNarrow);
+        line +=
+            fmt::format("{:>{}}", loss->ns[i] > 0 ? cpu_text(loss->ns[i]) : "-", kNarrow);
       out_.push_back(std::move(line));
       if (loss->time && scaling_.at > 0)
         out_.push_back(fmt::format(
@@ -330,6 +336,7 @@ base::Result<Scaling> read_scaling(const std::vector<std::string>& archives,
     if (!run) return run.failure();
     runs.push_back(*std::move(run));
   }
+  if (const auto one = analysis::of_one_program(runs); !one) return one.failure();
   return analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
 }
 
