@@ -10,6 +10,12 @@
 
 namespace refrain::analysis {
 
+namespace {
+
+constexpr double kNearFastest = 4;  // times the fastest call: hardly any of it is waiting
+
+}  // namespace
+
 void CauseSearch::communication() {
   if (share(ledger(Account::kCommunication)) < kMinShare) return;
   std::vector<MpiCall> calls = mpi_calls(profile_);
@@ -82,9 +88,16 @@ void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each)
     return;
   }
   cause.what = "Many small MPI calls";
+  // Receives far from the fastest wait, for whatever.
+  const bool may_wait =
+      call.kind != MpiCall::Kind::kSend && each > kNearFastest * call.fastest_ns;
   cause.text = fmt::format(
-      "{}: {}. Little of this is waiting for others. Lost: {}.", call.name,
-      calls_text(call, static_cast<double>(call.visits), each), lost_text(cause));
+      "{}: {}. {}. Lost: {}.", call.name,
+      calls_text(call, static_cast<double>(call.visits), each),
+      may_wait ? "How much of this is waiting for others is not known from totals (refrain "
+                 "analyze --metrics has the waits of written iterations)"
+               : "Little of this is waiting for others",
+      lost_text(cause));
   cause.hint = "Combine several messages into one, or communicate less often.";
 }
 

@@ -398,6 +398,23 @@ TEST_CASE(
   }
 }
 
+// Sums do not say how much of a receive is waiting, unless all took about as long.
+TEST_CASE("Root causes: small calls - whether they wait is said where it is known") {
+  for (const std::uint64_t fastest : {9'000, 600}) {
+    auto runs = ranks(2, 2000, [](std::size_t, std::size_t) { return 100'000; });
+    add_call(runs, 1, "MPI_Recv", false, 10'000);
+    runs[1].locations[0].sums.back().least = fastest;
+    const Conclusions found = conclude(runs);
+    REQUIRE_FALSE(found.causes.empty());
+    CAPTURE(found.causes[0].text);
+    CHECK(found.causes[0].what == "Many small MPI calls");
+    CHECK((found.causes[0].text.find("Little of this is waiting for others.") !=
+           std::string::npos) == (fastest == 9'000));
+    CHECK((found.causes[0].text.find("is not known from totals") != std::string::npos) ==
+          (fastest == 600));
+  }
+}
+
 // 100 iterations; of 457 calls some are elsewhere.
 TEST_CASE("Root causes: calls of an iteration - where all can be in it") {
   for (const std::uint64_t visits : {400, 457}) {
