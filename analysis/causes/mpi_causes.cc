@@ -13,6 +13,8 @@ namespace refrain::analysis {
 namespace {
 
 constexpr double kNearFastest = 4;  // times the fastest call: hardly any of it is waiting
+// Share of the time that threads had no core: without one, nobody is to blame; far more than that, nor are those who wait longest.
+constexpr double kFewCores = 0.2, kVeryFewCores = 0.36;
 
 }  // namespace
 
@@ -44,7 +46,7 @@ void CauseSearch::one_call(const MpiCall& call) {
       is_long && call.is_of_messages() ? most_of(call.lost_ns) : std::vector<std::size_t>();
   double ns = call.total_lost() + call.others_ns;
   // Where cores are few, ranks wait for those that wait for a core.
-  if (is_long && who.empty() && cores_are_few_ >= 0.2 * counted_)
+  if (is_long && cores_are_few_ >= (who.empty() ? kFewCores : kVeryFewCores) * counted_)
     ns = without_core(Account::kCommunication, ns);
   RootCause cause = whole_cause(Account::kCommunication, ns, call.name, call.path);
   if (call.is_fine())
@@ -63,13 +65,16 @@ std::string CauseSearch::per_iteration(const MpiCall& call) const {
   const auto callers = static_cast<double>(
       std::ranges::count_if(call.calls, [](double n) { return n > 0; }));
   if (frame == nullptr || frame->iterations == 0 || callers == 0) return {};
-  const double number =
-      static_cast<double>(call.visits) / callers / static_cast<double>(frame->iterations);
-  // Those of other parts of the program count, too: then it is no number of calls.
-  return number < 1.5 || std::abs(number - std::round(number)) > 0.02 * number
-             ? ""
-             : fmt::format(" ({:.0f} per iteration of {} on each rank)", number,
-                           loop_place(frame->loop));
+  // Of the first iterations, before it was found, one or two are not counted. Where that gives no whole number calls of other parts of the
+  // program are among them.
+  for (std::uint64_t missed = 0; missed <= 2; ++missed) {
+    const double number = static_cast<double>(call.visits) / callers /
+                          static_cast<double>(frame->iterations + missed);
+    if (number < 1.5 || std::abs(number - std::round(number)) > 0.001 * number) continue;
+    return fmt::format(" ({:.0f} per iteration of {} on each rank)", number,
+                       loop_place(frame->loop));
+  }
+  return {};
 }
 
 std::string CauseSearch::calls_text(const MpiCall& call, double number, double each) const {

@@ -89,6 +89,16 @@ std::optional<Run> run_planted(const Case& of) {
     REQUIRE(analysed.exit_status == 0);
     const Json conclusions = Json::parse(analysed.output)["conclusions"];
     run.causes = conclusions["causes"].get<std::vector<Json>>();
+    // What the program's own clocks did not notice.
+    const bool without_core =
+        has_cores(of) && std::ranges::any_of(run.causes, [](const Json& cause) {
+          return cause["account"] == "cores";
+        });
+    if (without_core && again(of, attempt)) continue;
+    if (without_core) {
+      WARN("busy machine: not checked, " << of.cause);
+      return std::nullopt;
+    }
     double sum = 0;
     for (const Json& cause : run.causes) sum += cause["share"].get<double>();
     CHECK(sum <= 1);
