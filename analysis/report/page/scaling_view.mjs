@@ -121,7 +121,7 @@ async function create(root, page) {
     section('What is lost', 'to a global efficiency of 100 %, divided among the factors by their logarithms',
       losing.map((list, i) => el('div', { class: 'stack-row', style: { 'margin-bottom': '6px' } }, el('b', {}, label(i)),
         el('div', { class: 'stack', role: 'img', 'aria-label': list.map(({ key, share }) => `${kLosses[key][1]} ${percent(share)}`).join(', ') },
-          list.filter(({ share }) => share > 0.0005).map(({ key, share }) => el('span', { title: `${kLosses[key][1]}: ${percent(share)}`, style: { flex: `0 0 ${100 * share}%`, background: kLosses[key][0], color: inkOn(kLosses[key][0]) } }, share > 0.06 ? percent(share) : ''))))),
+          list.filter(({ share }) => share > 0.0005).map(({ key, share }) => el('span', { title: `${kLosses[key][1]}: ${percent(share)}`, style: { flex: `0 0 ${100 * share}%`, background: kLosses[key][0], color: inkOn(kLosses[key][0]) } }, share > 0.1 ? percent(share) : ''))))),
       legend(keys.map((key) => kLosses[key])))));
 
   root.append(section('Where the loss is', 'most of the time of all threads against the smallest run first; call paths add up to the whole run, the others are other views of it',

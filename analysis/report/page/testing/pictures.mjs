@@ -12,7 +12,7 @@ const kEach = ['findings', 'run', 'iterations', 'heat', 'timeline', 'graph', 'wa
 const kPictures = [
   ...['cg', 'sp', 'hybrid'].flatMap((report) => kEach.filter((view) => view !== 'mpi' || report !== 'cg').map((view) => [report, view, { height: kTall[view], zoom: view === 'timeline' && report !== 'cg' }])),
   ['cg', 'timeline', { dark: true }], ['serial', 'loops', { height: 800 }], ['compare', 'compare', { height: 760 }],
-  ['sizes', 'scaling', { height: 900 }],
+  ['sizes', 'scaling', { height: 1350 }],
 ];
 const kWidth = 1180, kMostHeight = 860, kMostBytes = 60000;
 
