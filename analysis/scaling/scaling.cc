@@ -373,8 +373,8 @@ class ScalingBuilder {
     if (waited(run) - waited(run - 1) < kCores || said.empty()) return {};
     return fmt::format(
         ". Too few cores: {} (in the run before: {:.0f} %). All of it may follow from that, and "
-        "more computation as well: measure again with a core for each thread.",
-        said, 100 * waited(run - 1));
+        "more computation as well. {}",
+        said, 100 * waited(run - 1), runs_[run].conclusions.cores_hint);
   }
 
   // --- Which factor, which call ------------------------------------------------------------------

@@ -19,7 +19,7 @@ function efficiencyColor(value) {
 
 const kLosses = {
   useful: ['#009e73', 'as efficient as can be'], load_balance: ['#e69f00', 'load balance'], serialization: ['#56b4e9', 'serialization'],
-  transfer: ['#0072b2', 'transfer'], communication: ['#0072b2', 'communication'], computation: ['#cc79a7', 'more computation'],
+  openmp: ['#d55e00', 'OpenMP'], transfer: ['#0072b2', 'transfer'], communication: ['#0072b2', 'communication'], computation: ['#cc79a7', 'more computation'],
 };
 const kKinds = { call_path: 'call path', between: 'code between events', loop: 'loop' };
 
@@ -88,13 +88,14 @@ async function create(root, page) {
   const mpi = runs.some((run) => run.processes > 1);
   const alike = new Set(runs.map((run) => run.processes)).size === 1;
   const columns = { title: mpi && !alike ? 'Ranks' : 'Threads', names: runs.map((run) => count(mpi && !alike ? run.processes : run.threads)) };
-  const label = (i) => (runs[i].processes > 1 && runs[i].threads !== runs[i].processes ? `${runs[i].processes} × ${digits(runs[i].threads / runs[i].processes, 3)}` : String(threads[i]));
+  const both = runs.some((run) => run.processes > 1) && runs.some((run) => run.threads !== run.processes);
+  const label = (i) => (both ? `${runs[i].processes} × ${digits(runs[i].threads / runs[i].processes, 3)}` : String(threads[i]));
   // Where two runs have equally many threads each has a place of its own.
   const apart = new Set(threads).size !== threads.length;
   const at = (i) => (apart ? i + 1 : threads[i]);
   const ticks = runs.map((_, i) => [at(i), label(i)]);
   const x = apart ? { of: (v) => (runs.length > 1 ? (v - 1) / (runs.length - 1) : 0.5), ticks } : logarithmic(threads, ticks);
-  const xTitle = runs.some((run) => run.processes > 1 && run.threads !== run.processes) ? 'ranks × threads' : mpi ? 'ranks' : 'threads';
+  const xTitle = both ? 'ranks × threads' : mpi ? 'ranks' : 'threads';
   const points = (f) => runs.map((run, i) => [at(i), f(run)]).filter(([, v]) => shown(v));
   const curve = (title, color, f, text, more = {}) => ({ title, color, points: points(f), dots: points(f).map(([, v], i) => `${title}, ${label(i)}: ${text(v)}`), ...more });
 
@@ -102,14 +103,15 @@ async function create(root, page) {
     el('li', { class: 'finding plain' }, el('span', { class: 'rank' }, String(i + 1)), el('p', { class: 'sentence' }, plainName(text)))))));
   root.append(section('Efficiencies', `${scaling.scaling} scaling, ${scaling.scaling_why}; ${scaling.loop ? 'of the loop' : 'of the whole run'}`,
     scaling.loop && el('p', { class: 'hint' }, name(scaling.loop, 120)), popTable(scaling, columns),
-    el('p', { class: 'hint' }, 'Each factor is the product of those indented below it. Blue: above the 80 % that POP takes as acceptable; orange: below.')));
+    el('p', { class: 'hint' }, 'Each factor is the product of those indented below it, but for what is lost, which adds up. Blue: above the 80 % that POP takes as acceptable; orange: below.')));
 
   const efficiencies = [['global', 'global', kSeries[0], 3], ['parallel', 'parallel', kSeries[1]], ['load_balance', 'load balance', kSeries[2]], ['communication', 'communication', kSeries[5]], ['computation', 'computation scaling', kSeries[3]]];
   const most = Math.max(1, ...runs.flatMap((run) => efficiencies.map(([key]) => run.factors[key] ?? 0)));
   const dashes = [null, '7 3', '2 3', '7 3 2 3', '4 4'];
   const y = linear(Math.min(most, 2), percent);
   const speed = [...runs.map((run) => run.speedup), ...threads.map((n) => n / threads[0])];
-  const losing = runs.map((run) => [{ key: 'useful', share: Math.max(0, Math.min(1, run.factors.global)) }, ...lossesOf(run.factors)]);
+  const hybrid = scaling.factors.some(({ name: factor }) => factor === 'openmp');
+  const losing = runs.map((run) => [{ key: 'useful', share: Math.max(0, Math.min(1, run.factors.global)) }, ...lossesOf(run.factors, hybrid)]);
   const keys = [...new Set(losing.flatMap((list) => list.map(({ key }) => key)))];
   root.append(el('div', { class: 'columns' },
     section('Efficiency by size', null, chart('efficiencies by size', [
@@ -121,10 +123,10 @@ async function create(root, page) {
     section('What is lost', 'to a global efficiency of 100 %, divided among the factors by their logarithms',
       losing.map((list, i) => el('div', { class: 'stack-row', style: { 'margin-bottom': '6px' } }, el('b', {}, label(i)),
         el('div', { class: 'stack', role: 'img', 'aria-label': list.map(({ key, share }) => `${kLosses[key][1]} ${percent(share)}`).join(', ') },
-          list.filter(({ share }) => share > 0.0005).map(({ key, share }) => el('span', { title: `${kLosses[key][1]}: ${percent(share)}`, style: { flex: `0 0 ${100 * share}%`, background: kLosses[key][0], color: inkOn(kLosses[key][0]) } }, share > 0.1 ? percent(share) : ''))))),
+          list.filter(({ share }) => share > 0.0005).map(({ key, share }) => el('span', { title: `${kLosses[key][1]}: ${percent(share)}`, style: { flex: `0 0 ${100 * share}%`, background: kLosses[key][0], color: inkOn(kLosses[key][0]) } }, share > 0.12 ? percent(share) : ''))))),
       legend(keys.map((key) => kLosses[key])))));
 
-  root.append(section('Where the loss is', 'most of the time of all threads against the smallest run first; call paths add up to the whole run, the others are other views of it',
+  root.append(section('Where the loss is', 'most of the time of all threads against the smallest run that has the place first; call paths add up to the whole run, the others are other views of it',
     losses.length ? null : empty('No place loses against the smallest run.')));
   if (losses.length) {
     const box = root.lastChild, last = runs.length - 1, whole = runs[last].whole_run_thread_seconds || 1;
@@ -136,9 +138,9 @@ async function create(root, page) {
       { title: 'Kind', left: true, value: (l) => kKinds[l.kind] ?? l.kind },
       { title: 'Lost', csv: 'lost_s', value: (l) => l.lost_seconds[last], text: (l) => number(l.lost_seconds[last], time(l.lost_seconds[last] * 1e9)), bar: (l) => Math.max(0, l.lost_seconds[last]) / most },
       { title: 'Share', csv: 'share', value: (l) => l.lost_seconds[last] / whole, text: (l) => percent(l.lost_seconds[last] / whole) },
-      ...runs.map((_, i) => ({ title: label(i), csv: `time_s_${label(i)}`, value: (l) => l.thread_seconds[i], text: (l) => time(l.thread_seconds[i] * 1e9) })),
+      ...runs.map((_, i) => ({ title: label(i), csv: `time_s_${label(i)}`, value: (l) => l.thread_seconds[i], text: (l) => (l.thread_seconds[i] > 0 ? time(l.thread_seconds[i] * 1e9) : '–') })),
       ...(scaling.models_at_threads ? [{ title: 'Growth', left: true, value: (l) => l.models?.time?.text ?? '', text: (l) => l.models?.time?.text ?? '–' }] : []),
-    ], losses, { most: 16, pick: show }), growth);
+    ], losses, { most: 16, sort: 2, pick: show }), growth);
     show(losses[0]);
   }
   if (scaling.notes?.length) root.append(section('Notes', null, el('ul', {}, scaling.notes.map((note) => el('li', {}, plainName(note))))));

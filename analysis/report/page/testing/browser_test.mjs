@@ -352,7 +352,7 @@ const tests = {
     const growth = () => browser.run(`return document.querySelector('#view-scaling .growth').innerText`);
     assert.match(await growth(), /MPI_Allreduce @solve.c:57[\s\S]*model grows with p, at 32 threads 3.2\ss \(95 %: /);
     assert.equal(await browser.run(`return document.querySelectorAll('#view-scaling .growth circle').length`), 4);
-    await browser.click('#view-scaling tbody tr[tabindex]:nth-child(2)');
+    await browser.click('#view-scaling tbody tr[tabindex]:nth-child(3)');
     assert.match(await growth(), /MPI_Waitall/);
     assert.doesNotMatch(await growth(), /model/);
     assert.equal(losses.length, await browser.run(`return document.querySelectorAll('#view-scaling tbody tr[tabindex]').length`));

@@ -390,6 +390,7 @@ test('scaling: what is lost is divided by logarithms, models are those of the co
   assert.deepEqual(of({ global: 0.25, load_balance: 0.5, communication: 1, computation: 0.5 }), { load_balance: 0.375, communication: 0, computation: 0.375 });
   assert.deepEqual(of({ global: 0.5, load_balance: 1, communication: 0.5, serialization: 1, transfer: 0.5, computation: 1.2 }), { load_balance: 0, serialization: 0, transfer: 0.5, computation: 0 });
   assert.deepEqual(of({ global: 1.1, load_balance: 1, communication: 1, computation: 1.1 }), { load_balance: 0, communication: 0, computation: 0 });
+  assert.deepEqual(lossesOf({ global: 0.25, serialization: 0.25, mpi_load_balance: 1, mpi_communication: 1, openmp: 0.25, computation: 1 }, true).map(({ key, share }) => [key, share]), [['load_balance', 0], ['communication', 0], ['openmp', 0.75], ['computation', 0]]);
   assert.equal(modelAt({ constant: 1, factor: 2, exponent: 0.5, logarithms: 2 }, 16), 1 + 2 * 4 * 16);
   assert.equal(modelAt({ constant: 3, factor: 0, exponent: 0, logarithms: 0 }, 16), 3);
 });
