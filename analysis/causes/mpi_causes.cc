@@ -96,13 +96,13 @@ void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each)
   // Receives far from the fastest wait, for whatever.
   const bool may_wait =
       call.kind != MpiCall::Kind::kSend && each > kNearFastest * call.fastest_ns;
-  cause.text = fmt::format(
-      "{}: {}. {}. Lost: {}.", call.name,
-      calls_text(call, static_cast<double>(call.visits), each),
-      may_wait ? "How much of this is waiting for others is not known from totals (refrain "
-                 "analyze --metrics has the waits of written iterations)"
-               : "Little of this is waiting for others",
-      lost_text(cause));
+  cause.text =
+      fmt::format("{}: {}. {}. Lost: {}.", call.name,
+                  calls_text(call, static_cast<double>(call.visits), each),
+                  may_wait ? "The share of waiting is not known from totals (refrain "
+                             "analyze --metrics has the waits of written iterations)"
+                           : "Little of this is waiting for others",
+                  lost_text(cause));
   cause.hint = "Combine several messages into one, or communicate less often.";
 }
 

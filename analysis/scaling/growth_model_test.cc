@@ -7,38 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "test/measure/growth_data.h"
+
 namespace refrain::analysis::growth_model_test {
 namespace {
-
-struct Form {
-  double exponent;
-  int logarithms;
-};
-
-// Of each class in which a person would put it.
-const std::vector<Form> kForms = {{0, 0},   {0, 1},   {0, 2},       {0.25, 0}, {1.0 / 3, 0},
-                                  {0.5, 0}, {0.5, 1}, {2.0 / 3, 0}, {0.75, 0}, {1, 0},
-                                  {1, 1},   {1, 2},   {1.5, 0},     {2, 0},    {2, 1},
-                                  {2.5, 0}, {3, 0}};
-
-double value(const Form& form, double p, double constant, double factor) {
-  return form.exponent == 0 && form.logarithms == 0
-             ? constant
-             : constant + factor * std::pow(p, form.exponent) *
-                              std::pow(std::log2(p), form.logarithms);
-}
-
-std::vector<GrowthPoint> data(const Form& form, std::size_t scales, double noise,
-                              std::mt19937& random, double factor = 0.5) {
-  std::normal_distribution<double> normal(0, 1);
-  std::vector<GrowthPoint> out;
-  for (std::size_t i = 0; i < scales; ++i) {
-    const double p = std::pow(2.0, static_cast<double>(i));
-    out.push_back(
-        {p, value(form, p, 2, factor) * std::max(0.1, 1 + noise * normal(random))});
-  }
-  return out;
-}
 
 // none, logarithm, less than p, p, more
 int growth_class(double exponent, int logarithms) {
@@ -59,9 +31,9 @@ Shares shares(std::size_t scales, double noise) {
   Shares out;
   double models = 0;
   constexpr int kRounds = 100;
-  for (const Form& form : kForms)
+  for (const test::GrowthForm& form : test::kGrowthForms)
     for (int round = 0; round < kRounds; ++round) {
-      const auto points = data(form, scales, noise, random);
+      const auto points = test::growth_data(form, scales, noise, random);
       const auto model = growth_of(points);
       if (!model) continue;
       ++models;
@@ -71,13 +43,13 @@ Shares shares(std::size_t scales, double noise) {
       out.same_class +=
           growth_class(i, j) == growth_class(form.exponent, form.logarithms) ? 1 : 0;
       out.near += std::abs(i - form.exponent) <= 0.26 ? 1 : 0;
-      if (&form == &kForms[0]) out.flat += flat ? 1.0 / kRounds : 0;
+      if (&form == &test::kGrowthForms[0]) out.flat += flat ? 1.0 / kRounds : 0;
       const double far = 4 * points.back().p;
       const auto there = model->at(far);
-      const double truth = value(form, far, 2, 0.5);
+      const double truth = form.value(far);
       out.inside += there.low <= truth * (1 + 1e-9) && truth <= there.high * (1 + 1e-9);
     }
-  const double all = static_cast<double>(kForms.size()) * kRounds;
+  const double all = static_cast<double>(test::kGrowthForms.size()) * kRounds;
   out.same_class /= all;
   out.near /= all;
   out.inside /= models;
@@ -89,14 +61,14 @@ Shares shares(std::size_t scales, double noise) {
 TEST_CASE("Growth model: without noise - each form is found, with its numbers") {
   std::mt19937 random(1);
   for (const std::size_t scales : {5, 7})
-    for (const Form& form : kForms) {
-      const auto model = growth_of(data(form, scales, 0, random));
+    for (const test::GrowthForm& form : test::kGrowthForms) {
+      const auto model = growth_of(test::growth_data(form, scales, 0, random));
       REQUIRE(model);
       CAPTURE(form.exponent, form.logarithms, model->term());
-      const bool flat = form.exponent == 0 && form.logarithms == 0;
+      const bool flat = form.flat();
       CHECK((model->factor == 0) == flat);
       CHECK(model->constant == Approx(2));
-      CHECK(model->at(1024).value == Approx(value(form, 1024, 2, 0.5)));
+      CHECK(model->at(1024).value == Approx(form.value(1024)));
       if (flat) continue;
       CHECK(model->exponent == Approx(form.exponent));
       CHECK(model->logarithms == form.logarithms);
@@ -124,11 +96,11 @@ TEST_CASE("Growth model: words") {
 
 TEST_CASE("Growth model: too few scales, values that are none, or only noise - no model") {
   std::mt19937 random(1);
-  CHECK_FALSE(growth_of(data({1, 0}, 4, 0, random)));
-  auto points = data({1, 0}, 4, 0, random);
+  CHECK_FALSE(growth_of(test::growth_data({1, 0}, 4, 0, random)));
+  auto points = test::growth_data({1, 0}, 4, 0, random);
   points.insert(points.end(), points.begin(), points.end());
   CHECK_FALSE(growth_of(points));
-  points = data({1, 0}, 5, 0, random);
+  points = test::growth_data({1, 0}, 5, 0, random);
   points[2].value = 0;
   CHECK_FALSE(growth_of(points));
   CHECK_FALSE(growth_of({}));

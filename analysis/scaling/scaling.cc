@@ -112,8 +112,8 @@ class ScalingBuilder {
     }
     if (!first.empty() && options_.loop.empty() && most < kMainShare) {
       out_.notes.push_back(fmt::format(
-          "Of the outermost loops that all runs have none takes more than {:.2g} % of each "
-          "({}; --loop chooses one): factors are for the whole runs",
+          "No outermost loop that all runs have takes more than {:.2g} % of each ({}; --loop "
+          "chooses one): factors are for the whole runs",
           100 * most, first));
       return {};
     }
@@ -372,8 +372,8 @@ class ScalingBuilder {
     const std::string& said = runs_[run].conclusions.cores;
     if (waited(run) - waited(run - 1) < kCores || said.empty()) return {};
     return fmt::format(
-        ". Too few cores: {} (in the run before: {:.0f} %). All of it may follow from that, and "
-        "more computation as well. {}",
+        ". Too few cores: {} (in the run before: {:.0f} %). This may explain the whole loss, "
+        "and additional computation. {}",
         said, 100 * waited(run - 1), runs_[run].conclusions.cores_hint);
   }
 

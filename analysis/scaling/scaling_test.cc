@@ -320,7 +320,7 @@ TEST_CASE("Scaling: threads that had no core - time does not say whether it is w
   CAPTURE(said);
   CHECK(said.find("are lost. Too few cores: Threads were ready to run") !=
         std::string::npos);
-  CHECK(said.find("(in the run before: 0 %). All of it may follow from that") !=
+  CHECK(said.find("(in the run before: 0 %). This may explain the whole loss") !=
         std::string::npos);
   CHECK(said.find("Of the") == std::string::npos);
   ScalingOptions options;

@@ -1,5 +1,4 @@
 // The search for wait states, with patterns of Python and of shared objects.
-
 #include "python/module/analysis_bindings.h"
 
 #include <pybind11/stl.h>

@@ -89,6 +89,26 @@ TEST_CASE("Scaling: without events serialization and transfer are not known, all
         std::string::npos);
 }
 
+// A replay without some of the events says nothing; totals do not need them.
+TEST_CASE(
+    "Scaling: events that cannot be read - no serialization, no transfer, and a note") {
+  const TemporaryFolder folder;
+  const fs::path one = halo(folder, 1, "5"), two = halo(folder, 2, "5");
+  const json whole = scaling({one, two});
+  for (const auto& file : fs::directory_iterator(two / "traces")) {
+    fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
+    if (file.path().extension() == ".evt") fs::resize_file(file, 100);
+  }
+  const json cut = scaling({one, two});
+  CHECK(cut["runs"][0] == whole["runs"][0]);
+  CHECK(whole["runs"][1]["factors"]["transfer"].is_number());
+  CHECK(cut["runs"][1]["factors"]["transfer"].is_null());
+  CHECK(cut["runs"][1]["factors"]["serialization"].is_null());
+  CHECK(cut["runs"][1]["factors"]["parallel"] == whole["runs"][1]["factors"]["parallel"]);
+  CHECK(cut["notes"].dump().find("not all events can be read") != std::string::npos);
+  CHECK(cut["notes"].dump().find("the others are missing") != std::string::npos);
+}
+
 TEST_CASE("Scaling: what are no runs of one program is refused") {
   const TemporaryFolder folder;
   const std::string one = halo(folder, 1, "0");
@@ -98,6 +118,7 @@ TEST_CASE("Scaling: what are no runs of one program is refused") {
   const Result alone = run_refrain({"scaling", one});
   CHECK(alone.exit_status != 0);
   CHECK(alone.output.empty());
+  check_refused({"scaling", folder / "nothing"}, "no such file");
   check_refused({"scaling", one, folder / "nothing"}, "nothing");
   fs::create_directory(folder / "empty");
   check_refused({"scaling", one, folder / "empty"}, "empty");

@@ -110,12 +110,12 @@ base::Result<> ReportCommand::add_runs(report::Blocks& blocks) {
 // Many runs: what is of all of them, so that the page does not grow with their sizes.
 base::Result<> ReportCommand::add_scaling(report::Blocks& blocks) {
   ProgressBar bar("reading", "runs");
-  RunProgress progress;
-  if (!quiet_) progress = [&](std::size_t done, std::size_t of) { bar.show(done, of); };
+  reader::Progress progress;
+  if (!quiet_)
+    progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
   auto scaling = read_scaling(archives_, {}, progress);
   bar.remove();
   if (!scaling) return scaling.failure();
-  for (const std::string& note : base::take_notes()) about_["limits"].push_back(note);
   const std::size_t all = scaling->losses.size();
   std::erase_if(scaling->losses, [&](const analysis::PlaceLoss& loss) {
     return loss.lost_ns.back() < kMinLoss * scaling->all_ns.back();

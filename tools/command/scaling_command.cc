@@ -200,8 +200,9 @@ int ScalingCommand::run() {
                     : one.error());
   }
   ProgressBar bar("reading", "runs");
-  RunProgress progress;
-  if (!quiet_) progress = [&](std::size_t done, std::size_t of) { bar.show(done, of); };
+  reader::Progress progress;
+  if (!quiet_)
+    progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
   const auto scaling = read_scaling(found, options_, progress);
   bar.remove();
   if (!scaling) return fail(scaling.error());

@@ -13,6 +13,7 @@
 #include "analysis/ideal/ideal_network.h"
 #include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
+#include "base/notes.h"
 #include "base/texts.h"
 #include "summary/run_summary.h"
 #include "tools/output/info_screen.h"
@@ -161,7 +162,7 @@ class ScalingScreen {
           return loss.kind != PlaceTime::Kind::kCallPath && loss.ns[0] <= 0;
         }))
       put("",
-          "Loops and code between events that the base does not have: - the first run that has them.");
+          "Of loops and code between events that the base lacks: largest run - first run that has them.");
     if (scaling_.at == 0)
       put("",
           fmt::format("Models need at least {} different numbers of threads; there are {}.",
@@ -328,7 +329,7 @@ std::vector<std::string> archives_in(const std::vector<std::string>& runs) {
 
 base::Result<Scaling> read_scaling(const std::vector<std::string>& archives,
                                    const analysis::ScalingOptions& options,
-                                   const RunProgress& progress) {
+                                   const reader::Progress& progress) {
   std::vector<analysis::Scale> runs;
   for (const std::string& archive : archives) {
     if (progress) progress(runs.size(), archives.size());
@@ -337,7 +338,10 @@ base::Result<Scaling> read_scaling(const std::vector<std::string>& archives,
     runs.push_back(*std::move(run));
   }
   if (const auto one = analysis::of_one_program(runs); !one) return one.failure();
-  return analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
+  auto scaling = analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
+  if (scaling)
+    for (std::string& note : base::take_notes()) scaling->notes.push_back(std::move(note));
+  return scaling;
 }
 
 base::Result<analysis::Scale> read_scale(const std::string& archive) {
@@ -349,7 +353,16 @@ base::Result<analysis::Scale> read_scale(const std::string& archive) {
       return each.rank != summary::RunSummary::kNone;
     });
     if (!summaries->empty() && !mpi) return analysis::scale_of(*summaries, archive);
-    const auto ideal = analysis::ideal_run(archive);
+    const std::vector<std::string> earlier = base::take_notes();
+    auto ideal = analysis::ideal_run(archive);
+    // A replay without some of the events is none.
+    const std::vector<std::string> lacks = base::take_notes();
+    for (const auto* const lines : {&earlier, &lacks})
+      for (const std::string& line : *lines) base::note(line);
+    if (ideal && !lacks.empty()) {
+      *ideal = {};
+      ideal->unknown = "not all events can be read";
+    }
     if (!ideal && summaries->empty()) return ideal.failure();
     if (!summaries->empty()) {
       analysis::IdealRun none;

@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "analysis/scaling/scaling.h"
 #include "base/result.h"
+#include "reader/archive_stream.h"
 
 namespace refrain::tools {
 
@@ -20,11 +20,10 @@ std::vector<std::string> archives_in(const std::vector<std::string>& runs);
 
 // One run, reduced to what is compared: of its summaries, or, of archives of other tools, of all their events.
 base::Result<analysis::Scale> read_scale(const std::string& archive);
-// All of them, one after the other. `progress` (may be empty): how many of how many have been read.
-using RunProgress = std::function<void(std::size_t done, std::size_t of)>;
+// All of them, one after the other; what their archives lack is among the notes. `progress` (may be empty): of runs.
 base::Result<analysis::Scaling> read_scaling(const std::vector<std::string>& archives,
                                              const analysis::ScalingOptions& options,
-                                             const RunProgress& progress);
+                                             const reader::Progress& progress);
 
 // `all`: every place, not only those that lose a hundredth.
 std::vector<std::string> scaling_screen(const analysis::Scaling& scaling, std::size_t width,

@@ -55,7 +55,6 @@
 //
 // 7. dlclose. The library asks the loader never to unload it (-z nodelete): the runtime
 //    holds pointers to our callbacks until the process ends.
-
 #include "tracer/life/lifecycle.h"
 
 #include <pthread.h>
@@ -121,7 +120,7 @@ std::atomic<bool> g_out{false};
 std::atomic<bool> g_refused{false};  // there is no recording, which was reported
 std::atomic<bool> g_orphan{false};   // a forked child that has no session of its own
 // Nothing here may need a constructor: a session may start before those of this library
-// (tracer/life/lifecycle.cc).
+// (at_load(), below).
 std::array<char, 64> g_runtime_name{};
 std::atomic<void (*)()> g_end_runtime{nullptr};
 std::atomic<void (*)(Session&)> g_start_hook{nullptr};

@@ -3,7 +3,6 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. The runtime finds ompt_start_tool() in us
 // (OMP_TOOL_LIBRARIES, LD_PRELOAD or a linked library), asks once, and calls back.
-
 #include "tracer/ompt/ompt_source.h"
 
 #include <dlfcn.h>

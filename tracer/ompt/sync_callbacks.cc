@@ -1,5 +1,4 @@
 // OMPT callbacks of worksharing, barriers and other synchronisation, masked, reduction.
-
 #include <algorithm>
 #include <utility>
 

@@ -4,7 +4,6 @@
 // A construct outside of all teams is a symbol and begins an epoch, as an outermost parallel region
 // does; one in an outermost team is a symbol. Constructs with nowait run in tasks, of which threads
 // take what comes: these are no symbols.
-
 #include <dlfcn.h>
 
 #include <array>

@@ -18,8 +18,8 @@ function efficiencyColor(value) {
 }
 
 const kLosses = {
-  useful: ['#009e73', 'as efficient as can be'], load_balance: ['#e69f00', 'load balance'], serialization: ['#56b4e9', 'serialization'],
-  openmp: ['#d55e00', 'OpenMP'], transfer: ['#0072b2', 'transfer'], communication: ['#0072b2', 'communication'], computation: ['#cc79a7', 'more computation'],
+  useful: ['#009e73', 'efficient'], load_balance: ['#e69f00', 'load balance'], serialization: ['#56b4e9', 'serialization'],
+  openmp: ['#d55e00', 'OpenMP'], transfer: ['#0072b2', 'transfer'], communication: ['#0072b2', 'communication'], computation: ['#cc79a7', 'additional computation'],
 };
 const kKinds = { call_path: 'call path', between: 'code between events', loop: 'loop' };
 
@@ -143,7 +143,8 @@ async function create(root, page) {
     ], losses, { most: 16, sort: 2, pick: show }), growth);
     show(losses[0]);
   }
-  if (scaling.notes?.length) root.append(section('Notes', null, el('ul', {}, scaling.notes.map((note) => el('li', {}, plainName(note))))));
+  const notes = [...scaling.notes, ...page.report.limits.map((limit) => `Left out: ${limit}`)];
+  if (notes.length) root.append(section('Notes', null, el('ul', {}, notes.map((note) => el('li', {}, plainName(note))))));
   return {};
 }
 

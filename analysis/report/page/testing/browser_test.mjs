@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
 import * as check from './checks.mjs';
-import { kHostile, madeUp, madeUpScaling, page } from './synthetic_report.mjs';
+import { kHostile, madeUp, syntheticScaling, page } from './synthetic_report.mjs';
 
 const template = readFileSync(process.argv[2], 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'refrain-page-'));
@@ -325,7 +325,7 @@ const tests = {
 
   async 'many runs: one view, with the numbers of refrain scaling'(browser) {
     const write = (name, options) => {
-      const file = join(folder, `${name}.html`), made = madeUpScaling(options);
+      const file = join(folder, `${name}.html`), made = syntheticScaling(options);
       writeFileSync(file, page(template, made.blocks));
       return { file, ...made };
     };
@@ -356,6 +356,7 @@ const tests = {
     assert.match(await growth(), /MPI_Waitall/);
     assert.doesNotMatch(await growth(), /model/);
     assert.equal(losses.length, await browser.run(`return document.querySelectorAll('#view-scaling tbody tr[tabindex]').length`));
+    assert.match(await browser.run(`return document.querySelector('#view-scaling').textContent`), /runs\/8-1: estimatedLeft out: 7 places/);
     await check.checkNothingAsked(browser);
     for (const [name, options] of [['hybrid', { sizes: [2, 4, 4], ranks: [1, 1, 2], models: false }], ['weak', { weak: true }], ['hostile-scaling', { hostile: true }]]) {
       await browser.open(write(name, options).file);

@@ -74,7 +74,7 @@ function madeUpLoops(names, hostile) {
 // start: ns before the loop, in MPI_Init. zero: all of it takes no time. alone: ranks of communicators are not those of the run.
 // outlier: how many times as long as others one iteration in the middle takes.
 // Runs of one program on these numbers of threads: an efficiency that falls, and two places of which one has a model.
-export function madeUpScaling({ sizes = [1, 2, 4, 8], ranks = sizes, weak = false, hostile = false, models = true } = {}) {
+export function syntheticScaling({ sizes = [1, 2, 4, 8], ranks = sizes, weak = false, hostile = false, models = true } = {}) {
   const blocks = new Blocks();
   const part = hostile ? kHostile.script : 'solve (src/solve.c:41-60)';
   const f = (p) => ({ load_balance: 1 - 0.02 * Math.log2(p), serialization: 1 - 0.01 * Math.log2(p), transfer: 1 - 0.05 * Math.log2(p), computation: 1 - 0.03 * Math.log2(p) });
@@ -93,7 +93,7 @@ export function madeUpScaling({ sizes = [1, 2, 4, 8], ranks = sizes, weak = fals
   blocks.json('scaling', { format: 'refrain scaling', version: 1, scaling: weak ? 'weak' : 'strong', scaling_why: 'as given', loop: part,
     factors: [['global', 'Global efficiency', 0], ['parallel', 'parallel efficiency', 1], ['load_balance', 'load balance', 2], ['communication', 'communication', 2], ['serialization', 'serialization', 3], ['transfer', 'transfer', 3], ['computation', 'computation scaling', 1], ['lost_mpi', 'lost in MPI', 2]].map(([name, title, level]) => ({ name, title, level, lost: name === 'lost_mpi' })),
     runs, steps: [], findings: [hostile ? kHostile.script : 'From 1 rank to 2 ranks 8 points of parallel efficiency are lost: 6 transfer.'], models_at_threads: models ? at : null, losses, notes: ['runs/8-1: estimated'] });
-  blocks.json('report', { version: 1, made_by: 'refrain 0.1.0', runs: [], limits: [], program: hostile ? kHostile.image : 'solve', archives: sizes.length });
+  blocks.json('report', { version: 1, made_by: 'refrain 0.1.0', runs: [], limits: ['7 places that lose less'], program: hostile ? kHostile.image : 'solve', archives: sizes.length });
   return { blocks, runs, losses };
 }
 
