@@ -431,6 +431,28 @@ TEST_CASE("Root causes: calls of an iteration - where all can be in it") {
   }
 }
 
+// Where cores are very few, who stays longest in its sends is not to blame; where they are few, it still is.
+TEST_CASE(
+    "Root causes: slow sends of one rank - unless threads had no core for much of the time") {
+  double all = 0;
+  for (const double without : {0.0, 0.25, 0.5}) {
+    auto runs = ranks(3, 100, [](std::size_t, std::size_t) { return 100'000; });
+    add_call(runs, 1, "MPI_Send", true, 900'000);
+    for (RunSummary& run : runs)
+      run.locations[0].use.core_wait_ns =
+          static_cast<std::uint64_t>(without * static_cast<double>(run.end));
+    const Conclusions found = conclude(runs);
+    check_sums(found, runs);
+    CAPTURE(without);
+    REQUIRE_FALSE(found.causes.empty());
+    CHECK((found.causes[0].account == Account::kCores) == (without == 0.5));
+    if (without == 0.5) continue;
+    CHECK(found.causes[0].where == "MPI_Send @p.c:5");
+    if (without == 0) all = found.causes[0].lost_ns;
+    CHECK(found.causes[0].lost_ns == Approx(all).epsilon(0.02));
+  }
+}
+
 TEST_CASE("Root causes: who receives from slow sends is no cause") {
   constexpr std::uint64_t kLong = 500'000;
   auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 1'000'000; });

@@ -58,7 +58,7 @@ analysis::Scale read(const std::string& archive) {
 
 TEST_CASE("Scaling size: what is kept grows with places and runs, not with ranks") {
   const test::TemporaryFolder folder;
-  const std::uint32_t many = test::test_length() != test::TestLength::kShort ? 1024 : 128;
+  constexpr std::uint32_t many = 1024;
   const std::size_t count = test::test_length() != test::TestLength::kShort ? 100 : 10;
   const std::string small = write(folder, 4), large = write(folder, many);
   read(large);  // so that what is made once is made
