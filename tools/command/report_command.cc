@@ -36,6 +36,7 @@ class ReportCommand final : public Subcommand {
   base::Result<> check() const;
   base::Result<> add_runs(report::Blocks& blocks);
   base::Result<> add_scaling(report::Blocks& blocks);
+  void take_notes();
 
   std::vector<std::string> archives_;
   nlohmann::ordered_json about_;  // the block `report`
@@ -77,6 +78,14 @@ base::Result<> ReportCommand::check() const {
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
+// To the page, and to who waits for it.
+void ReportCommand::take_notes() {
+  for (const std::string& note : base::take_notes()) {
+    about_["limits"].push_back(note);
+    fail(note);
+  }
+}
+
 // One run, or two and what differs.
 base::Result<> ReportCommand::add_runs(report::Blocks& blocks) {
   const char* const keys[] = {"a", "b"};
@@ -92,10 +101,7 @@ base::Result<> ReportCommand::add_runs(report::Blocks& blocks) {
     about_["runs"].push_back(run->facts());
     sizes.insert(run->locations);
     for (const std::string& limit : run->limits) about_["limits"].push_back(limit);
-    for (const std::string& note : base::take_notes()) {
-      about_["limits"].push_back(note);
-      fail(note);
-    }
+    take_notes();
   }
   if (archives_.size() == 1) return {};
   const auto comparison = report_comparison(archives_[0], archives_[1], {});
@@ -116,13 +122,15 @@ base::Result<> ReportCommand::add_scaling(report::Blocks& blocks) {
   auto scaling = read_scaling(archives_, {}, progress);
   bar.remove();
   if (!scaling) return scaling.failure();
+  take_notes();
   const std::size_t all = scaling->losses.size();
   std::erase_if(scaling->losses, [&](const analysis::PlaceLoss& loss) {
     return loss.lost_ns.back() < kMinLoss * scaling->all_ns.back();
   });
   if (scaling->losses.size() != all)
-    about_["limits"].push_back(std::to_string(all - scaling->losses.size()) +
-                               " places that lose less than 0.1 % of the largest run");
+    about_["limits"].push_back(
+        std::to_string(all - scaling->losses.size()) +
+        " places are left out that lose less than 0.1 % of the largest run");
   about_["program"] = std::filesystem::path(scaling->program).filename().string();
   about_["archives"] = archives_.size();
   blocks.add("scaling", scaling_value(*scaling));

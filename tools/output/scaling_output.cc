@@ -338,10 +338,7 @@ base::Result<Scaling> read_scaling(const std::vector<std::string>& archives,
     runs.push_back(*std::move(run));
   }
   if (const auto one = analysis::of_one_program(runs); !one) return one.failure();
-  auto scaling = analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
-  if (scaling)
-    for (std::string& note : base::take_notes()) scaling->notes.push_back(std::move(note));
-  return scaling;
+  return analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
 }
 
 base::Result<analysis::Scale> read_scale(const std::string& archive) {

@@ -20,7 +20,7 @@ std::vector<std::string> archives_in(const std::vector<std::string>& runs);
 
 // One run, reduced to what is compared: of its summaries, or, of archives of other tools, of all their events.
 base::Result<analysis::Scale> read_scale(const std::string& archive);
-// All of them, one after the other; what their archives lack is among the notes. `progress` (may be empty): of runs.
+// All of them, one after the other. `progress` (may be empty): of runs.
 base::Result<analysis::Scaling> read_scaling(const std::vector<std::string>& archives,
                                              const analysis::ScalingOptions& options,
                                              const reader::Progress& progress);

@@ -143,7 +143,7 @@ async function create(root, page) {
     ], losses, { most: 16, sort: 2, pick: show }), growth);
     show(losses[0]);
   }
-  const notes = [...scaling.notes, ...page.report.limits.map((limit) => `Left out: ${limit}`)];
+  const notes = [...scaling.notes, ...page.report.limits];
   if (notes.length) root.append(section('Notes', null, el('ul', {}, notes.map((note) => el('li', {}, plainName(note))))));
   return {};
 }

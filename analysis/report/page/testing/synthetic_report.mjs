@@ -93,7 +93,7 @@ export function syntheticScaling({ sizes = [1, 2, 4, 8], ranks = sizes, weak = f
   blocks.json('scaling', { format: 'refrain scaling', version: 1, scaling: weak ? 'weak' : 'strong', scaling_why: 'as given', loop: part,
     factors: [['global', 'Global efficiency', 0], ['parallel', 'parallel efficiency', 1], ['load_balance', 'load balance', 2], ['communication', 'communication', 2], ['serialization', 'serialization', 3], ['transfer', 'transfer', 3], ['computation', 'computation scaling', 1], ['lost_mpi', 'lost in MPI', 2]].map(([name, title, level]) => ({ name, title, level, lost: name === 'lost_mpi' })),
     runs, steps: [], findings: [hostile ? kHostile.script : 'From 1 rank to 2 ranks 8 points of parallel efficiency are lost: 6 transfer.'], models_at_threads: models ? at : null, losses, notes: ['runs/8-1: estimated'] });
-  blocks.json('report', { version: 1, made_by: 'refrain 0.1.0', runs: [], limits: ['7 places that lose less'], program: hostile ? kHostile.image : 'solve', archives: sizes.length });
+  blocks.json('report', { version: 1, made_by: 'refrain 0.1.0', runs: [], limits: ['7 places are left out'], program: hostile ? kHostile.image : 'solve', archives: sizes.length });
   return { blocks, runs, losses };
 }
 
