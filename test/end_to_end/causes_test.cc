@@ -89,11 +89,11 @@ std::optional<Run> run_planted(const Case& of) {
     REQUIRE(analysed.exit_status == 0);
     const Json conclusions = Json::parse(analysed.output)["conclusions"];
     run.causes = conclusions["causes"].get<std::vector<Json>>();
-    // What the program's own clocks did not notice.
-    const bool without_core =
-        has_cores(of) && std::ranges::any_of(run.causes, [](const Json& cause) {
-          return cause["account"] == "cores";
-        });
+    // What the program's own clocks did not notice. With more threads than cores it is true on a quiet machine, too.
+    const auto is_cores = [](const Json& cause) { return cause["account"] == "cores"; };
+    const bool without_core = has_cores(of)
+                                  ? std::ranges::any_of(run.causes, is_cores)
+                                  : !run.causes.empty() && is_cores(run.causes[0]);
     if (without_core && again(of, attempt)) continue;
     if (without_core) {
       WARN("busy machine: not checked, " << of.cause);
