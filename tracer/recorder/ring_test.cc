@@ -114,6 +114,50 @@ TEST_CASE("ThreadRecorder: ring - nothing is lost if the oldest cut is the wante
   bench.check();
 }
 
+// Decides while the ring goes on that all from epoch `resume` on is written, and from `suspend` on skipped.
+class Decider final : public RingWatch {
+ public:
+  Decider(Bench& bench, std::uint64_t resume, std::uint64_t suspend)
+      : bench_(bench), resume_(resume), suspend_(suspend) {
+    bench.board->set_watch(this);
+  }
+  void ring_goes_on(ThreadRecorder& recorder, bool) noexcept override {
+    if (decided_) return;
+    decided_ = true;
+    bench_.board->publish({bench_.gap, resume_, false});
+    bench_.board->publish({++bench_.gap, suspend_, true});
+    recorder.follow(*bench_.board);
+    bench_.model.resume(bench_.gap - 1, resume_);
+    if (suspend_ <= bench_.epoch) bench_.model.suspend(bench_.gap, suspend_);
+  }
+  bool decided() const noexcept { return decided_; }
+
+ private:
+  Bench& bench_;
+  std::uint64_t resume_;
+  std::uint64_t suspend_;
+  bool decided_ = false;
+};
+
+TEST_CASE(
+    "ThreadRecorder: ring - it is written and begun anew in the moment in which it goes on") {
+  const std::uint64_t size = GENERATE(1024u, 8192u);
+  const std::uint64_t behind = GENERATE(0u, 3u, 1000u);  // epochs that stay in the ring
+  Bench bench(size);
+  bench.epochs(2, 10);
+  bench.suspend(2);
+  bench.board->set_keep_from(2);
+  Decider decider(bench, 40, 45 + behind);
+  bench.epochs(44, 10);
+  while (!decider.decided()) bench.epochs(1, 10);
+  bench.check();
+  bench.epochs(5, 10);
+  bench.check();
+  bench.epochs(300, 10);
+  if (behind < 1000) bench.resume(bench.epoch - 5);
+  bench.check();
+}
+
 // The ring has just gone round when one long iteration begins: what it began with is not
 // overwritten before the ring looks whether it should grow.
 TEST_CASE("ThreadRecorder: ring - one long iteration after it went round is kept") {

@@ -201,8 +201,10 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const Record* newest = in_the_middle ? block_ : block_ + half;
   const bool half_is_enough = std::any_of(newest, newest + half, begins_before_wanted);
   if (RingWatch* const watch = board_ == nullptr ? nullptr : board_->watch()) {
+    const std::uint64_t followed = followed_;
     watch->ring_goes_on(*this, !half_is_enough && capacity * 2 > file_.ring_records());
-    if (!suspended_) return cursor_ != end_ || next_block();
+    // Written again, or that and skipped anew: then the ring is another one.
+    if (followed_ != followed) return cursor_ != end_ || next_block();
   }
   if (half_is_enough || capacity * 2 > file_.ring_records() ||
       !file_.use_ring(capacity * 2)) {
