@@ -77,6 +77,18 @@ TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") 
   }
 }
 
+// Code in the place of other code, and the first code again. (The compiler unrolls the loop of two.)
+TEST_CASE("Activations: plugins in one place, one after the other") {
+  const TemporaryFolder folder;
+  Job job{"plugins_clang"};
+  job.arguments = {data_file("test/programs/plugin_first.so").parent_path(),
+                   "./plugin_loop.so", "12"};
+  job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+  trace(job, folder / "archive");
+  CHECK(found(folder / "archive") ==
+        Counts{{"main", 12}, {"use", 2 * (3 + 5)}, {"plugin_work", (2 * 5 + 6) * 7}});
+}
+
 // Before LLVM 15 the barrier at a region's end was one like others. Which ones there are depends on the machine.
 TEST_CASE("Activations: parallel regions with any of LLVM's runtimes that is there") {
   std::vector<std::string> runtimes{""};  // that of the tests

@@ -1,7 +1,8 @@
 /* Not an OpenMP program: uses two libraries one after the other, which the loader is likely to put in the same place, by
  * names that are relative to its directory.
  *
- * Arguments: FOLDER with plugin_first.so and plugin_second.so */
+ * Arguments: FOLDER with plugin_first.so and plugin_second.so; the name of another one instead of the second; how often they take
+ * turns at the end */
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -23,11 +24,15 @@ static uint64_t use(const char* name, int times) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || chdir(argv[1]) != 0) return 2;
+  const char* second = argc > 2 ? argv[2] : "./plugin_second.so";
   uint64_t checksum = 0;
   for (int k = 0; k < 2; ++k) {
     checksum = checksum_add(checksum, use("./plugin_first.so", 3));
-    checksum = checksum_add(checksum, use("./plugin_second.so", 5));
+    checksum = checksum_add(checksum, use(second, 5));
   }
+  const int turns = argc > 3 ? atoi(argv[3]) : 0;
+  for (int k = 0; k < turns; ++k)
+    checksum = checksum_add(checksum, use(k % 2 == 0 ? "./plugin_first.so" : second, 1));
   if (chdir("/") != 0) return 2;
   printf("checksum=%016llx\n", (unsigned long long)checksum);
   return 0;

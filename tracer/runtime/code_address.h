@@ -30,6 +30,11 @@ inline std::uint64_t code_address(std::uint64_t address) noexcept {
   address &= spool::kAddressMask;
   return any_code_reused() ? reused_code_address(address) : address;
 }
+// The other way: where the code is now that has a recorded address. 0: it was unloaded, and its place may have other code.
+std::uint64_t reused_loaded_address(std::uint64_t address) noexcept;
+inline std::uint64_t loaded_address(std::uint64_t address) noexcept {
+  return any_code_reused() ? reused_loaded_address(address) : address;
+}
 inline std::uint64_t code_address(const void* code) noexcept {
   return code_address(reinterpret_cast<std::uint64_t>(code));
 }

@@ -187,6 +187,17 @@ ReusedCode::Found ReusedCode::find(std::uint64_t address) const noexcept {
   return found;
 }
 
+std::uint64_t ReusedCode::loaded(std::uint64_t recorded) const noexcept {
+  for (std::size_t i = count_.load(std::memory_order_acquire); i-- > 0;) {
+    const Range& range = ranges_[i];
+    const std::uint64_t shift = range.shift.load(std::memory_order_relaxed);
+    if (shift != kGone && recorded - shift >= range.begin && recorded - shift < range.end)
+      return recorded - shift;
+  }
+  const Found found = find(recorded);
+  return found.gone || found.address != recorded ? 0 : recorded;
+}
+
 std::uint64_t Modules::shift_for(std::uint64_t begin, std::uint64_t end) noexcept {
   const bool used_before = std::any_of(known_.begin(), known_.end(), [&](const Known& k) {
     return k.gone && begin < k.end && k.begin < end;
@@ -311,6 +322,10 @@ std::uint64_t reused_code_address(std::uint64_t address) noexcept {
   const std::lock_guard lock(g_modules_mutex);
   recorder::attempted([] { g_modules.load()->look(); });
   return g_reused.find(address).address;
+}
+
+std::uint64_t reused_loaded_address(std::uint64_t address) noexcept {
+  return g_reused.loaded(address);
 }
 
 recorder::HandlerSafeMutex& modules_mutex() noexcept { return g_modules_mutex; }

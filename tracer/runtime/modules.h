@@ -40,6 +40,8 @@ class ReusedCode {
     bool gone;
   };
   Found find(std::uint64_t address) const noexcept;
+  // The other way: 0 if the code with this recorded address is not there now.
+  std::uint64_t loaded(std::uint64_t recorded) const noexcept;
 
  private:
   struct Range {

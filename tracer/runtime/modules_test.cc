@@ -87,9 +87,14 @@ TEST_CASE("Modules: reused ranges - later ones over earlier ones, and what comes
   const std::size_t second = reused.add(0x2000, 0x3000, 0x100000);
   CHECK(reused.find(0x2010).address == 0x102010);
   CHECK(reused.find(0x4000).gone);
+  CHECK(reused.loaded(0x102010) == 0x2010);
+  CHECK(reused.loaded(0x2010) == 0);
+  CHECK(reused.loaded(0x9000) == 0x9000);
   reused.set_shift(second, ReusedCode::kGone);
   CHECK(reused.find(0x2010).gone);
+  CHECK(reused.loaded(0x2010) == 0);
   reused.set_shift(first, 0);
+  CHECK(reused.loaded(0x2010) == 0x2010);
   CHECK(reused.find(0x2010).address == 0x2010);
   CHECK_FALSE(reused.find(0x2010).gone);
 }

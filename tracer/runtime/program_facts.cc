@@ -5,6 +5,7 @@
 
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/code_address.h"
 #include "tracer/runtime/python_places.h"
 #include "tracer/sampler/unwind_lookup.h"
 
@@ -69,14 +70,24 @@ std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noex
   if (is_python(call)) return paths_.python().loops(call);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow == nullptr ? std::span<const std::uint64_t>() : flow->loops(call);
+  if (flow == nullptr) return {};
+  const std::uint64_t now = loaded_address(call);
+  const std::span<const std::uint64_t> found = flow->loops(now);
+  if (now == call || found.empty()) return found;
+  std::vector<std::uint64_t>& moved = moved_loops_[call];
+  if (moved.empty() &&
+      !recorder::attempted([&] { moved.assign(found.begin(), found.end()); }))
+    return {};
+  for (std::size_t i = 0; i != moved.size(); ++i) moved[i] = found[i] + (call - now);
+  return moved;
 }
 
 bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0 || is_python(call)) return true;
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow != nullptr && flow->trust(call) != code::CallFlow::Trust::kNone;
+  return flow != nullptr &&
+         flow->trust(loaded_address(call)) != code::CallFlow::Trust::kNone;
 }
 
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
@@ -84,7 +95,10 @@ std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   if (is_python(call)) return sampler::PythonFrames::function(call);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow == nullptr ? 0 : flow->function(call);
+  if (flow == nullptr) return 0;
+  const std::uint64_t now = loaded_address(call);
+  const std::uint64_t found = flow->function(now);
+  return found == 0 ? 0 : found + (call - now);
 }
 
 std::uint64_t ProgramFacts::python_call(periodicity::Place place) noexcept {
@@ -119,7 +133,9 @@ bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexc
   const recorder::SlowPath slow_path;
   if (is_python(from) || is_python(to)) return paths_.python().forward(from, to);
   code::CallFlow* const flow = this->flow();
-  return flow == nullptr || flow->forward(from, to);
+  if (flow == nullptr) return true;
+  const std::uint64_t now = loaded_address(from);
+  return now != 0 && flow->forward(now, loaded_address(to));
 }
 
 bool ProgramFacts::carries(std::uint32_t path) noexcept {
@@ -150,6 +166,9 @@ bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
   code::CallFlow* const flow = this->flow();
   if (flow == nullptr) return false;
   const bool to_callee = (to & kCallee) != 0;
+  caller = loaded_address(caller);
+  from = loaded_address(from);
+  if (!to_callee) to = loaded_address(to);
   const std::uint64_t begin = to_callee ? 0 : flow->function(to);
   for (const std::uint64_t function : flow->jumps(from))
     if (to == kInRuntime ? is_runtime(function + 1)
@@ -173,8 +192,8 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 bool CarriedWords::any(std::span<const periodicity::PathFrame> frames,
                        code::CallFlow& flow) noexcept {
   for (const periodicity::PathFrame& frame : frames)
-    for (std::size_t loop = flow.loops(frame.place).size(); loop-- != 0;)
-      if (flow.carried(frame.place, loop).known) return true;
+    for (std::size_t loop = flow.loops(loaded_address(frame.place)).size(); loop-- != 0;)
+      if (flow.carried(loaded_address(frame.place), loop).known) return true;
   return false;
 }
 
@@ -216,7 +235,7 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
     const std::size_t loops = facts.loops(frame.place).size();  // of Python code, too
     for (std::size_t i = 0; i != loops && loop != periodicity::CodeFacts::kMaxCarried;
          ++i, ++loop) {
-      const code::CallFlow::Carried carried = flow.carried(frame.place, i);
+      const code::CallFlow::Carried carried = flow.carried(loaded_address(frame.place), i);
       if (!carried.known) continue;
       if (const std::uint64_t address = address_of(carried.word, frame.base); address != 0)
         found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * carried.word.bytes),

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "code/call_flow.h"
 #include "periodicity/activation/code_facts.h"
@@ -180,6 +181,8 @@ class ProgramFacts final : public periodicity::CodeFacts {
   std::unique_ptr<code::CallFlow> flow_;  // made when first asked for
   std::uint64_t unloads_ = 0;
   CarriedWords words_;
+  // Of calls in code that has other addresses (code_address.h), in these.
+  std::unordered_map<periodicity::Place, std::vector<std::uint64_t>> moved_loops_;
   std::unordered_map<std::uint64_t, std::uint64_t> python_calls_;
   std::uint32_t latest_ = 0;  // path
   std::uint64_t latest_stack_ = 0;
