@@ -99,6 +99,22 @@ TEST_CASE("FallbackDetector: one stack that can be walked decides") {
   CHECK(detector.of_code());
 }
 
+TEST_CASE("FallbackDetector: stacks that can be walked and never say that a loop comes round") {
+  Straight program(3);
+  std::vector<Symbol> got;
+  FallbackDetector detector(program, std::make_unique<Noting>(got));
+  Counting sink;
+  unsigned pushed = 0;
+  for (; pushed + 1 != FallbackDetector::kMaxSilent; ++pushed)
+    detector.push(1 + pushed % 5, 0, sink);
+  CHECK(got.empty());
+  for (; pushed != FallbackDetector::kMaxSilent + 10; ++pushed)
+    detector.push(1 + pushed % 5, 0, sink);
+  CHECK(got.size() == pushed);
+  CHECK(detector.position() == pushed);
+  CHECK_FALSE(detector.of_code());
+}
+
 TEST_CASE("FallbackDetector: a run that ends before it is decided") {
   const bool walked = GENERATE(true, false);
   Straight program(walked ? 3 : 2);
