@@ -67,7 +67,8 @@ constexpr SettingInfo kTable[] = {
          "parallel: outermost parallel regions, as in the trace-scaling agent paper. "
          "auto: also the regions of refrain.h, and the worksharing constructs and "
          "explicit barriers that the primary thread meets, for programs that keep one "
-         "parallel region open. "
+         "parallel region open, and outside of parallel regions critical sections and "
+         "locks. "
          "functions: also functions compiled with -finstrument-functions, for programs "
          "that have nothing else.",
      .choices = "auto|parallel|functions"},

@@ -99,7 +99,8 @@ TEST_CASE("FallbackDetector: one stack that can be walked decides") {
   CHECK(detector.of_code());
 }
 
-TEST_CASE("FallbackDetector: stacks that can be walked and never say that a loop comes round") {
+TEST_CASE(
+    "FallbackDetector: stacks that can be walked and never say that a loop comes round") {
   Straight program(3);
   std::vector<Symbol> got;
   FallbackDetector detector(program, std::make_unique<Noting>(got));

@@ -77,6 +77,22 @@ TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") 
   }
 }
 
+TEST_CASE(
+    "Activations: critical sections and locks outside of parallel regions - few are written") {
+  for (const std::string program : {"locked_gcc", "locked_clang"}) {
+    INFO(program);
+    const TemporaryFolder folder;
+    Job job{program};
+    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+    const Traced traced = recorded(job, folder / "archive");
+    CHECK(found(folder / "archive") == said(traced.result.output));
+    const nlohmann::json info =
+        nlohmann::json::parse(run_refrain({"info", "--json", folder / "archive"}).output);
+    CHECK(info.at("events_written").get<double>() <
+          0.1 * info.at("events_seen").get<double>());
+  }
+}
+
 // Code in the place of other code, and the first code again. (The compiler unrolls the loop of two.)
 TEST_CASE("Activations: plugins in one place, one after the other") {
   const TemporaryFolder folder;

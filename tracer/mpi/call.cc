@@ -65,16 +65,9 @@ struct NewestCall {
 };
 
 NewestCall newest_call(const ThreadRecorder& recorder) noexcept {
-  const auto is = [&recorder](std::size_t back, spool::Kind kind) {
-    const spool::Record* const record = recorder.last(back);
-    return record != nullptr && record->kind == kind;
-  };
-  NewestCall call;
-  while (is(call.locks, spool::kMutexReleased) &&
-         is(call.locks + 1, spool::kMutexAcquired) &&
-         is(call.locks + 2, spool::kMutexAcquire))
-    call.locks += 3;
-  if (is(call.locks, spool::kMpiLeave)) call.end = recorder.last(call.locks)->ticks;
+  NewestCall call{.locks = recorder.newest_locks()};
+  const spool::Record* const record = recorder.last(call.locks);
+  if (record != nullptr && record->kind == spool::kMpiLeave) call.end = record->ticks;
   return call;
 }
 

@@ -222,7 +222,8 @@ struct ThreadState {
 
   bool root = false;  // a thread that the program made, not the runtime
   bool begin_reported = false;
-  bool helper = false;  // one of the runtime's own (helper_threads.h)
+  bool lock_is_symbol = false;  // the one that is held
+  bool helper = false;          // one of the runtime's own (helper_threads.h)
   bool sync_end_reported =
       false;  // the end of the innermost sync region is recorded already
   std::uint64_t sync_end_ticks = 0;
@@ -296,6 +297,13 @@ inline bool feeds_agent(const recorder::ThreadRecorder& recorder,
   const spool::Record* top = recorder.top();
   return g_session->auto_symbols() && top != nullptr &&
          top->kind == spool::kImplicitTaskBegin;
+}
+
+// Outside of all teams: whether the thread is in no task either, so that constructs come in the same order in every run.
+inline bool in_order_outside(const recorder::ThreadRecorder& recorder) noexcept {
+  const spool::Record* top = recorder.top();
+  return top == nullptr || top->kind == spool::kUserEnter ||
+         top->kind == spool::kFunctionEnter;
 }
 
 // When another member of a team than the first learns of the end, its next region has

@@ -385,12 +385,30 @@ void on_task_schedule_with_devices(ompt_data_t* prior, ompt_task_status_t status
 
 // --- Mutual exclusion, flush, cancel ------------------------------------------------
 
+// Outside of all teams a critical section or lock is a symbol and begins an epoch: there are loops of nothing else. (Inside, who
+// gets it when is nondeterministic; so is how often a lock is tested, and how many polls have one between them.)
+bool is_symbol(const ThreadRecorder& recorder, ompt_mutex_t kind) noexcept {
+  if (t_thread.teams_open != 0 || !g_session->primary().is(&recorder)) return false;
+  return (kind == ompt_mutex_critical || kind == ompt_mutex_lock ||
+          kind == ompt_mutex_nest_lock) &&
+         in_order_outside(recorder) && g_session->auto_symbols() && !recorder.polls_now();
+}
+
 void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t id,
                       const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->mutex_acquire(make(spool::kMutexAcquire, Clock::now(), address_of(code),
-                            static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+  const std::uint64_t ticks = Clock::now();
+  const std::uint64_t address = address_of(code);
+  const auto sub = static_cast<std::uint8_t>(kind);
+  if (is_symbol(*scope, kind)) {
+    g_session->begin_epoch_outside(*scope, ticks, true);
+    g_session->on_symbol(*scope, runtime::make_symbol(spool::kMutexAcquire, sub, address),
+                         ticks);
+    t_state.lock_is_symbol = true;
+  }
+  scope->mutex_acquire(
+      make(spool::kMutexAcquire, ticks, address, sub, id & spool::kAddressMask));
 }
 
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
@@ -403,8 +421,11 @@ void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) n
 void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
-  scope->mutex_released(make(spool::kMutexReleased, Clock::now(), address_of(code),
+  const std::uint64_t ticks = Clock::now();
+  scope->mutex_released(make(spool::kMutexReleased, ticks, address_of(code),
                              static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
+  if (std::exchange(t_state.lock_is_symbol, false))
+    g_session->on_symbol_end(ticks, scope->depth());
 }
 
 void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t id,

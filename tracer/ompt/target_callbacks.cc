@@ -39,10 +39,7 @@ std::uint64_t construct_around(const ThreadRecorder& recorder) noexcept {
 // the wait for tasks is around it, or its thread is the runtime's.
 bool feeds_detector(ThreadRecorder& recorder) noexcept {
   if (t_thread.teams_open != 0) return feeds_agent(recorder, t_state.team());
-  const Record* const top = recorder.top();
-  const bool in_order = top == nullptr || top->kind == spool::kUserEnter ||
-                        top->kind == spool::kFunctionEnter;
-  return in_order && t_state.root && g_session->auto_symbols() &&
+  return in_order_outside(recorder) && t_state.root && g_session->auto_symbols() &&
          g_session->primary().claim(&recorder);
 }
 

@@ -340,6 +340,7 @@ class ThreadRecorder {
     flow_.begin(called, path, ticks);
   }
   void end_poll(std::uint64_t ticks) noexcept {
+    poll_end_ = ticks;
     tree_.end(spool::kMpiEnter, ticks);
     flow_.end(ticks);
   }
@@ -462,6 +463,26 @@ class ThreadRecorder {
   const spool::Record* last(std::size_t back) const noexcept {
     return static_cast<std::size_t>(cursor_ - block_) <= back ? nullptr
                                                               : cursor_ - 1 - back;
+  }
+
+  // How many of the newest records are locks that were taken and released again, three each.
+  std::size_t newest_locks() const noexcept {
+    const auto is = [this](std::size_t back, spool::Kind kind) {
+      const spool::Record* const record = last(back);
+      return record != nullptr && record->kind == kind;
+    };
+    std::size_t locks = 0;
+    while (is(locks, spool::kMutexReleased) && is(locks + 1, spool::kMutexAcquired) &&
+           is(locks + 2, spool::kMutexAcquire))
+      locks += 3;
+    return locks;
+  }
+  // Returns true if the newest records are that of a poll and such locks.
+  bool polls_now() const noexcept {
+    if (poll_end_ == 0) return false;
+    const spool::Record* const record = last(newest_locks());
+    return record != nullptr && record->kind == spool::kMpiLeave &&
+           record->ticks == poll_end_;
   }
 
   // All threads of the team stand here: records a possible cut.
@@ -603,6 +624,7 @@ class ThreadRecorder {
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while suspended: regions open since the suspend; else 0
   std::atomic<const FrameMark*> user_{nullptr};
+  std::uint64_t poll_end_ = 0;  // of the newest poll
   bool suspended_ = false;
   bool blocked_ = false;
   bool writes_ = true;

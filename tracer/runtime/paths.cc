@@ -162,7 +162,7 @@ unsigned Paths::stack_of(const CallWalk::Found& found, std::uint64_t innermost) 
 
 // Of the path with these places, which are those that were found; or free.
 std::size_t Paths::row_slot(const Row& wanted) const noexcept {
-  std::size_t at = (wanted.hash * 0x9e3779b97f4a7c15) >> 51;
+  std::size_t at = (wanted.hash * 0x9e3779b97f4a7c15) >> (64 - std::countr_zero(kRowSlots));
   for (; row_slots_[at] != 0; at = (at + 1) % kRowSlots) {
     const Row& row = rows_[row_slots_[at]];
     if (row.hash != wanted.hash || row.callee != wanted.callee ||

@@ -22,7 +22,7 @@
 //
 // Thread-safety: the primary thread's alone, not for its signal handlers; another one may go on (all is walked again
 // once). code_unloaded() from any thread.
-// Ownership: fixed memory, 16 MiB of which only what is used is taken. find() allocates nothing and takes no
+// Ownership: fixed memory, 32 MiB of which only what is used is taken. find() allocates nothing and takes no
 // lock, but what call_walk.h says. Errors: what finds no room has the number 0.
 // Cost: see docs/lab/cost.md; nanoseconds for what was seen before.
 #pragma once
@@ -47,7 +47,7 @@ class Paths {
   // function's own return address lies (on aarch64: just below its canonical frame address); of the outermost 0.
   using Frame = sampler::CallWalk::Frame;
   using Hidden = sampler::CallWalk::Hidden;
-  static constexpr std::uint32_t kMax = 4095;  // 12 bits, without 0
+  static constexpr std::uint32_t kMax = 8191;  // 13 bits, without 0
   static constexpr unsigned kMaxFrames = sampler::CallWalk::kMaxFrames;
   static constexpr unsigned kVariants = 4;
   static constexpr unsigned kMoving = kVariants;
@@ -109,12 +109,12 @@ class Paths {
 
  private:
   using Word = sampler::CallWalk::Word;
-  static constexpr std::size_t kEntries = 8192;
+  static constexpr std::size_t kEntries = 16384;
   static constexpr std::size_t kEntrySlots = 2 * kEntries;
   static constexpr std::size_t kProbes = 8;
-  static constexpr std::size_t kWords = std::size_t{1} << 18;
+  static constexpr std::size_t kWords = std::size_t{1} << 19;
   static constexpr std::size_t kFrames = std::size_t{1} << 19;
-  static constexpr std::size_t kRowSlots = std::size_t{1} << 13;
+  static constexpr std::size_t kRowSlots = std::size_t{1} << 14;
   static constexpr unsigned kEntriesOfRow = 16;
 
   struct Entry;

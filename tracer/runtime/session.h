@@ -131,6 +131,9 @@ class Session final : private recorder::RingWatch {
     stream_.epoch_begins();
     return recorder.sync_with_begin(epochs_.begin_region(), ticks);
   }
+  // A cut may lie here, if no other thread of a team can be elsewhere: `outside` of all teams.
+  void begin_epoch_outside(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
+                           bool outside) noexcept;
   // Other threads: they have come to `epoch`; records it and applies what was decided.
   void reach_epoch(recorder::ThreadRecorder& recorder, std::uint64_t epoch,
                    std::uint64_t ticks) noexcept {
@@ -234,10 +237,6 @@ class Session final : private recorder::RingWatch {
     if (recorder.out_of_space()) [[unlikely]]
       state_.set_space_out();
   }
-  // A cut may lie here, if no other thread of a team can be elsewhere.
-  void begin_epoch_outside(recorder::ThreadRecorder& recorder, std::uint64_t ticks,
-                           bool outside) noexcept;
-
   void on_known_symbol_slow(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
                             periodicity::Symbol place, std::uint64_t ticks,
                             filters::Communication communication) noexcept;
