@@ -16,6 +16,11 @@ namespace {
 constexpr std::string_view kPython = "[python]";
 constexpr char kSeparator = '\x1f';  // spool::kTextSeparator
 
+// Its symbols say enough, and the debug information that debuggers install for it takes 50 ms to be unpacked.
+bool is_system(std::string_view file) {
+  return file.starts_with("libc.so.") || file.starts_with("ld-linux");
+}
+
 void resolve_function(std::vector<Dwarf_Die> scopes, Place& symbol) {
   if (scopes.empty()) return;
   const char* linkage = code::attribute_text(&scopes.front(), DW_AT_linkage_name);
@@ -120,7 +125,8 @@ const Place& Resolver::at(std::uint64_t address) {
                                             nullptr, nullptr);
     if (name != nullptr) symbol.elf_symbol = name;
     Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = impl_->units.find(module, address, bias);
+    Dwarf_Die* unit =
+        is_system(symbol.module) ? nullptr : impl_->units.find(module, address, bias);
     if (unit != nullptr) {
       const code::SourceLine line = impl_->line_of(unit, address - bias);
       if (line.file != nullptr) {

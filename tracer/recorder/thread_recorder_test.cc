@@ -20,6 +20,39 @@ namespace {
 using spool::kStageRecords;
 using spool::Record;
 
+TEST_CASE("ThreadRecorder: a poll is the newest, but for locks that were released again") {
+  Bench bench;
+  std::uint64_t ticks = 100;
+  const auto put = [&](spool::Kind kind) {
+    bench.recorder->append(spool::record_words(kind, ++ticks, 0));
+  };
+  const auto poll = [&] {
+    put(spool::kMpiEnter);
+    put(spool::kMpiLeave);
+    bench.recorder->end_poll(ticks);
+  };
+  const auto lock = [&] {
+    put(spool::kMutexAcquire);
+    put(spool::kMutexAcquired);
+    put(spool::kMutexReleased);
+  };
+  CHECK_FALSE(bench.recorder->polls_now());
+  poll();
+  CHECK(bench.recorder->polls_now());
+  lock();
+  lock();
+  CHECK(bench.recorder->newest_locks() == 6);
+  CHECK(bench.recorder->polls_now());
+  put(spool::kMutexAcquire);
+  CHECK_FALSE(bench.recorder->polls_now());
+  put(spool::kMutexAcquired);
+  put(spool::kMutexReleased);
+  CHECK(bench.recorder->polls_now());
+  put(spool::kMpiEnter);
+  put(spool::kMpiLeave);  // of a call that does not poll
+  CHECK_FALSE(bench.recorder->polls_now());
+}
+
 TEST_CASE("ThreadRecorder: write - records are in the file as they were given") {
   const std::uint64_t count =
       GENERATE(std::uint64_t{0}, std::uint64_t{1}, kStageRecords - 1, kStageRecords,

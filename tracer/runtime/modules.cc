@@ -166,6 +166,8 @@ std::size_t ReusedCode::add(std::uint64_t begin, std::uint64_t end,
   ranges_[range].begin = begin;
   ranges_[range].end = end;
   ranges_[range].shift.store(shift, std::memory_order_relaxed);
+  if (begin < lowest_.load(std::memory_order_relaxed)) lowest_.store(begin);
+  if (end > highest_.load(std::memory_order_relaxed)) highest_.store(end);
   // Release: the range is complete before it counts; partner in find().
   count_.store(range + 1, std::memory_order_release);
   return range;
@@ -177,6 +179,7 @@ void ReusedCode::set_shift(std::size_t range, std::uint64_t shift) noexcept {
 
 ReusedCode::Found ReusedCode::find(std::uint64_t address) const noexcept {
   Found found{address, false};
+  if (in_none(address)) return found;
   for (std::size_t i = count_.load(std::memory_order_acquire); i-- > 0;) {
     const Range& range = ranges_[i];
     if (address < range.begin || address >= range.end) continue;
@@ -188,6 +191,7 @@ ReusedCode::Found ReusedCode::find(std::uint64_t address) const noexcept {
 }
 
 std::uint64_t ReusedCode::loaded(std::uint64_t recorded) const noexcept {
+  if (recorded < kFirst && in_none(recorded)) return recorded;
   for (std::size_t i = count_.load(std::memory_order_acquire); i-- > 0;) {
     const Range& range = ranges_[i];
     const std::uint64_t shift = range.shift.load(std::memory_order_relaxed);

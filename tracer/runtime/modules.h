@@ -24,11 +24,13 @@ struct ModuleText {
 };
 
 // Where code is that was loaded in the place of other code, or was unloaded. One thread at a time adds; any
-// thread asks.
+// thread asks. Cost: two comparisons for code that lies elsewhere than all that was unloaded, else a look at each range.
 class ReusedCode {
  public:
   static constexpr std::size_t kNone = ~std::size_t{0};
   static constexpr std::uint64_t kGone = 1;  // nothing is known of what is there now
+  static constexpr std::uint64_t kFirst = std::uint64_t{1}
+                                          << 47;  // recorded; above all programs
 
   // Later ranges lie over earlier ones. kNone: no room.
   std::size_t add(std::uint64_t begin, std::uint64_t end, std::uint64_t shift) noexcept;
@@ -49,8 +51,16 @@ class ReusedCode {
     std::uint64_t end = 0;
     std::atomic<std::uint64_t> shift{0};
   };
+  bool in_none(std::uint64_t address) const noexcept {
+    return address < lowest_.load(std::memory_order_relaxed) ||
+           address >= highest_.load(std::memory_order_relaxed);
+  }
+
   std::array<Range, 256> ranges_{};
   std::atomic<std::size_t> count_{0};
+  // All ranges lie between: most code, the program's own, does not.
+  std::atomic<std::uint64_t> lowest_{~std::uint64_t{0}};
+  std::atomic<std::uint64_t> highest_{0};
 };
 
 // Thread-safety: one thread at a time; takes the loader's lock for a moment.
@@ -79,7 +89,7 @@ class Modules {
 
   ReusedCode& reused_;
   std::vector<Known> known_;
-  std::uint64_t next_free_ = std::uint64_t{1} << 47;  // above all programs
+  std::uint64_t next_free_ = ReusedCode::kFirst;
 };
 
 // Those of the process. Thread-safety: any thread. Throw for lack of memory.
