@@ -26,11 +26,9 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   site.path = loaded->module.path;
   site.bias = loaded->bias;
   site.address = address - loaded->bias;
-  GElf_Off offset = 0;
-  GElf_Sym symbol{};
-  if (dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr) !=
-      nullptr)
-    site.begin = address - offset;
+  if (const code::SymbolIndex::Symbol symbol = impl.symbols.find(module, address);
+      symbol.name != nullptr)
+    site.begin = symbol.begin;
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = impl.units.find(module, address, bias);
   if (unit == nullptr) return site;

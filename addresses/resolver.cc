@@ -119,10 +119,8 @@ const Place& Resolver::at(std::uint64_t address) {
   Dwfl_Module* module =
       impl_->dwfl != nullptr ? dwfl_addrmodule(impl_->dwfl, address) : nullptr;
   if (module != nullptr && impl_->trusted(module)) {
-    GElf_Off offset = 0;
-    GElf_Sym elf_symbol;
-    const char* name = dwfl_module_addrinfo(module, address, &offset, &elf_symbol, nullptr,
-                                            nullptr, nullptr);
+    const code::SymbolIndex::Symbol elf_symbol = impl_->symbols.find(module, address);
+    const char* const name = elf_symbol.name;
     if (name != nullptr) symbol.elf_symbol = name;
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit =
@@ -136,7 +134,7 @@ const Place& Resolver::at(std::uint64_t address) {
       resolve_function(impl_->functions.scopes(unit, address - bias), symbol);
     }
     if (symbol.function.empty() && name != nullptr)
-      symbol.function = code::demangled(name) + "+" + hex(offset);
+      symbol.function = code::demangled(name) + "+" + hex(address - elf_symbol.begin);
   }
   if (symbol.function.empty())
     symbol.function =

@@ -94,6 +94,7 @@ struct Resolver::Impl {
   std::vector<std::string> complaints;
   code::UnitIndex units;
   code::FunctionIndex functions;
+  code::SymbolIndex symbols;
   Dwfl* dwfl = nullptr;
 
   ~Impl() {

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <dwarf.h>
+#include <gelf.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -147,6 +148,92 @@ void UnitIndex::read(Dwfl_Module* module, Units& units) {
   }
   std::sort(units.ranges.begin(), units.ranges.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
+}
+
+namespace {
+
+// Returns true if an address is in the section of a symbol.
+bool in_section_of(Dwfl_Module* module, int number, std::uint64_t address) {
+  GElf_Sym symbol;
+  GElf_Addr value = 0;
+  GElf_Word section = SHN_UNDEF;
+  Elf* file = nullptr;
+  Dwarf_Addr bias = 0;
+  if (dwfl_module_getsym_info(module, number, &symbol, &value, &section, &file, &bias) ==
+          nullptr ||
+      section >= SHN_LORESERVE)
+    return false;
+  GElf_Shdr header;
+  if (gelf_getshdr(elf_getscn(file, section), &header) == nullptr) return false;
+  return address - bias >= header.sh_addr &&
+         address - bias < header.sh_addr + header.sh_size;
+}
+
+}  // namespace
+
+void SymbolIndex::read(Dwfl_Module* module, Symbols& to) {
+  const int count = dwfl_module_getsymtab(module);
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    GElf_Word section = SHN_UNDEF;
+    const char* const name =
+        dwfl_module_getsym_info(module, i, &symbol, &value, &section, nullptr, nullptr);
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    if (name == nullptr || name[0] == '\0' || section == SHN_UNDEF || type == STT_SECTION ||
+        type == STT_FILE || type == STT_TLS)
+      continue;
+    const int binding = GELF_ST_BIND(symbol.st_info);
+    const int rank = binding == STB_GLOBAL ? 2 : binding == STB_WEAK ? 1 : 0;
+    (binding == STB_LOCAL ? to.local : to.global)
+        .push_back({value, value + symbol.st_size, 0, rank, i});
+  }
+  for (std::vector<Entry>* const all : {&to.global, &to.local}) {
+    // Of equals the last one here counts.
+    std::sort(all->begin(), all->end(), [](const Entry& a, const Entry& b) {
+      if (a.begin != b.begin) return a.begin < b.begin;
+      return a.rank != b.rank ? a.rank < b.rank : a.number > b.number;
+    });
+    std::uint64_t reach = 0;
+    for (Entry& entry : *all) entry.reach = reach = std::max(reach, entry.end);
+  }
+}
+
+SymbolIndex::Symbol SymbolIndex::find(Dwfl_Module* module, std::uint64_t address) {
+  const auto [at, is_new] = modules_.try_emplace(module);
+  if (is_new) read(module, at->second);
+  const auto named = [module](const Entry& entry) -> Symbol {
+    GElf_Sym symbol;
+    GElf_Addr value = 0;
+    return {dwfl_module_getsym_info(module, entry.number, &symbol, &value, nullptr, nullptr,
+                                    nullptr),
+            entry.begin};
+  };
+  const auto before = [address](const std::vector<Entry>& all) {
+    return std::upper_bound(
+        all.begin(), all.end(), address,
+        [](std::uint64_t value, const Entry& entry) { return value < entry.begin; });
+  };
+  const std::vector<Entry>* const both[] = {&at->second.global, &at->second.local};
+  for (const std::vector<Entry>* const all : both)
+    for (auto entry = before(*all); entry != all->begin();) {
+      --entry;
+      if (entry->reach <= address) break;
+      if (entry->end > address) return named(*entry);
+    }
+  // Without a size: the nearest one behind all that have one.
+  std::uint64_t last = 0;
+  for (const std::vector<Entry>* const all : both)
+    if (const auto entry = before(*all); entry != all->begin())
+      last = std::max(last, std::prev(entry)->reach);
+  const Entry* found = nullptr;
+  for (const std::vector<Entry>* const all : both)
+    for (auto entry = before(*all); entry != all->begin();) {
+      --entry;
+      if (entry->begin < last || (found != nullptr && entry->begin <= found->begin)) break;
+      if (in_section_of(module, entry->number, address)) found = &*entry;
+    }
+  return found == nullptr ? Symbol() : named(*found);
 }
 
 std::vector<Dwarf_Die> FunctionIndex::scopes(Dwarf_Die* unit, std::uint64_t address) {

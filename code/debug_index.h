@@ -72,6 +72,35 @@ class UnitIndex {
   Dwarf_Die unit_{};
 };
 
+// The symbols of modules by addresses of code, chosen as dwfl_module_addrinfo() does, which looks at all of them for each
+// address (LAMMPS' library: 80 000). A module is read once, when the first of its addresses is asked for.
+class SymbolIndex {
+ public:
+  struct Symbol {
+    const char* name = nullptr;  // lives as long as the module; null: there is none
+    std::uint64_t begin = 0;
+  };
+  Symbol find(Dwfl_Module* module, std::uint64_t address);
+
+ private:
+  struct Entry {
+    std::uint64_t begin;
+    std::uint64_t end;    // begin: without a size
+    std::uint64_t reach;  // the greatest end up to here
+    int rank;             // of symbols with the same begin
+    int number;           // in the module
+  };
+  // Local symbols count where no other one has the address.
+  struct Symbols {
+    std::vector<Entry> global;
+    std::vector<Entry> local;
+  };
+
+  static void read(Dwfl_Module* module, Symbols& to);
+
+  std::unordered_map<Dwfl_Module*, Symbols> modules_;
+};
+
 // The functions of units by their code. A unit is read once, when the first of its
 // addresses is asked for: that passes over all of its entries, because few compilers say
 // where the next sibling is. (libdw's dwarf_getscopes() does so for each address, and does
