@@ -16,6 +16,14 @@ double sum_of(const std::vector<double>& values) {
 
 }  // namespace
 
+// Some iterations may have no such events, or be counted beside the loop.
+double CauseSearch::times_of(const std::string& loop, std::uint64_t iterations,
+                             const TimeShape& when) {
+  constexpr double kMost = 0.8;
+  return loop.empty() ? 0
+                      : kMost * static_cast<double>(iterations_of(when, iterations));
+}
+
 Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile)
     : processes_(profile.processes.size()) {
   for (std::size_t i = 0; i < summaries.size(); ++i)
@@ -24,10 +32,13 @@ Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfi
   add_functions(profile);
 }
 
-std::vector<double>& Places::of(ByProcess& places, const std::string& place) const {
-  std::vector<double>& times = places[place];
-  times.resize(processes_);
-  return times;
+void Places::add_to(ByProcess& places, const std::string& name, std::size_t process,
+                    double ns, std::uint64_t count) const {
+  Place& place = places[name];
+  place.times.resize(processes_);
+  place.count.resize(processes_);
+  place.times[process] += ns;
+  place.count[process] += static_cast<double>(count);
 }
 
 void Places::add(std::size_t process, const summary::FlowGraph& flow, double tick_ns) {
@@ -36,10 +47,10 @@ void Places::add(std::size_t process, const summary::FlowGraph& flow, double tic
     const FlowGraph::Node& to = flow.nodes[edge.to];
     const std::string place = summary::between_text(flow.nodes[edge.from], to);
     if (place.empty()) continue;
-    of(between_, place)[process] += static_cast<double>(edge.gap) * tick_ns;
+    add_to(between_, place, process, static_cast<double>(edge.gap) * tick_ns, edge.count);
     if (to.kind == FlowGraph::Kind::kRegion)
-      of(regions_, "in " + summary::event_text(to))[process] +=
-          static_cast<double>(edge.time) * tick_ns;
+      add_to(regions_, "in " + summary::event_text(to), process,
+             static_cast<double>(edge.time) * tick_ns, edge.count);
   }
 }
 
@@ -55,46 +66,53 @@ void Places::add_functions(const RunProfile& profile) {
     for (const RunProfile::Sums& sums : path.sums) {
       const RunProfile::Location& location = profile.locations[sums.location];
       if (location.primary)
-        of(functions_, "in " + path_name(profile, i))[location.process] +=
-            profile.nanoseconds(sums.location, static_cast<double>(sums.own));
+        add_to(functions_, "in " + path_name(profile, i), location.process,
+               profile.nanoseconds(sums.location, static_cast<double>(sums.own)),
+               sums.visits);
     }
   }
 }
 
 void Places::more_in(const ByProcess& places, const std::vector<std::size_t>& group,
-                     const std::vector<bool>& is_causer, double weight, double& most,
-                     std::string& best) const {
+                     const std::vector<bool>& is_causer, double weight, double count,
+                     double& most, std::string& best) const {
   const auto others = static_cast<double>(std::ranges::count(is_causer, false));
-  for (const auto& [place, times] : places) {
+  for (const auto& [name, place] : places) {
+    if (std::ranges::any_of(group,
+                            [&](std::size_t each) { return place.count[each] < count; }))
+      continue;
     double own = 0, other = 0;
-    for (const std::size_t each : group) own += times[each];
+    for (const std::size_t each : group) own += place.times[each];
     for (std::size_t i = 0; i < processes_; ++i)
-      if (!is_causer[i]) other += times[i];
+      if (!is_causer[i]) other += place.times[i];
     const double more =
         (own / static_cast<double>(group.size()) - other / std::max(1.0, others)) * weight;
     if (more <= most) continue;
     most = more;
-    best = place;
+    best = name;
   }
 }
 
 std::string Places::of_more(const std::vector<std::size_t>& group,
-                            const std::vector<bool>& is_causer, double excess) const {
+                            const std::vector<bool>& is_causer, double excess,
+                            double times) const {
   std::string best;
   double most = kPlace * excess;
-  more_in(between_, group, is_causer, 1, most, best);
-  more_in(regions_, group, is_causer, 1, most, best);
-  more_in(functions_, group, is_causer, kOfNames, most, best);
+  more_in(between_, group, is_causer, 1, times, most, best);
+  // A region and a function may be around the loop.
+  more_in(regions_, group, is_causer, 1, 0, most, best);
+  more_in(functions_, group, is_causer, kOfNames, 0, most, best);
   return best;
 }
 
-std::string Places::between(double minimum) const {
+std::string Places::between(double minimum, double times) const {
   std::string best;
   double most = minimum;
-  for (const auto& [place, times] : between_)
-    if (const double all = sum_of(times); all > most) {
+  for (const auto& [name, place] : between_)
+    if (const double all = sum_of(place.times);
+        all > most && std::ranges::max(place.count) >= times) {
       most = all;
-      best = place;
+      best = name;
     }
   return best;
 }

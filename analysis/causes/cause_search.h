@@ -33,20 +33,28 @@ class Places {
   Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile);
 
   // Where these processes spend most more than those that are no causers, of `excess` ns each; empty: at no place a good part of it.
+  // Not between two events that followed each other less often than `times` in one of them: what a loop has more in that many
+  // iterations is not there.
   std::string of_more(const std::vector<std::size_t>& group,
-                      const std::vector<bool>& is_causer, double excess) const;
-  // Between which two events most time of all processes passes, at least so much; empty: nowhere.
-  std::string between(double minimum) const;
+                      const std::vector<bool>& is_causer, double excess,
+                      double times) const;
+  // Between which two events most time of all processes passes, at least so much; empty: nowhere. As often as above.
+  std::string between(double minimum, double times) const;
 
  private:
-  using ByProcess = std::map<std::string, std::vector<double>>;
+  struct Place {
+    std::vector<double> times;  // by process
+    std::vector<double> count;
+  };
+  using ByProcess = std::map<std::string, Place>;
 
   void add(std::size_t process, const summary::FlowGraph& flow, double tick_ns);
   void add_functions(const RunProfile& profile);
   void more_in(const ByProcess& places, const std::vector<std::size_t>& group,
-               const std::vector<bool>& is_causer, double weight, double& most,
-               std::string& best) const;
-  std::vector<double>& of(ByProcess& places, const std::string& place) const;
+               const std::vector<bool>& is_causer, double weight, double count,
+               double& most, std::string& best) const;
+  void add_to(ByProcess& places, const std::string& place, std::size_t process, double ns,
+              std::uint64_t count) const;
 
   std::size_t processes_;
   ByProcess between_, regions_, functions_;
@@ -62,6 +70,9 @@ class CauseSearch {
  private:
   double& ledger(Account account) { return out_.ledger[static_cast<std::size_t>(account)]; }
   double share(double ns) const { return counted_ > 0 ? ns / counted_ : 0; }
+  // How often events must follow each other, at the least, to be where a loop has something in these iterations.
+  static double times_of(const std::string& loop, std::uint64_t iterations,
+                         const TimeShape& when);
   // What counted_ is of.
   const char* run_text() const {
     return out_.ledger[static_cast<std::size_t>(Account::kStart)] > 0

@@ -173,8 +173,9 @@ std::vector<std::vector<std::size_t>> CauseSearch::alike(
     double excess = 0;
     const std::vector<Amount> amounts =
         more_of(frame, {each}, is_causer, More::kMean, excess);
-    groups[{places_.of_more({each}, is_causer, excess), shape_of(amounts).kind}].push_back(
-        each);
+    const TimeShape when = shape_of(amounts);
+    const double times = times_of(frame.loop, frame.iterations, when);
+    groups[{places_.of_more({each}, is_causer, excess, times), when.kind}].push_back(each);
   }
   std::vector<std::vector<std::size_t>> out;
   for (auto& [what, group] : groups) out.push_back(std::move(group));
@@ -268,7 +269,8 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   cause.others_ns = which == More::kPositive ? median_of(std::move(usual))
                     : iterations > 0         ? others / iterations
                                              : 0;
-  cause.where = places_.of_more(causers, is_causer, excess);
+  cause.where = places_.of_more(causers, is_causer, excess,
+                                times_of(frame.loop, frame.iterations, cause.when));
   // Not their primary threads have more, but others in parallel regions.
   if (2 * uneven > excess * static_cast<double>(causers.size()))
     cause.thread = busiest(causers);

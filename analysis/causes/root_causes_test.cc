@@ -166,6 +166,25 @@ TEST_CASE(
       "iteration"));
 }
 
+// Before the loop the rank is longer still.
+TEST_CASE("Root causes: a rank with more work in a loop - where is in the loop") {
+  const std::uint64_t count = GENERATE(1u, 100u);
+  auto runs =
+      ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    FlowGraph& flow = runs[rank].locations[0].flow;
+    flow.nodes.push_back(
+        {.kind = FlowGraph::Kind::kCall, .name = "MPI_Bcast", .site = "src/p.c:3"});
+    flow.edges.push_back(
+        {.from = 2, .to = 1, .count = count, .gap = rank == 2 ? 90000u : 1000u});
+  }
+  const Conclusions found = conclude(runs);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].where ==
+        (count == 1 ? "between one MPI_Allreduce (p.c:9) and the next"
+                    : "between MPI_Bcast (p.c:3) and MPI_Allreduce (p.c:9)"));
+}
+
 TEST_CASE(
     "Root causes: a rank with more work at times - from then on, every so many, growing") {
   const auto shape = [](const Work& work) {

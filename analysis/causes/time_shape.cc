@@ -186,6 +186,19 @@ double median_of(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+std::uint64_t iterations_of(const TimeShape& shape, std::uint64_t all) {
+  using Kind = TimeShape::Kind;
+  switch (shape.kind) {
+    case Kind::kSince: return all - std::min(all, shape.from);
+    case Kind::kUntil: return std::min(all, shape.from);
+    case Kind::kEvery:
+    case Kind::kSome: return std::min(all, shape.number);
+    case Kind::kAll:
+    case Kind::kGrowing: break;
+  }
+  return all;
+}
+
 TimeShape shape_of(std::span<const Amount> amounts) {
   TimeShape shape{.after = mean(amounts)};
   if (amounts.size() < kMin) return shape;

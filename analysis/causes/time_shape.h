@@ -36,6 +36,9 @@ struct TimeShape {
 // In the order of iterations; negative amounts are what chance takes away.
 TimeShape shape_of(std::span<const Amount> amounts);
 
+// In how many of `all` iterations.
+std::uint64_t iterations_of(const TimeShape& shape, std::uint64_t all);
+
 double median_of(std::vector<double> values);  // of none: 0
 
 }  // namespace refrain::analysis
