@@ -172,6 +172,7 @@ class InfoReader {
     info_.events_seen = number(property("EVENTS_SEEN"));
     info_.events_written = number(property("EVENTS_WRITTEN"));
     info_.events_filtered = number(property("EVENTS_FILTERED"));
+    info_.locks_left_out = number(property("LOCKS_LEFT_OUT"));
     info_.gaps = number(property("GAPS"));
     info_.structure = property("STRUCTURE");
     info_.recovered = property("RECOVERED") == "1";

@@ -110,6 +110,7 @@ struct ArchiveInfo {
   std::uint64_t events_seen = 0;
   std::uint64_t events_written = 0;
   std::uint64_t events_filtered = 0;
+  std::uint64_t locks_left_out = 0;  // short ones in a row
   std::uint64_t archive_events = 0;
   std::map<std::string, std::uint64_t> lost;  // by cause
   std::uint64_t gaps = 0;

@@ -74,8 +74,7 @@ TEST_CASE("SymbolIndex: the symbols that libdw finds") {
         Dwarf_Addr end = 0;
         dwfl_module_info(module, nullptr, nullptr, &end, nullptr, nullptr, nullptr,
                          nullptr);
-        for (int i = 0; i < 400; ++i)
-          to.compare(module, begin + to.next() % (end - begin));
+        for (int i = 0; i < 400; ++i) to.compare(module, begin + to.next() % (end - begin));
         // Where symbols begin, and just before.
         const int symbols = dwfl_module_getsymtab(module);
         for (int i = 0; i < 100 && symbols > 1; ++i) {

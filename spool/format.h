@@ -306,6 +306,8 @@ struct Header {
   // In the journal, of the process, as seen last at an outermost iteration or at the end; 0: not known.
   std::atomic<std::uint64_t> peak_memory_bytes;
   std::atomic<std::uint64_t> memory_bytes;  // resident then
+  // Of the location: short locks in a row whose records were dropped.
+  std::atomic<std::uint64_t> locks_left_out;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -144,6 +144,7 @@ SpoolFacts SpoolFile::facts_now() const noexcept {
   for (std::size_t i = 0; i < cores.size(); ++i)
     cores[i] = header.cores[i].load(std::memory_order_relaxed);
   facts.use.cores = base::CoreSet(cores);
+  facts.locks_left_out = header.locks_left_out.load(std::memory_order_relaxed);
   facts.peak_memory_bytes = header.peak_memory_bytes.load(std::memory_order_relaxed);
   facts.memory_bytes = header.memory_bytes.load(std::memory_order_relaxed);
   facts.ended = header.ended.load(std::memory_order_relaxed) != 0;

@@ -43,6 +43,7 @@ struct SpoolFacts {
   base::ThreadUse use;
   std::uint64_t peak_memory_bytes = 0;
   std::uint64_t memory_bytes = 0;
+  std::uint64_t locks_left_out = 0;
   bool ended = false;             // closed regularly
   bool suspended = false;         // new records went into the ring
   std::uint64_t log_records = 0;  // committed

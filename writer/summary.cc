@@ -33,7 +33,7 @@ std::string loops_line(const WriteResult& result) {
     const bool some = !result.ranks.policy.empty() && result.ranks.written != "all";
     return std::string("no loop detected: everything is written") +
            (some ? " of the ranks that have events" : "") +
-           (result.mpi.counts.polls_together == 0 ? "" : ", except coalesced polls");
+           exceptions_text(result.mpi.counts.polls_together, result.locks_left_out);
   }
   std::string line = fmt::format("main {}: {} iterations", loop->name, loop->iterations);
   if (result.duration_s > 0)
@@ -185,6 +185,13 @@ std::vector<std::string> summary_lines(const WriteResult& result,
   lines.push_back("next: refrain info " + base::shell_word(archive));
   if (result.sampled) lines.push_back(kSeeLoops + archive);
   return lines;
+}
+
+std::string exceptions_text(std::uint64_t polls_together, std::uint64_t locks_left_out) {
+  if (polls_together == 0 && locks_left_out == 0) return {};
+  return std::string(", except ") + (polls_together != 0 ? "coalesced polls" : "") +
+         (polls_together != 0 && locks_left_out != 0 ? " and " : "") +
+         (locks_left_out != 0 ? "short locks in a row" : "");
 }
 
 std::vector<std::string> loss_lines(const WriteResult& result) {

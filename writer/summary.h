@@ -37,6 +37,9 @@ std::vector<std::string> summary_lines(const WriteResult& result,
 // Why most is written despite the limit; see limit_reason.h.
 std::string limit_reason(const filters::Settings& settings, const WriteResult& result);
 
+// ", except coalesced polls and short locks in a row": what is not written although no loop was detected. Empty: nothing.
+std::string exceptions_text(std::uint64_t polls_together, std::uint64_t locks_left_out);
+
 // What was lost or damaged; empty if nothing was.
 std::vector<std::string> loss_lines(const WriteResult& result);
 

@@ -11,6 +11,10 @@ TEST_CASE("Summary: without a loop - everything is written, except coalesced pol
   result.mpi.counts.polls_together = 1;
   CHECK(summary_lines(result, "a").front() ==
         "no loop detected: everything is written, except coalesced polls");
+  result.locks_left_out = 1;
+  CHECK(
+      summary_lines(result, "a")[0] ==
+      "no loop detected: everything is written, except coalesced polls and short locks in a row");
 }
 
 TEST_CASE("Summary: samples - the next command; alone where there are no events") {

@@ -20,8 +20,7 @@ double sum_of(const std::vector<double>& values) {
 double CauseSearch::times_of(const std::string& loop, std::uint64_t iterations,
                              const TimeShape& when) {
   constexpr double kMost = 0.8;
-  return loop.empty() ? 0
-                      : kMost * static_cast<double>(iterations_of(when, iterations));
+  return loop.empty() ? 0 : kMost * static_cast<double>(iterations_of(when, iterations));
 }
 
 Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile)

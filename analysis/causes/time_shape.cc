@@ -189,12 +189,16 @@ double median_of(std::vector<double> values) {
 std::uint64_t iterations_of(const TimeShape& shape, std::uint64_t all) {
   using Kind = TimeShape::Kind;
   switch (shape.kind) {
-    case Kind::kSince: return all - std::min(all, shape.from);
-    case Kind::kUntil: return std::min(all, shape.from);
+    case Kind::kSince:
+      return all - std::min(all, shape.from);
+    case Kind::kUntil:
+      return std::min(all, shape.from);
     case Kind::kEvery:
-    case Kind::kSome: return std::min(all, shape.number);
+    case Kind::kSome:
+      return std::min(all, shape.number);
     case Kind::kAll:
-    case Kind::kGrowing: break;
+    case Kind::kGrowing:
+      break;
   }
   return all;
 }

@@ -90,6 +90,7 @@ TEST_CASE(
         nlohmann::json::parse(run_refrain({"info", "--json", folder / "archive"}).output);
     CHECK(info.at("events_written").get<double>() <
           0.1 * info.at("events_seen").get<double>());
+    CHECK(info.at("locks_left_out") > 1000);
   }
 }
 

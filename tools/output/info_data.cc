@@ -152,6 +152,7 @@ nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& ar
                                 {"events_seen", info.events_seen},
                                 {"events_written", info.events_written},
                                 {"events_filtered", info.events_filtered},
+                                {"locks_left_out", info.locks_left_out},
                                 {"events_lost", sum(info.lost)},
                                 {"lost", info.lost},
                                 {"archive_events", info.archive_events},

@@ -412,6 +412,10 @@ class InfoScreen {
     put("Why", why());
     const std::string reason = property(info_, "LIMIT_REASON");
     if (!reason.empty()) put("", reason);
+    if (info_.locks_left_out != 0)
+      put("Locks",
+          fmt::format("{} in a row left out, of at most 5 us each; totals have them",
+                      counted(info_.locks_left_out, "short one", "short ones")));
     if (info_.events_filtered != 0)
       put("Filtered",
           counted(info_.events_filtered, "enter or leave", "enters and leaves"));
@@ -430,7 +434,7 @@ class InfoScreen {
     const char* of = written.empty() || written == "all" ? "" : " of these ranks";
     if (info_.phases.empty())
       return std::string("no loop detected, so everything is written") + of +
-             (info_.mpi.polls_together == 0 ? "" : ", except coalesced polls");
+             writer::exceptions_text(info_.mpi.polls_together, info_.locks_left_out);
     const std::string limit = property(info_, "SETTING::LIMIT");
     if (limit == "0") return std::string("no limit (-n 0): everything is written") + of;
     const bool all = info_.events_written >= info_.events_seen;
@@ -440,6 +444,12 @@ class InfoScreen {
     text += " of each loop";
     const std::string nested = property(info_, "SETTING::NESTED");
     if (!nested.empty()) text += " (nested=" + nested + ")";
+    const bool few =
+        std::ranges::none_of(info_.phases, [&](const analysis::PhaseInfo& loop) {
+          return loop.iterations > std::strtoull(limit.c_str(), nullptr, 10);
+        });
+    if (all && few && !limit.empty())
+      return "nothing was skipped: no loop has more iterations than the limit of " + limit;
     if (all) {
       const std::string shortest = property(info_, "SETTING::MIN_GAP");
       return text + ", no gap would have been " +

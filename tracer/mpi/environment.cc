@@ -178,16 +178,21 @@ bool is_procedure(std::uint64_t function, std::uint64_t callee) noexcept {
                     [](char a, char b) { return std::tolower(a) == std::tolower(b); });
 }
 
+// Once. False: there is no memory for them.
+bool make_all_tables() noexcept {
+  static const bool made = recorder::attempted([] {
+    make_tables();
+    make_communicators();
+  });
+  return made;
+}
+
 }  // namespace
 
 bool start_tracing() noexcept {
   if (PMPI_Init == nullptr || !runtime::tracing_enabled()) return false;
   const recorder::SlowPath slow_path;
-  static const bool tables = recorder::attempted([] {
-    make_tables();
-    make_communicators();
-  });
-  if (!tables) {
+  if (!make_all_tables()) {
     runtime::warn("MPI calls are not traced: no memory");
     return false;
   }
@@ -240,8 +245,10 @@ void Init::after(int result) noexcept {
   }
   // From here on all make the same calls, whatever fails in one of them: the others would wait.
   const std::string archive = agree_on_archive(rank);
-  const bool traced = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
+  const bool joined = runtime::join_job(archive, static_cast<std::uint32_t>(rank),
                                         static_cast<std::uint32_t>(size));
+  // Where there was no memory for tables of calls, OpenMP's regions may be recorded all the same.
+  const bool traced = joined && make_all_tables();
   g_tracing.store(traced);
   if (traced) {
     if (!recorder::attempted(report_library)) g_tables_failed.store(true);
@@ -268,7 +275,7 @@ Finalize::Finalize(Call& call) noexcept {
   const OwnCommunicator own;
   measure_clocks(rank, size, own);
   call.end();
-  if (g_session != nullptr) report_not_received();
+  if (g_session != nullptr && make_all_tables()) report_not_received();
   if (g_tables_failed.load() && g_session != nullptr)
     g_session->put_fact(t_thread.recorder, spool::kTextTaken, "(no memory)");
   runtime::finish_recording();

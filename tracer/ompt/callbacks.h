@@ -217,6 +217,27 @@ struct LateEvents {
   std::uint64_t fork_ticks = 0;
 };
 
+// Locks and critical sections of one place in a row, with nothing else recorded between them: after the first N, those that were
+// short, and so waited for nobody, are dropped from the records. The call tree has all of them. (In a loop of a parallel region they may be
+// most of a trace: the detector sees nothing there.)
+class LockRow {
+ public:
+  struct Limits {
+    std::uint64_t in_full = 0;  // of a row; 0: all
+    std::uint64_t maximum_ticks =
+        0;  // from the attempt to the release, of one that is dropped
+  };
+  static constexpr double kMaximum = 5e-6;  // seconds
+
+  // One was released.
+  void released(recorder::ThreadRecorder& recorder, const Limits& limits) noexcept;
+
+ private:
+  std::uint64_t end_ = 0;    // of the newest one that is recorded
+  std::uint64_t count_ = 0;  // of the row
+};
+extern LockRow::Limits g_locks;
+
 struct ThreadState {
   static constexpr int kMaxTeams = 8;
 
@@ -232,6 +253,7 @@ struct ThreadState {
       nullptr;  // where the call returns to that opened the latest region
   std::uint64_t latest_outermost = 0;  // instance of the latest one whose epochs count
   LateEvents late;
+  LockRow locks;
   Membership* innermost = nullptr;
   Membership teams[kMaxTeams + 1] = {};
 

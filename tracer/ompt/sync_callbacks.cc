@@ -426,6 +426,8 @@ void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) n
                              static_cast<std::uint8_t>(kind), id & spool::kAddressMask));
   if (std::exchange(t_state.lock_is_symbol, false))
     g_session->on_symbol_end(ticks, scope->depth());
+  else if (g_locks.in_full != 0)
+    t_state.locks.released(*scope, g_locks);
 }
 
 void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t id,
@@ -451,6 +453,26 @@ void on_cancel(ompt_data_t* task, int flags, const void* code) noexcept {
 }
 
 }  // namespace
+
+LockRow::Limits g_locks;
+
+void LockRow::released(ThreadRecorder& recorder, const Limits& limits) noexcept {
+  const Record* const released = recorder.last(0);
+  const Record* const acquired = recorder.last(1);
+  const Record* const acquire = recorder.last(2);
+  if (acquire == nullptr || released->kind != spool::kMutexReleased ||
+      acquired->kind != spool::kMutexAcquired || acquire->kind != spool::kMutexAcquire)
+    return;
+  const Record* const before = recorder.last(3);
+  const bool in_a_row = before != nullptr && before->kind == spool::kMutexReleased &&
+                        before->ticks == end_ && before->payload == released->payload &&
+                        before->sub == released->sub;
+  count_ = in_a_row ? count_ + 1 : 1;
+  if (count_ > limits.in_full && released->ticks - acquire->ticks <= limits.maximum_ticks)
+    recorder.leave_out_lock();
+  else
+    end_ = released->ticks;
+}
 
 void expect_devices() noexcept {
   g_set(ompt_callback_task_schedule, callback(on_task_schedule_with_devices));

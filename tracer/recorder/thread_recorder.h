@@ -423,6 +423,18 @@ class ThreadRecorder {
     else
       pop(record);
   }
+  // Drops the newest records, which must be in the block and no cuts. They may be where a full ring had its oldest; it is read
+  // from a cut on.
+  void drop_newest(std::size_t count) noexcept {
+    cursor_ -= count;
+    commit_value_ -= count * commit_step_;
+    commit_->store(commit_value_, std::memory_order_release);
+  }
+  // The newest three records are a lock that was taken and released: drops them.
+  void leave_out_lock() noexcept {
+    drop_newest(3);
+    header().locks_left_out.store(++locks_left_out_, std::memory_order_relaxed);
+  }
   // Makes the end of a region, which has `behind` records behind it in the block, one of `ticks` and counts one more in
   // its a48; values of metrics that belong to it are read again. Those behind it are dropped. False: the values are not in
   // the block.
@@ -431,12 +443,8 @@ class ThreadRecorder {
     if ((metric_kinds_ >> newest.kind & 1) != 0 && !renew_metrics(newest, ticks))
         [[unlikely]]
       return false;
-    if (behind != 0) [[unlikely]] {
-      // They may be where a full ring had its oldest; it is read from a cut on, and they are none.
-      cursor_ -= behind;
-      commit_value_ -= behind * commit_step_;
-      commit_->store(commit_value_, std::memory_order_release);
-    }
+    if (behind != 0) [[unlikely]]
+      drop_newest(behind);
     newest.ticks = ticks;
     newest.set_a48(newest.a48() + 1);
     return true;
@@ -625,6 +633,7 @@ class ThreadRecorder {
   std::uint32_t base_depth_ = 0;  // while suspended: regions open since the suspend; else 0
   std::atomic<const FrameMark*> user_{nullptr};
   std::uint64_t poll_end_ = 0;  // of the newest poll
+  std::uint64_t locks_left_out_ = 0;
   bool suspended_ = false;
   bool blocked_ = false;
   bool writes_ = true;

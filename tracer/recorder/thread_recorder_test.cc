@@ -20,6 +20,23 @@ namespace {
 using spool::kStageRecords;
 using spool::Record;
 
+TEST_CASE("ThreadRecorder: a lock that is left out - the log goes on before it") {
+  Bench bench;
+  bench.epochs(1, 3);
+  const std::size_t before = log_of(bench.read()).size();
+  for (int i = 0; i != 3; ++i) {
+    std::uint64_t ticks = 1000;
+    for (const spool::Kind kind :
+         {spool::kMutexAcquire, spool::kMutexAcquired, spool::kMutexReleased})
+      bench.recorder->append(spool::record_words(kind, ++ticks, 0));
+    bench.recorder->leave_out_lock();
+  }
+  CHECK(log_of(bench.read()).size() == before);
+  CHECK(bench.read().facts().locks_left_out == 3);
+  bench.events(2);
+  bench.check();
+}
+
 TEST_CASE("ThreadRecorder: a poll is the newest, but for locks that were released again") {
   Bench bench;
   std::uint64_t ticks = 100;

@@ -46,9 +46,9 @@ void each_number(Of& of, Work work) requires requires {
 {
   for (auto* value :
        {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
-        &of.spool_bytes, &of.events_seen, &of.events_filtered, &of.events_unmatched,
-        &of.moved_ticks, &of.loop_limits.functions, &of.loop_limits.events,
-        &of.loop_limits.paths})
+        &of.spool_bytes, &of.locks_left_out, &of.events_seen, &of.events_filtered,
+        &of.events_unmatched, &of.moved_ticks, &of.loop_limits.functions,
+        &of.loop_limits.events, &of.loop_limits.paths})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);
@@ -233,6 +233,7 @@ void add_locations(const ProcessModel& process,
     location.plain = facts.role == spool::kRoleRoot && scan.threads_begun == 0 ? 1 : 0;
     location.helper = facts.role == spool::kRoleHelper ? 1 : 0;
     out.events_seen += facts.events_seen;
+    out.locks_left_out += facts.locks_left_out;
     out.events_filtered += outcome.filtered;
     out.events_unmatched += outcome.unmatched;
     out.moved_ticks = std::max(out.moved_ticks, outcome.moved_ticks);
@@ -313,6 +314,7 @@ void add_up(JobFacts& job, WriteResult& result,
     result.spool_bytes += process.spool_bytes;
     result.duration_s = std::max(result.duration_s, process.duration_s);
     result.events_seen += process.events_seen;
+    result.locks_left_out += process.locks_left_out;
     result.events_filtered += process.events_filtered;
     result.events_unmatched += process.events_unmatched;
     result.moved_ticks = std::max(result.moved_ticks, process.moved_ticks);

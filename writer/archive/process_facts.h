@@ -69,6 +69,7 @@ struct ProcessFacts {
   std::uint64_t primary = 0;  // location
   std::uint64_t gaps = 0;
   std::uint64_t spool_bytes = 0;
+  std::uint64_t locks_left_out = 0;
   // Of all its locations, and of threads without one.
   std::uint64_t events_seen = 0;
   std::uint64_t events_filtered = 0;

@@ -115,7 +115,7 @@ std::string loop_limits_text(const spool::LoopLimits& limits) {
               (count == 1 ? "" : "s") + " " + what;
   };
   add(limits.functions, "function", "too long");
-  add(limits.events, "event", "by more than 4095 call paths");
+  add(limits.events, "event", "by more than 8191 call paths");
   add(limits.paths, "call path", "in more than 2047 loops");
   return text;
 }
@@ -144,6 +144,8 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   }
   add("EVENTS_SEEN", std::to_string(result.events_seen));
   add("EVENTS_WRITTEN", std::to_string(result.events_written));
+  if (result.locks_left_out != 0)
+    add("LOCKS_LEFT_OUT", std::to_string(result.locks_left_out));
   add("EVENTS_FILTERED", std::to_string(result.events_filtered));
   add("EVENTS_UNMATCHED", std::to_string(result.events_unmatched));
   add("MOVED_TICKS", std::to_string(result.moved_ticks));

@@ -14,6 +14,7 @@
 //                                        was reported: no two of a location have the same time,
 //                                        and none goes backwards
 //     EVENTS_BY_KIND                     JSON object: kind of record -> callbacks written
+//     LOCKS_LEFT_OUT                     short locks in a row that have no events, if there are
 //     LOST::<CAUSE> LOST                 by cause (those that happened), and in total
 //     GAPS RECOVERED SPOOL_BYTES
 //     LOOPS                              JSON array, see loops_json()

@@ -23,10 +23,10 @@ double gap_ns(const LimitFacts::Loop& loop, std::uint64_t limit) {
 std::string few_iterations(const LimitFacts::Loop& main, std::uint64_t limit) {
   const std::uint64_t less = std::max<std::uint64_t>(1, main.iterations / 10);
   return fmt::format(
-      "little was skipped: the main loop has {} iterations, and the first {} are written; "
-      "-n {} would write about {:.0f} %",
-      main.iterations, std::min(limit, main.iterations), less,
-      100 * share(static_cast<double>(less), static_cast<double>(main.iterations)));
+      "little was skipped: the main loop has {} iterations, {} written because the limit is "
+      "{}; -n {} writes fewer",
+      main.iterations, main.iterations <= limit ? "all" : std::to_string(limit), limit,
+      less);
 }
 
 }  // namespace
