@@ -49,6 +49,9 @@ static NOINLINE void in_region(int number) {
   for (int i = 0; i < number; ++i) {
 #pragma omp critical(totals)
     total += i;
+    omp_set_lock(&lock);
+    total += i;
+    omp_unset_lock(&lock);
   }
 }
 

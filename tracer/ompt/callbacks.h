@@ -217,24 +217,33 @@ struct LateEvents {
   std::uint64_t fork_ticks = 0;
 };
 
-// Locks and critical sections of one place in a row, with nothing else recorded between them: after the first N, those that were
-// short, and so waited for nobody, are dropped from the records. The call tree has all of them. (In a loop of a parallel region they may be
-// most of a trace: the detector sees nothing there.)
+// Locks and critical sections in a row, with nothing else recorded between them: of each of up to kMaxPlaces places the first N are recorded,
+// and later ones that are long; short ones, which waited for nobody, are dropped from the records. The call tree has all of them.
+// (In a loop of a parallel region they may be most of a trace: the detector sees nothing there.)
 class LockRow {
  public:
   struct Limits {
-    std::uint64_t in_full = 0;  // of a row; 0: all
+    std::uint64_t in_full = 0;  // of a place in a row; 0: all
     std::uint64_t maximum_ticks =
         0;  // from the attempt to the release, of one that is dropped
   };
   static constexpr double kMaximum = 5e-6;  // seconds
+  static constexpr std::size_t kMaxPlaces = 4;
 
   // One was released.
   void released(recorder::ThreadRecorder& recorder, const Limits& limits) noexcept;
 
  private:
-  std::uint64_t end_ = 0;    // of the newest one that is recorded
-  std::uint64_t count_ = 0;  // of the row
+  struct Place {
+    std::uint64_t code;  // as its release was reported
+    std::uint64_t count;
+  };
+  std::uint64_t& count_of(std::uint64_t code) noexcept;
+
+  std::uint64_t end_ = 0;  // of the newest one that is recorded
+  std::size_t used_ = 0;
+  Place places_[kMaxPlaces] = {};
+  std::uint64_t elsewhere_ = 0;  // never more than the first
 };
 extern LockRow::Limits g_locks;
 

@@ -456,6 +456,14 @@ void on_cancel(ompt_data_t* task, int flags, const void* code) noexcept {
 
 LockRow::Limits g_locks;
 
+std::uint64_t& LockRow::count_of(std::uint64_t code) noexcept {
+  for (std::size_t i = 0; i != used_; ++i)
+    if (places_[i].code == code) return places_[i].count;
+  if (used_ == kMaxPlaces) return elsewhere_ = 0;
+  places_[used_] = {code, 0};
+  return places_[used_++].count;
+}
+
 void LockRow::released(ThreadRecorder& recorder, const Limits& limits) noexcept {
   const Record* const released = recorder.last(0);
   const Record* const acquired = recorder.last(1);
@@ -464,11 +472,10 @@ void LockRow::released(ThreadRecorder& recorder, const Limits& limits) noexcept 
       acquired->kind != spool::kMutexAcquired || acquire->kind != spool::kMutexAcquire)
     return;
   const Record* const before = recorder.last(3);
-  const bool in_a_row = before != nullptr && before->kind == spool::kMutexReleased &&
-                        before->ticks == end_ && before->payload == released->payload &&
-                        before->sub == released->sub;
-  count_ = in_a_row ? count_ + 1 : 1;
-  if (count_ > limits.in_full && released->ticks - acquire->ticks <= limits.maximum_ticks)
+  if (before == nullptr || before->kind != spool::kMutexReleased || before->ticks != end_)
+    used_ = 0;
+  const std::uint64_t count = ++count_of(released->payload);
+  if (count > limits.in_full && released->ticks - acquire->ticks <= limits.maximum_ticks)
     recorder.leave_out_lock();
   else
     end_ = released->ticks;
