@@ -102,6 +102,26 @@ TEST_CASE("Filter: OpenMP - tree and rows as the events of the same run without 
   check_same_run(whole, folder / "archive", left_out);
 }
 
+TEST_CASE("Filter: critical sections - their locks are left out with them") {
+  TemporaryFolder folder;
+  const LeftOut left_out({"!$omp critical*"});
+  const auto locks = [&](const std::string& filter) {
+    const Job job{.program = "mutexes_clang",
+                  .settings = {{"LIMIT", "0"}, {"FILTER", filter}}};
+    const Traced traced = trace(job, folder / "archive-of-locks");
+    std::uint64_t number = 0;
+    for (const Location& location : traced.trace.locations)
+      for (const Event& event : location.events)
+        number += event.type == EventType::kAcquireLock;
+    fs::remove_all(folder / "archive-of-locks");
+    return number;
+  };
+  const std::uint64_t all = locks("/dev/null");
+  const std::uint64_t others = locks(write_filter(folder, left_out));
+  CHECK(others > 0);
+  CHECK(others + 10 < all);
+}
+
 TEST_CASE("Filter: regions of the program - tree and rows as the events without it") {
   TemporaryFolder folder;
   const LeftOut left_out({"solve", "ch*"});

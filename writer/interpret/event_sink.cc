@@ -200,7 +200,7 @@ void EventSink::receive_request(std::uint64_t ticks, std::uint64_t request) {
 
 void EventSink::request_test(std::uint64_t ticks, std::uint64_t request,
                              std::uint32_t region) {
-  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  if (!ok() || drops(region)) return;
   check(OTF2_EvtWriter_MpiRequestTest(writer_, nullptr, at(ticks), request));
 }
 
@@ -307,14 +307,14 @@ void EventSink::rma_release_lock(std::uint64_t ticks, OTF2_RmaWinRef window,
 }
 
 void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region) {
-  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  if (!ok() || drops(region)) return;
   check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kPollsParameter,
                                             number));
 }
 
 void EventSink::bytes_moved(std::uint64_t ticks, std::uint64_t bytes,
                             std::uint32_t region) {
-  if (!ok() || (region < regions_.size() && regions_[region].filtered)) return;
+  if (!ok() || drops(region)) return;
   check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kBytesParameter,
                                             bytes));
 }

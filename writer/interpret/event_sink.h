@@ -78,6 +78,10 @@ class EventSink {
                    std::uint32_t number);
   void task_complete(std::uint64_t ticks, std::uint32_t comm, std::uint32_t creator,
                      std::uint32_t number);
+  // Returns true if the filter drops a region; what belongs to it is not written either.
+  bool drops(std::uint32_t region) const noexcept {
+    return region < regions_.size() && regions_[region].filtered;
+  }
   void acquire_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order);
   void release_lock(std::uint64_t ticks, std::uint32_t lock, std::uint32_t order);
   // Messages, collectives, one-sided operations. Requests are numbered

@@ -543,9 +543,11 @@ void RecordInterpreter::acquired(const Record& record) {
   stack_.close_to(index, record.ticks);
   const auto lock = process_.locks->ids.find(record.a48());
   if (!is_ordered(record) && lock != process_.locks->ids.end()) {
-    held_locks_[record.a48()] = {order, !stack_.in_gap()};
+    auto& held = held_locks_[record.a48()] = {order, false};
     stack_.point(record.ticks, [&](EventSink& sink) {
+      if (sink.drops(stack_[index - 1].region)) return;
       sink.acquire_lock(record.ticks, lock->second, order);
+      held.emitted = true;
     });
   }
   if (!spans_block(record)) return stack_.close_to(index - 1, record.ticks);
