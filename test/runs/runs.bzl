@@ -424,7 +424,7 @@ RUNS = {
         for outside in [False, True]
     ] + [openmp("cg_clang", "5")],
     "scaling_test": [
-        mpi("halo_gcc", "60", ranks = ranks, **settings)
+        mpi("halo_gcc", "60 800 400", ranks = ranks, **settings)
         for ranks in [1, 2]
         for settings in [{"LIMIT": "0", "MIN_GAP": "0"}, {"LIMIT": "5", "MIN_GAP": "0"}, {"SUMMARY_ONLY": "yes"}]
     ] + [mpi("ring_gcc", ranks = 3, LIMIT = "0")],
