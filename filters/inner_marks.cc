@@ -22,6 +22,18 @@ void InnerMarks::sum_waiting(std::uint64_t position) noexcept {
   while (next_is_before(position)) take_next(false);
 }
 
+// Returns true if the iteration around the next mark began at `from` or later, or is summed up itself.
+bool InnerMarks::next_is_skipped(std::uint64_t from) const noexcept {
+  const std::uint16_t level = waiting_[begin_ & mask_].mark.level;
+  if (level == 0 || level >= kMaxLevels) return false;
+  const Open& around = open_[level - 1];
+  return around.within && (!around.written || around.position >= from);
+}
+
+void InnerMarks::sum_inside(std::uint64_t begin, std::uint64_t end) noexcept {
+  while (next_is_before(end)) take_next(!next_is_skipped(begin));
+}
+
 void InnerMarks::write_before(std::uint64_t position) noexcept {
   while (next_is_before(position)) take_next(true);
 }
@@ -32,9 +44,15 @@ void InnerMarks::take_next(bool written) noexcept {
   Open& open = open_[next.mark.level];
   if (next.kind == kFound) {
     open.written = written || next.certain;
+    open.within = true;
+    open.position = 0;
     ++open_visits_;
   }
-  if (next.kind == kLeft && open_visits_ != 0) --open_visits_;
+  if (next.kind == kIteration) open.position = next.mark.position;
+  if (next.kind == kLeft) {
+    open.within = false;
+    if (open_visits_ != 0) --open_visits_;
+  }
   open.written ? write(next) : sum(next);
 }
 
@@ -58,7 +76,9 @@ void InnerMarks::sum(const Waiting& waiting) noexcept {
       break;
     case kIteration:
       if (open.begun) add(mark, mark.ticks - open.ticks);
-      open = {false, true, mark.number, mark.ticks};
+      open.begun = true;
+      open.number = mark.number;
+      open.ticks = mark.ticks;
       break;
     case kMismatch:
     case kNovel:

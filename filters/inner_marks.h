@@ -118,6 +118,9 @@ class InnerMarks {
   void sum_before(std::uint64_t position) noexcept {
     if (begin_ != end_) sum_waiting(position);
   }
+  // Between these positions inner loops are skipped in iterations that are written: visits in an
+  // iteration that begins there are summed up, others are written.
+  void sum_inside(std::uint64_t begin, std::uint64_t end) noexcept;
   // Marks before `position` are written after all.
   void write_before(std::uint64_t position) noexcept;
   // Reports the sums, one for each loop and loop around it, and begins new ones.
@@ -135,12 +138,15 @@ class InnerMarks {
   struct Open {
     bool written = false;  // this visit, else summed up
     bool begun = false;
+    bool within = false;  // its marks up to the end have not all been taken
     std::uint64_t number = 0;
     std::uint64_t ticks = 0;
+    std::uint64_t position = 0;  // of its latest iteration
   };
 
   void sum_waiting(std::uint64_t position) noexcept;
   bool next_is_before(std::uint64_t position) const noexcept;
+  bool next_is_skipped(std::uint64_t from) const noexcept;
   void take_next(bool written) noexcept;
   void sum_oldest() noexcept;
   void sum(const Waiting& waiting) noexcept;

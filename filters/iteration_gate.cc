@@ -101,6 +101,13 @@ void IterationGate::resume(std::uint64_t position) noexcept {
   intervals_.resume(std::max(position, unpaused_));
 }
 
+void IterationGate::skip_inside(std::uint64_t begin, std::uint64_t end) noexcept {
+  if (closed()) return;
+  suspend(begin);
+  resume(end);
+  inside_from_ = std::min(inside_from_, begin);
+}
+
 bool IterationGate::apart(std::uint64_t begin, std::uint64_t end) const noexcept {
   // A collective in an iteration does not bound nondeterministic messages.
   return detector_.messages_nondeterministic() ? events_.communication(begin, end)
@@ -141,6 +148,7 @@ void IterationGate::change(CutReason reason) noexcept {
     intervals_.take_out(kept_[i].begin, kept_[i].end);
   cuts_.change(intervals_, reason);
   settle_pieces();
+  inside_from_ = kNever;
   if (!intervals_.suspended()) inner_.report_sums();
 }
 
@@ -150,7 +158,9 @@ void IterationGate::settle_pieces() noexcept {
   std::uint64_t written_from = 0;
   for (const SkippedIntervals::Interval& gap : intervals_.intervals()) {
     settle_piece(written_from, gap.begin);
-    inner_.sum_before(gap.end);
+    const std::uint64_t inside = std::clamp(inside_from_, gap.begin, gap.end);
+    inner_.sum_before(inside);
+    if (inside != gap.end) inner_.sum_inside(inside, gap.end);
     written_from = gap.end;
   }
   if (!intervals_.suspended()) return inner_.write_before(kNever);

@@ -29,7 +29,8 @@
 //     is written for `limit` iterations from there.
 //   - When the limit of memory or disk is reached, nothing is written any more.
 // Marks: one for every iteration that does not lie in a skipped iteration; loops inside
-// skipped iterations are summed up, one sum a loop and gap (filters/inner_marks.h). With
+// skipped iterations are summed up, one sum a loop and gap (filters/inner_marks.h). This also holds for
+// iterations that are written in hindsight: ranks know each other's visits by these marks. With
 // `marks_summary` skipped iterations themselves are summed up as well.
 //
 // Thread-safety: none, one thread drives it. Memory: fixed at construction, but for what
@@ -240,6 +241,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
   void suspend(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
+  void skip_inside(std::uint64_t begin, std::uint64_t end) noexcept override;
   bool loops_agree() const noexcept override { return detector_.of_code(); }
   bool by_chance() const noexcept override { return detector_.messages_nondeterministic(); }
   bool receives_open() const noexcept override { return sink_.receives_open(); }
@@ -297,6 +299,8 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   bool outer_ended_ = false;        // slow iterations can be decided
   bool iteration_skipped_ = false;  // an outermost skipped iteration began
   SkippedIntervals intervals_;
+  std::uint64_t inside_from_ =
+      kNever;  // what is skipped from there on lies in written iterations
 
   // Written regardless of the policy, the latest of them.
   static constexpr std::size_t kMaxKept = 64;

@@ -400,6 +400,31 @@ TEST_CASE("NestedGate: slow iterations - take at most their share") {
   CHECK(made > 300);
 }
 
+TEST_CASE(
+    "NestedGate: break - an inner loop of the last iterations has marks, skipped or too short") {
+  // Ranks differ in what is too short for a gap, and must know the same visits nevertheless.
+  const std::size_t steps = 40, inner = 20, size = 2 * inner + 2;
+  Stream stream;
+  for (std::size_t k = 0; k != steps; ++k) {
+    stream.push_back(1);
+    for (std::size_t i = 0; i != inner; ++i) stream.insert(stream.end(), {2, 3});
+    stream.push_back(4);
+  }
+  stream.insert(stream.end(), {5, 6, 7});
+  std::vector<std::uint64_t> ticks(stream.size(), 100);
+  GatePolicy policy{.limit = 3, .nested = Nested::kOnce, .slow = {5, 0.0}};
+  policy.min_gap_ticks = 1000;
+  const GateRecord skipped = gated(stream, ticks, policy);
+  for (std::size_t i = (steps - 2) * size; i != stream.size(); ++i) ticks[i] = 20;
+  const GateRecord too_short = gated(stream, ticks, policy);
+  const auto gaps = [&](const GateRecord& record) {
+    return record.skipped(stream.size() + 1).size();
+  };
+  CHECK(gaps(skipped) > gaps(too_short));
+  CHECK(skipped.numbers == too_short.numbers);
+  CHECK(skipped.summed == too_short.summed);
+}
+
 TEST_CASE("NestedGate: limit - small loops are skipped after a few iterations") {
   Stream stream = {9, 8, 7};
   for (int k = 0; k < 30; ++k) stream.insert(stream.end(), {1, 2, 3, 4, 5});

@@ -221,8 +221,7 @@ void NestedPolicy::write_novel(const LoopEvent& event) noexcept {
   const std::uint64_t from = open_[outermost].iteration_begin;
   if (settings_.nested == Nested::kEach) return decide(from);
   const auto skip = [this](std::uint64_t begin, std::uint64_t end) {
-    sink_.suspend(begin);
-    sink_.resume(end);
+    sink_.skip_inside(begin, end);
   };
   const std::uint64_t begin = open_[event.level].iteration_begin;
   sink_.resume(from);
@@ -255,8 +254,7 @@ void NestedPolicy::note_inner(std::uint64_t position) noexcept {
 // for the last iterations of these.
 void NestedPolicy::resume_from(std::uint64_t from, std::uint64_t end) noexcept {
   const auto skip = [this](std::uint64_t begin, std::uint64_t until) {
-    sink_.suspend(begin);
-    sink_.resume(until);
+    sink_.skip_inside(begin, until);
   };
   std::size_t level = 0;
   for (; !left_inner_.empty(); left_inner_.pop_back()) {

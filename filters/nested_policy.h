@@ -148,6 +148,11 @@ class IntervalSink {
  public:
   virtual void suspend(std::uint64_t position) noexcept = 0;
   virtual void resume(std::uint64_t position) noexcept = 0;
+  // The same of what inner loops skip in iterations that were resumed in the past.
+  virtual void skip_inside(std::uint64_t begin, std::uint64_t end) noexcept {
+    suspend(begin);
+    resume(end);
+  }
   // Returns true if a loop and its iterations are the same ones on all ranks.
   virtual bool loops_agree() const noexcept { return false; }
   // Returns true if messages are nondeterministic: which ones, and in which iteration, differs from rank to rank.

@@ -414,7 +414,7 @@ bool RankIndex::lacks_only_loops(const Gap& gap, std::uint64_t begin, std::uint6
                                  std::size_t level) const {
   if (gap.killed) return false;
   const std::uint64_t from = gap.suspend_ticks;
-  // Where writing resumed because of a break, in hindsight, the loops before have no marks.
+  // Where writing resumed because of a break, in hindsight, such a loop is what the gap ends with.
   if (from <= begin) return gap.resume_reason == spool::kGapBreak && !gap.late;
   if (gap.suspend_reason != spool::kGapIterations || level >= inner_visits_.size())
     return false;
