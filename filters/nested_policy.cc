@@ -120,7 +120,9 @@ bool NestedPolicy::is_spent(const LoopEvent& event, Open& loop) noexcept {
                                     : short_visits ? settings_.limit
                                                    : 0;
   const bool may_be_apart = (each_visit || !inner ? of_visit : had) < apart_limit;
-  loop.stays_spent = spent && !may_be_apart;
+  const bool of_novel = loop.novel && of_visit < settings_.limit * apart_factor();
+  loop.stays_spent = spent && !may_be_apart && !of_novel;
+  if (of_novel) return false;
   if (!spent || !may_be_apart) return spent;
   bool& apart = counts_of(event.loop).apart;
   if (event.iteration != 0) apart = sink_.apart(loop.previous_begin, loop.iteration_begin);
@@ -215,6 +217,13 @@ void NestedPolicy::write_novel(const LoopEvent& event) noexcept {
   const std::uint16_t outermost = spent_level_;
   if (outermost > event.level) return;
   note_inner(event.position);
+  Open& loop = open_[event.level];
+  // (An outermost loop may be one of the short ones inside another that is not known yet.)
+  const bool of_visits = event.level != 0 || loop.visits_spent;
+  if (of_visits && sink_.loops_agree() && counts_of(event.loop).apart) {
+    loop.novel = true;
+    loop.stays_spent = false;
+  }
   for (std::size_t level = outermost; level <= event.level; ++level)
     open_[level].spent = false;
   set_spent(outermost, false);

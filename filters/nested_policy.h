@@ -43,7 +43,8 @@
 // at the same place of its body, for the same event: of each kind of break the first are kept.
 //
 // Where an iteration does something novel (kNovel), it is written, from its start on, and so is the one that is skipped
-// around it; what else is spent in that stays skipped.
+// around it; what else is spent in that stays skipped. Where ranks agree on loops, and the loop has messages but no collective, so is the rest
+// of the visit, up to kApartFactor times the limit: what is posted in the iteration may be sent or awaited in a later one.
 //
 // Reports: suspend(p): nothing from p on is to be written, including what was recorded
 // meanwhile, or resumed before at a later position. resume(p): everything from p on is to be
@@ -249,6 +250,7 @@ class NestedPolicy final : public periodicity::LoopSink {
     bool skipped = false;             // or one around it,
     bool whole = false;               // or all of it is written, what is inside as well
     bool visits_spent = false;
+    bool novel = false;  // an iteration of this visit did something novel
     bool broken = false;
   };
   struct LeftInner {

@@ -128,6 +128,41 @@ TEST_CASE("NestedPolicy: messages alone - where ranks agree the limit counts in 
   CHECK(written_of(no_chance, {40}) == Written{9});
 }
 
+TEST_CASE(
+    "NestedPolicy: messages alone - something novel is written to the end of its visit") {
+  ApartSink sink;
+  sink.agree = GENERATE(true, false);
+  sink.is_apart = GENERATE(true, false);
+  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
+  const auto emit = [&](LoopEventKind kind, std::uint16_t level, std::uint64_t position,
+                        std::uint64_t iteration) {
+    policy.on_loop_event({.kind = kind,
+                          .level = level,
+                          .loop = level,
+                          .visit = 0,
+                          .body_events = 0,
+                          .position = position,
+                          .iteration = iteration});
+  };
+  // In a long iteration ten visits of forty; what is novel comes with the first iteration of the last.
+  emit(LoopEventKind::kFound, 0, 0, 0);
+  emit(LoopEventKind::kIteration, 0, 0, 0);
+  for (std::uint64_t k = 0; k != 10; ++k) {
+    emit(LoopEventKind::kFound, 1, 1000 * k + 100, 0);
+    for (std::uint64_t i = 0; i != 40; ++i) {
+      emit(LoopEventKind::kIteration, 1, 1000 * k + 100 + 10 * i, i);
+      if (k == 9 && i == 0) emit(LoopEventKind::kNovel, 1, 9101, 0);
+    }
+    emit(LoopEventKind::kLeft, 1, 1000 * k + 500, 40);
+  }
+  sink.intervals.finish(10000);
+  // Where ranks may have other loops three times the limit are written in any case.
+  const std::uint64_t written = sink.is_apart ? 9 : 1;
+  REQUIRE(!sink.intervals.intervals().empty());
+  CHECK(sink.intervals.intervals().back() ==
+        SkippedIntervals::Interval{9100 + 10 * written, 9500});
+}
+
 namespace {
 
 // A loop with a collective in each visit, whose iterations begin with open receives.
