@@ -198,6 +198,43 @@ TEST_CASE("MPI cuts: loops that begin at other iterations - compared by anchors"
   CHECK(sent(written, 0) == sent(written, 1));
 }
 
+// Only one rank's detector found the first of two loops with as many iterations: one with a collective in each, and
+// one with messages alone, where there are no anchors to compare by.
+TEST_CASE(
+    "MPI cuts: a loop that one rank has - is not taken for a later one without collectives") {
+  const test::TemporaryFolder folder;
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  constexpr std::uint64_t kAll = 2 * kIterations, kTo = kAll - 2;
+  const auto at = [](std::uint64_t i) { return 1000 + 100 * i; };
+  for (RingRank& rank : ring) {
+    SpoolBuilder& builder = rank.builder;
+    const auto marks = [&](std::uint32_t loop, std::uint64_t first) {
+      builder.loop(loop, at(first + 2), kSite);
+      for (std::uint64_t i = first; i != first + kIterations; ++i) {
+        builder.journal().add(kAnchor, at(i), 0, std::min<std::uint64_t>(i, kIterations));
+        builder.iteration(loop, i - first, at(i));
+      }
+      builder.left(loop, kIterations, at(first + kIterations) - 40);
+    };
+    if (rank.rank == 1) marks(2, 0);
+    marks(1, kIterations);
+    const std::uint64_t from = kIterations + 5 + rank.rank;
+    builder.gap(0, 3 * from + 1, at(from));
+    builder.resumed(0, 3 * kTo + 1, at(kTo));
+    rank.run(0, kIterations);
+    rank.collective = false;
+    rank.run(kIterations, from);
+    builder.location(0)
+        .add(kSuspend, at(from) + 50, 0, 3 * from + 1)
+        .add(kResume, at(kTo) + 1, 0, 3 * kTo + 1);
+    rank.run(kTo, kAll);
+  }
+  const Written written = write_ring(ring, folder);
+  CHECK(written_iterations(written, 1) == written_iterations(written, 0));
+  CHECK(sent(written, 0).size() == kIterations + 5 + 2);
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+}
+
 // One rank's detector saw the loop begin with the receive: the others' iterations begin
 // after the collective, and its cuts lie between the two ends of a message.
 TEST_CASE("MPI cuts: a loop that begins elsewhere in its body - cut at the collective") {

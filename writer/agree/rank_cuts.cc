@@ -312,6 +312,16 @@ void RankIndex::take_visits(const SkippedIntervals* all) {
   while (!open_.empty()) close_visit(all);
 }
 
+std::uint64_t RankIndex::kind_of(std::size_t index) const noexcept {
+  constexpr std::uint64_t kFew = 4;  // with less the edges decide
+  const spool::LoopVisit& visit = process_.journal().visits[index];
+  if (visit.complete < kFew) return 0;
+  const std::uint64_t end =
+      visit.left ? anchors_at(visit.left_ticks) : intervals_.end_anchor - 1;
+  const std::uint64_t begin = std::min(anchors_at(visit.first_ticks), end);
+  return 4 * (end - begin) >= 3 * visit.complete ? 1 : 0;
+}
+
 void RankIndex::open_visit(std::size_t visit) {
   const std::uint64_t iterations = process_.journal().visits[visit].complete;
   OpenVisit open;
@@ -327,7 +337,8 @@ void RankIndex::open_visit(std::size_t visit) {
       path.push_back({around.number, iterations, around.inner[iterations]++});
     }
   } else if (!open.ignored) {
-    path.push_back({0, iterations, outermost_[iterations]++});
+    const std::uint64_t kind = kind_of(visit);
+    path.push_back({kind, iterations, outermost_[{kind, iterations}]++});
   }
   if (!open.ignored) {
     intervals_.visits.emplace_back().path = std::move(path);

@@ -8,8 +8,8 @@
 //
 // Two indices:
 //   - iterations of a loop. A visit of an outermost loop is the same on all ranks if it has
-//     the same number of complete iterations and as many visits with that number came
-//     before it. Then iteration k is the same iteration everywhere, however many events it
+//     the same number of complete iterations, with a collective over all processes in most of them or in
+//     few, and as many visits like that came before it. Then iteration k is the same iteration everywhere, however many events it
 //     has. The same rule distinguishes the visits of inner loops within one iteration, so a
 //     path of visits and iterations leads to every iteration of the nest.
 //     Where some ranks' iterations begin after an anchor and others' elsewhere in the body, the
@@ -30,6 +30,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "exchange/bytes.h"
@@ -41,7 +42,8 @@ namespace refrain::writer {
 
 // Identifies a visit on all ranks, within the iteration around it.
 struct VisitStep {
-  std::uint64_t within = 0;      // iteration of the visit around it; 0 for outermost ones
+  // Iteration of the visit around it; of outermost ones RankIndex::kind_of().
+  std::uint64_t within = 0;
   std::uint64_t iterations = 0;  // complete ones
   std::uint32_t occurrence =
       0;  // visits there with the same number of iterations before it
@@ -162,6 +164,9 @@ class RankIndex {
   void take_anchors();
   void take_visits(const SkippedIntervals* all);
   void open_visit(std::size_t visit);
+  // Of an outermost visit: 1 if there is a collective over all processes in most of its iterations, else 0. One more
+  // or less at an edge, where ranks' loops begin elsewhere in the body, makes no difference.
+  std::uint64_t kind_of(std::size_t visit) const noexcept;
   void take_iteration(const spool::IterationEvent& event);
   void close_visit(const SkippedIntervals* all);
   void take_inner_visits();
@@ -193,7 +198,8 @@ class RankIndex {
   std::vector<bool> in_iterations_;              // gaps that iterations account for
   std::vector<std::size_t> visit_of_;            // of RankIntervals::visits in the journal
   std::vector<OpenVisit> open_;                  // from the outermost inwards
-  std::map<std::uint64_t, std::uint32_t> outermost_;  // visits, by their iterations
+  // Outermost visits, by their kind and iterations.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> outermost_;
   RankIntervals intervals_;
 };
 
