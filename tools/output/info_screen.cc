@@ -511,8 +511,14 @@ class InfoScreen {
   void reservations() {
     if (const std::string taken = property(info_, "MPI_TAKEN"); !taken.empty())
       put("Not traced", "messages, collectives and calls that were not recorded: " + taken);
-    if (const std::string names = property(info_, "SHORTENED"); !names.empty())
+    if (std::string names = property(info_, "SHORTENED"); !names.empty()) {
+      // Of loops it is first of all what --bodies shows.
+      const std::string loops = "REFRAIN::LOOPS";
+      if (const std::size_t at = names.find(loops); at != std::string::npos)
+        names.replace(at, loops.size(),
+                      "bodies of loops (--bodies), and loops that took the least time");
       put("Shortened", names + ": longer than an archive allows");
+    }
     if (const std::string limits = property(info_, "LOOP_LIMITS"); !limits.empty())
       put("No loops", "were looked for in " + limits);
     list("Warning", property(info_, "COMPLAINTS"));
