@@ -235,6 +235,56 @@ TEST_CASE(
   CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
 }
 
+// In an iteration that all have one rank has a loop more, as who gathers does, with as many iterations as the loop of all.
+TEST_CASE("MPI cuts: an inner loop that one rank has - is not taken for another one") {
+  const test::TemporaryFolder folder;
+  constexpr std::uint64_t kOuter = 8, kInner = 4;  // iterations of the ring
+  const auto at = [](std::uint64_t i) { return 1000 + 100 * i; };
+  std::vector<RingRank> ring = {{0, 2}, {1, 2}};
+  for (RingRank& rank : ring) {
+    rank.collective = false;
+    SpoolBuilder& builder = rank.builder;
+    // Numbers, headers, calls; elsewhere in memory on each rank.
+    const std::string page = rank.rank == 0 ? "7f001" : "7f932";
+    for (const std::string code : {"1 PAGE123 PAGE150", "2 PAGE456 PAGE480"}) {
+      std::string text = code;
+      for (std::size_t i = text.find("PAGE"); i != std::string::npos; i = text.find("PAGE"))
+        text.replace(i, 4, page);
+      builder.journal().text(kTextLoopCode, text);
+    }
+    builder.loop(9, at(kOuter), kSite);
+    builder.iteration(9, 0, at(0));
+    builder.iteration(9, 1, at(kOuter));
+    const auto inner = [&](std::uint32_t loop, std::uint64_t first) {
+      builder.loop(loop, at(first + 1), kSite, 1);
+      for (std::uint64_t i = 0; i != kInner; ++i)
+        builder.iteration(loop, i, at(first + i), 1);
+      builder.left(loop, kInner, at(first + kInner) - 40);
+    };
+    if (rank.rank == 0) inner(2, kOuter);
+    inner(1, kOuter + kInner);
+    builder.left(9, 2, at(2 * kOuter) - 20);
+    if (rank.rank == 0) {
+      rank.run(0, 2 * kOuter + 2);
+      continue;
+    }
+    // Two of the common loop's iterations are skipped.
+    const std::uint64_t from = 2 * kOuter - 2, to = 2 * kOuter;
+    builder.gap(0, 3 * from + 1, at(from));
+    builder.resumed(0, 3 * to + 1, at(to));
+    rank.run(0, from);
+    builder.location(0)
+        .add(kSuspend, at(from) + 50, 0, 3 * from + 1)
+        .add(kResume, at(to) + 1, 0, 3 * to + 1);
+    rank.run(to, to + 2);
+  }
+  const Written written = write_ring(ring, folder);
+  CHECK(sent(written, 0).size() == 2 * kOuter);
+  CHECK(sent(written, 0) == sent(written, 1));
+  CHECK(written_iterations(written, 0) == written_iterations(written, 1));
+  CHECK(written.trace.properties.at("REFRAIN::SENDS_DROPPED") == "0");
+}
+
 // One rank's detector saw the loop begin with the receive: the others' iterations begin
 // after the collective, and its cuts lie between the two ends of a message.
 TEST_CASE("MPI cuts: a loop that begins elsewhere in its body - cut at the collective") {

@@ -132,6 +132,7 @@ void put(exchange::ByteWriter& out, const SkippedIntervals& skipped) {
       out.number(step.within);
       out.number(step.iterations);
       out.number(step.occurrence);
+      out.number(step.place);
     }
     out.number(visit.ranks);
     put(out, visit.iterations);
@@ -149,7 +150,8 @@ void take(exchange::ByteReader& in, SkippedIntervals& skipped) {
     for (std::size_t steps = in.count(); steps != 0 && in.ok(); --steps) {
       const std::uint64_t within = in.number();
       const std::uint64_t iterations = in.number();
-      path.push_back({within, iterations, in.number32()});
+      const std::uint32_t occurrence = in.number32();
+      path.push_back({within, iterations, occurrence, in.number()});
     }
     SkippedIntervals::Visit visit;
     visit.ranks = in.number();
@@ -322,6 +324,16 @@ std::uint64_t RankIndex::kind_of(std::size_t index) const noexcept {
   return 4 * (end - begin) >= 3 * visit.complete ? 1 : 0;
 }
 
+std::uint64_t RankIndex::place_of(std::uint32_t loop) const {
+  constexpr std::uint64_t kPageOffset = 0xfff;
+  const auto& codes = process_.journal().loop_code;
+  const auto code = codes.find(loop);
+  if (code == codes.end()) return 0;
+  // Of Python code the header is no address.
+  return code->second.file.empty() ? code->second.header & kPageOffset
+                                   : kPageOffset + 1 + code->second.first_line;
+}
+
 void RankIndex::open_visit(std::size_t visit) {
   const std::uint64_t iterations = process_.journal().visits[visit].complete;
   OpenVisit open;
@@ -334,7 +346,9 @@ void RankIndex::open_visit(std::size_t visit) {
     open.ignored = open.ignored || around.ignored || around.skipped;
     if (!open.ignored) {
       path = intervals_.visits[around.index].path;
-      path.push_back({around.number, iterations, around.inner[iterations]++});
+      const std::uint64_t place = place_of(process_.journal().visits[visit].loop);
+      path.push_back(
+          {around.number, iterations, around.inner[{iterations, place}]++, place});
     }
   } else if (!open.ignored) {
     const std::uint64_t kind = kind_of(visit);

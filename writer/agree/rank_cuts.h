@@ -10,7 +10,7 @@
 //   - iterations of a loop. A visit of an outermost loop is the same on all ranks if it has
 //     the same number of complete iterations, with a collective over all processes in most of them or in
 //     few, and as many visits like that came before it. Then iteration k is the same iteration everywhere, however many events it
-//     has. The same rule distinguishes the visits of inner loops within one iteration, so a
+//     has. The same rule, and the loop's place, distinguish the visits of inner loops within one iteration, so a
 //     path of visits and iterations leads to every iteration of the nest.
 //     Where some ranks' iterations begin after an anchor and others' elsewhere in the body, the
 //     cuts of both are moved to anchors, or they would lie between the two ends of messages.
@@ -46,7 +46,8 @@ struct VisitStep {
   std::uint64_t within = 0;
   std::uint64_t iterations = 0;  // complete ones
   std::uint32_t occurrence =
-      0;  // visits there with the same number of iterations before it
+      0;  // visits there with the same number of iterations, and of the same loop, before it
+  std::uint64_t place = 0;  // of an inner loop: RankIndex::place_of()
   auto operator<=>(const VisitStep&) const = default;
 };
 // From the outermost visit inwards.
@@ -157,8 +158,9 @@ class RankIndex {
     std::uint64_t number = 0;
     std::uint64_t at_anchor = 0;  // written iterations that begin after one
     std::uint64_t elsewhere = 0;
-    std::uint64_t begins_at = 0;                   // the first of the others, in ticks
-    std::map<std::uint64_t, std::uint32_t> inner;  // visits, by their iterations
+    std::uint64_t begins_at = 0;  // the first of the others, in ticks
+    // Visits, by their iterations and place.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> inner;
   };
 
   void take_anchors();
@@ -167,6 +169,9 @@ class RankIndex {
   // Of an outermost visit: 1 if there is a collective over all processes in most of its iterations, else 0. One more
   // or less at an edge, where ranks' loops begin elsewhere in the body, makes no difference.
   std::uint64_t kind_of(std::size_t visit) const noexcept;
+  // What distinguishes loops of the code and is the same on ranks that load the program at other addresses: some ranks have loops that
+  // others do not have (who gathers). 0: not known.
+  std::uint64_t place_of(std::uint32_t loop) const;
   void take_iteration(const spool::IterationEvent& event);
   void close_visit(const SkippedIntervals* all);
   void take_inner_visits();
