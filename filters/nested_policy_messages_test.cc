@@ -128,14 +128,13 @@ TEST_CASE("NestedPolicy: messages alone - where ranks agree the limit counts in 
   CHECK(written_of(no_chance, {40}) == Written{9});
 }
 
-TEST_CASE(
-    "NestedPolicy: messages alone - something novel is written to the end of its visit") {
-  ApartSink sink;
-  sink.agree = GENERATE(true, false);
-  sink.is_apart = GENERATE(true, false);
-  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
-  const auto emit = [&](LoopEventKind kind, std::uint16_t level, std::uint64_t position,
-                        std::uint64_t iteration) {
+namespace {
+
+// Events of nested loops, one at each level.
+struct Emitter {
+  NestedPolicy& policy;
+  void operator()(LoopEventKind kind, std::uint16_t level, std::uint64_t position,
+                  std::uint64_t iteration) const {
     policy.on_loop_event({.kind = kind,
                           .level = level,
                           .loop = level,
@@ -143,7 +142,18 @@ TEST_CASE(
                           .body_events = 0,
                           .position = position,
                           .iteration = iteration});
-  };
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "NestedPolicy: messages alone - something novel is written to the end of its visit") {
+  ApartSink sink;
+  sink.agree = GENERATE(true, false);
+  sink.is_apart = GENERATE(true, false);
+  NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
+  const Emitter emit{policy};
   // In a long iteration ten visits of forty; what is novel comes with the first iteration of the last.
   emit(LoopEventKind::kFound, 0, 0, 0);
   emit(LoopEventKind::kIteration, 0, 0, 0);
@@ -233,16 +243,7 @@ TEST_CASE(
   CrossingSink sink;
   sink.open = GENERATE(true, false);
   NestedPolicy policy({.limit = 3, .nested = Nested::kFirst}, sink);
-  const auto emit = [&](LoopEventKind kind, std::uint16_t level, std::uint64_t position,
-                        std::uint64_t iteration) {
-    policy.on_loop_event({.kind = kind,
-                          .level = level,
-                          .loop = level,
-                          .visit = 0,
-                          .body_events = 0,
-                          .position = position,
-                          .iteration = iteration});
-  };
+  const Emitter emit{policy};
   // In a long iteration a visit of six, in each of these one of twenty.
   emit(LoopEventKind::kFound, 0, 0, 0);
   emit(LoopEventKind::kIteration, 0, 0, 0);

@@ -52,6 +52,14 @@ void check(const std::string& program) {
   CHECK(found(folder / "archive") == said(traced.result.output));
 }
 
+// Without MPI.
+void check_openmp(const std::string& program, const std::filesystem::path& archive) {
+  Job job{program};
+  job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+  const Traced traced = recorded(job, archive);
+  CHECK(found(archive) == said(traced.result.output));
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -70,10 +78,7 @@ TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") 
   for (const std::string program : {"thrown_gcc", "thrown_clang"}) {
     INFO(program);
     const TemporaryFolder folder;
-    Job job{program};
-    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
-    const Traced traced = recorded(job, folder / "archive");
-    CHECK(found(folder / "archive") == said(traced.result.output));
+    check_openmp(program, folder / "archive");
   }
 }
 
@@ -82,16 +87,23 @@ TEST_CASE(
   for (const std::string program : {"locked_gcc", "locked_clang"}) {
     INFO(program);
     const TemporaryFolder folder;
-    Job job{program};
-    job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
-    const Traced traced = recorded(job, folder / "archive");
-    CHECK(found(folder / "archive") == said(traced.result.output));
+    check_openmp(program, folder / "archive");
     const nlohmann::json info =
         nlohmann::json::parse(run_refrain({"info", "--json", folder / "archive"}).output);
     CHECK(info.at("events_written").get<double>() <
           0.1 * info.at("events_seen").get<double>());
     CHECK(info.at("locks_left_out") > 1000);
   }
+}
+
+TEST_CASE("Activations: locks of a run without events - none is left out") {
+  const TemporaryFolder folder;
+  Job job{"locked_clang"};
+  job.settings = {{"SUMMARY_ONLY", "yes"}};
+  REQUIRE(run_job(job, Way::kRun, folder / "archive").ok());
+  const Result info = run_refrain({"info", "--json", folder / "archive"});
+  REQUIRE(info.ok());
+  CHECK(nlohmann::json::parse(info.output).at("locks_left_out") == 0);
 }
 
 // Code in the place of other code, and the first code again. (The compiler unrolls the loop of two.)

@@ -434,7 +434,10 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t* tool) noexcept {
                              static_cast<const char*>(tool->ptr)) == nullptr)
     return 0;
   report_tool_not_asked();
-  g_locks = {g_session->settings().limit, Clock::ticks_of_seconds(LockRow::kMaximum)};
+  const filters::Settings& settings = g_session->settings();
+  // Where no events are recorded none is left out.
+  g_locks = {settings.summary_only ? 0 : settings.limit,
+             Clock::ticks_of_seconds(LockRow::kMaximum)};
   g_finalize_tool = reinterpret_cast<ompt_finalize_tool_t>(lookup("ompt_finalize_tool"));
   if (g_finalize_tool != nullptr) runtime::set_runtime_end(end_runtime);
   find_runtime(reinterpret_cast<const void*>(lookup));
