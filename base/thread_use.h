@@ -1,4 +1,5 @@
-// What a thread used of the machine, as the kernel counts: cores, time in the kernel, page faults, migrations.
+// What a thread used of the machine, as the kernel counts: cores, time in the kernel, page faults, migrations; and what of it
+// tracing took.
 //
 // Place in the flow: read where threads and recordings end (tracer/recorder/resource_use.h), kept in the spool and the summary,
 // printed by `refrain info` and `analyze`. Thread-safety: pure. Units: ns, numbers.
@@ -45,6 +46,7 @@ struct ThreadUse {
   std::uint64_t disk_faults = 0;  // page faults that waited for a disk
   std::uint64_t preemptions = 0;  // its core was taken from it
   std::uint64_t migrations = 0;   // it went on on another core
+  std::uint64_t tracing_ns = 0;   // what Refrain's own work took, estimated
   CoreSet cores;                  // those that it may use, at its end
 
   // Its numbers are added; `cores` are those of both.
@@ -57,7 +59,7 @@ struct ThreadUseNumber {
   const char* name;
   std::uint64_t ThreadUse::*value;
 };
-inline constexpr std::array<ThreadUseNumber, 7> kThreadUseNumbers = {{
+inline constexpr std::array<ThreadUseNumber, 8> kThreadUseNumbers = {{
     {"core_ns", &ThreadUse::core_ns},
     {"core_wait_ns", &ThreadUse::core_wait_ns},
     {"kernel_ns", &ThreadUse::kernel_ns},
@@ -65,6 +67,7 @@ inline constexpr std::array<ThreadUseNumber, 7> kThreadUseNumbers = {{
     {"disk_faults", &ThreadUse::disk_faults},
     {"preemptions", &ThreadUse::preemptions},
     {"migrations", &ThreadUse::migrations},
+    {"tracing_ns", &ThreadUse::tracing_ns},
 }};
 
 }  // namespace refrain::base

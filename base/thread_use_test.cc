@@ -38,6 +38,7 @@ TEST_CASE("What threads used adds up") {
                 .disk_faults = 5,
                 .preemptions = 6,
                 .migrations = 7,
+                .tracing_ns = 8,
                 .cores = CoreSet::parse("0")};
   ThreadUse two = one;
   two.cores = CoreSet::parse("1");
@@ -49,6 +50,7 @@ TEST_CASE("What threads used adds up") {
                          .disk_faults = 10,
                          .preemptions = 12,
                          .migrations = 14,
+                         .tracing_ns = 16,
                          .cores = CoreSet::parse("0-1")});
 }
 

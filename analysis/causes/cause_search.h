@@ -90,8 +90,9 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
-  // A note on time in the kernel.
+  // A note on time in the kernel, and one on what tracing took.
   void kernel();
+  void tracing();
   // Returns true if these had no core for most of what they are longer, `excess` ns each.
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
   // Of the process that takes longest.

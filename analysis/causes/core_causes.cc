@@ -19,6 +19,7 @@ using summary::RunSummary;
 
 constexpr double kNoCore = 0.02;   // of the time of all threads, without a core
 constexpr double kInKernel = 0.1;  // of the time on cores
+constexpr double kTracing = 0.03;  // of the time of all threads, Refrain's own work
 constexpr double kLongFault =
     20'000;  // ns of the kernel for a page fault, where it also has to clear the page
 
@@ -146,6 +147,12 @@ std::string crowd_hint(const Crowd& crowd) {
                      : "Start fewer ranks on a node, at most one for each core.";
 }
 
+std::string thread_text(const RunSummary& of, const RunSummary::Location& location) {
+  const std::string rank =
+      of.rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", of.rank);
+  return fmt::format("{}thread {}", rank, location.number);
+}
+
 }  // namespace
 
 void CauseSearch::cores() {
@@ -185,10 +192,28 @@ void CauseSearch::cores() {
   }
   out_.cores = fmt::format(
       "Threads were ready to run but had no core for {}, {} of the time of all threads, "
-      "mostly {}thread {} ({}): {}",
+      "mostly {} ({}): {}",
       time_text(out_.core_wait_ns), percent_text(out_.core_wait_ns / all),
-      of->rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", of->rank),
-      longest->number, time_text(most), why);
+      thread_text(*of, *longest), time_text(most), why);
+}
+
+void CauseSearch::tracing() {
+  double most = 0;
+  std::string mostly;
+  for (const RunSummary& summary : summaries_)
+    for (const RunSummary::Location& location : summary.locations) {
+      const auto ns = static_cast<double>(location.use.tracing_ns);
+      out_.tracing_ns += ns;
+      if (ns <= most) continue;
+      most = ns;
+      mostly = thread_text(summary, location);
+    }
+  if (out_.time_ns <= 0 || out_.tracing_ns < kTracing * out_.time_ns) return;
+  out_.tracing = fmt::format(
+      "Refrain itself took about {} ({} of the time of all threads), mostly {} ({}): it is part of the times above, above all of "
+      "short calls and regions",
+      time_text(out_.tracing_ns), percent_text(out_.tracing_ns / out_.time_ns), mostly,
+      time_text(most));
 }
 
 void CauseSearch::kernel() {
@@ -201,10 +226,7 @@ void CauseSearch::kernel() {
       const auto ns = static_cast<double>(location.use.kernel_ns);
       if (ns <= most) continue;
       most = ns;
-      mostly = fmt::format(
-          "{}thread {}",
-          summary.rank == RunSummary::kNone ? "" : fmt::format("rank {}, ", summary.rank),
-          location.number);
+      mostly = thread_text(summary, location);
     }
   const auto ns = static_cast<double>(all.kernel_ns);
   const auto on_cores = static_cast<double>(all.core_ns);

@@ -76,6 +76,7 @@ Conclusions CauseSearch::find() {
   communication();
   few_cores();
   kernel();
+  tracing();
   std::erase_if(out_.causes,
                 [](const RootCause& cause) { return cause.share < kMinShare; });
   std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);

@@ -624,6 +624,22 @@ TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little
   CHECK(found(40, 1).find("system calls") != std::string::npos);
 }
 
+TEST_CASE("Root causes: what Refrain itself took - said where it is not little") {
+  const auto found = [](std::uint64_t percent) {
+    auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
+    for (RunSummary& run : runs) run.locations[0].use.tracing_ns = run.end * percent / 100;
+    runs[1].locations[0].use.tracing_ns += 1;
+    return conclude(runs);
+  };
+  CHECK(found(1).tracing.empty());
+  CHECK(found(1).tracing_ns > 0);
+  const std::string text = found(10).tracing;
+  INFO(text);
+  CHECK(text.starts_with("Refrain itself took about "));
+  CHECK(text.find("(10 % of the time of all threads), mostly rank 1, thread 0") !=
+        std::string::npos);
+}
+
 TEST_CASE("Root causes: threads without a core - who shares which cores, and what to do") {
   const auto found = [](std::size_t number, std::size_t threads, const auto& cores_of) {
     auto runs = ranks(number, 100, [](std::size_t, std::size_t) { return 4000; });

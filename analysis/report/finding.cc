@@ -134,6 +134,13 @@ class ProfileFinder {
                       .hint = {},
                       .seconds = std::nullopt,
                       .evidence = {}});
+    if (!conclusions_.tracing.empty())
+      out_.push_back({.kind = Finding::Kind::kEfficiency,
+                      .what = "Time of tracing",
+                      .text = conclusions_.tracing + ".",
+                      .hint = {},
+                      .seconds = std::nullopt,
+                      .evidence = {}});
     management();
     well();
     return std::move(out_);

@@ -169,17 +169,19 @@ TEST_CASE(
   REQUIRE(summaries.size() == 1);
   REQUIRE(summaries[0].locations.size() == 4);
   std::uint64_t on_core = 0;
+  const double run_ns = static_cast<double>(summaries[0].end - summaries[0].begin) * 1e9 /
+                        summaries[0].ticks_per_second;
   for (const summary::RunSummary::Location& location : summaries[0].locations) {
     CHECK(location.use.cores.text() == std::to_string(core));
     // At least the pages of its stack.
     CHECK(location.use.page_faults > 0);
     CHECK(location.use.kernel_ns <= location.use.core_ns + 20'000'000);
+    CHECK(location.use.tracing_ns > 0);
+    CHECK(static_cast<double>(location.use.tracing_ns) <= run_ns * 1.05 + 20e6);
     on_core += location.use.core_ns;
   }
   if (on_core == 0) return;  // this kernel does not count
   // Together they had no more than that core, but for what is counted late.
-  const double run_ns = static_cast<double>(summaries[0].end - summaries[0].begin) * 1e9 /
-                        summaries[0].ticks_per_second;
   CHECK(static_cast<double>(on_core) <= run_ns * 1.05 + 20e6);
   const Result info = run_refrain({"info", archive});
   CHECK_THAT(info.output,

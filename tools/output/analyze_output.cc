@@ -284,6 +284,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
                  conclusions.cores_hint.substr(0, conclusions.cores_hint.size() - 1),
              options.width);
   if (!conclusions.kernel.empty()) add_note(out, conclusions.kernel, options.width);
+  if (!conclusions.tracing.empty()) add_note(out, conclusions.tracing, options.width);
   out.push_back(fmt::format("Time         {} of all threads{}",
                             time_text(conclusions.time_ns / 1e9),
                             start > 0 ? "; shares are without start and end of MPI" : ""));
@@ -357,6 +358,8 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"cores", conclusions.cores},
           {"cores_hint", conclusions.cores_hint},
           {"kernel", conclusions.kernel},
+          {"tracing_seconds", conclusions.tracing_ns / 1e9},
+          {"tracing", conclusions.tracing},
           {"ledger", ledger},
           {"causes", causes}};
 }

@@ -388,6 +388,14 @@ class InfoScreen {
     if (use.migrations != 0)
       text += ", " + counted(use.migrations, "migration", "migrations");
     put("Cores", text);
+    if (use.tracing_ns == 0) return;
+    const auto tracing = static_cast<double>(use.tracing_ns);
+    const double all = info_.duration_s * 1e9 * static_cast<double>(threads);
+    put("Tracing",
+        fmt::format("took about {}{}", base::duration_text(tracing, 2),
+                    all > 0 ? fmt::format(", {:.2g} % of the time of all threads",
+                                          100 * tracing / all)
+                            : std::string()));
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }

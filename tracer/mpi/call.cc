@@ -183,13 +183,18 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
   // The owner's: the primary thread's. What is known are symbols.
   if (recorder != nullptr && g_known_calls.owner() == recorder &&
       t_thread.teams_open == 0 && g_tracing.load(std::memory_order_relaxed)) [[likely]] {
+    const bool timed = recorder->tracing_time().begins_early();
     const KnownCall* const known =
         g_known_calls.find(path_at(site, procedure), handle, g_communicators.generation());
     if (known != nullptr) [[likely]] {
       payload_ = known->payload;
       enter_known(*recorder, *known);
-      return;
+    } else {
+      enter_slow(procedure, stream, site, handle);
     }
+    if (timed) [[unlikely]]
+      recorder->tracing_time().cancel();
+    return;
   }
   enter_slow(procedure, stream, site, handle);
 }

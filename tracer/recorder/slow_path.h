@@ -10,6 +10,7 @@
 //                    code (SIGSEGV and its like) are taken all the same.
 //   OwnCode          what the thread does is not the program's: a function of the program that the tracer calls (its
 //                    own malloc, instrumented) comes back to it, and nothing is to be recorded.
+//   SlowTime         how long all of it took is kept.
 //   SlowPath         all of them.
 //   LongPath         without NoHandlers: for what may take seconds, which a signal must be able to end.
 //
@@ -24,8 +25,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <initializer_list>
 #include <mutex>
+
+#include "tracer/recorder/clock.h"
 
 namespace refrain::recorder {
 
@@ -87,6 +91,30 @@ class OwnCode {
   static bool is_here() noexcept { return t_own_code != 0; }
 };
 
+// Of the calling thread, those that lie in each other once. As t_own_code.
+struct SlowTicks {
+  std::uint64_t ticks = 0;
+  std::uint64_t begin = 0;
+  unsigned depth = 0;
+};
+extern constinit thread_local SlowTicks t_slow_ticks
+    __attribute__((tls_model("initial-exec")));
+
+class SlowTime {
+ public:
+  SlowTime() noexcept {
+    if (t_slow_ticks.depth++ == 0) t_slow_ticks.begin = Clock::now();
+  }
+  ~SlowTime() {
+    if (--t_slow_ticks.depth == 0) t_slow_ticks.ticks += Clock::now() - t_slow_ticks.begin;
+  }
+  SlowTime(const SlowTime&) = delete;
+  SlowTime& operator=(const SlowTime&) = delete;
+
+  // Of this thread so far.
+  static std::uint64_t ticks() noexcept { return t_slow_ticks.ticks; }
+};
+
 class SlowPath {
  public:
   SlowPath() = default;
@@ -94,6 +122,7 @@ class SlowPath {
  private:
   // In this order: handlers that have waited run last, when everything else is restored.
   NoHandlers no_handlers_;
+  SlowTime slow_time_;
   OwnCode own_code_;
   NoCancellation no_cancellation_;
   KeepErrno keep_errno_;

@@ -84,11 +84,18 @@ void ThreadRecorder::thread_begins(bool anew) noexcept {
   // The main thread counts from before the program, too: of the command and the launcher that became it.
   const bool counts_more = anew || thread_ == getpid();
   used_before_ = counts_more ? thread_use_of(thread_) : base::ThreadUse{};
+  tracing_time_.thread_begins();
 }
 
 void ThreadRecorder::thread_ends() noexcept {
   if (thread_ == 0) return;
-  file_.add_use(used_between(used_before_, thread_use_of(std::exchange(thread_, 0))));
+  const pid_t thread = std::exchange(thread_, 0);
+  base::ThreadUse use = used_between(used_before_, thread_use_of(thread));
+  const std::uint64_t ticks =
+      tracing_time_.take(thread == static_cast<pid_t>(syscall(SYS_gettid)));
+  use.tracing_ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * 1e9 /
+                                              Clock::ticks_per_second());
+  file_.add_use(use);
 }
 
 void ThreadRecorder::abandon() noexcept {

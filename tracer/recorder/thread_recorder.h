@@ -37,6 +37,7 @@
 #include "tracer/recorder/spool_file.h"
 #include "tracer/recorder/thread_flow.h"
 #include "tracer/recorder/thread_rows.h"
+#include "tracer/recorder/tracing_time.h"
 
 namespace refrain::recorder {
 
@@ -192,9 +193,11 @@ class ThreadRecorder {
     user_.store(&mark, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     ++events_;
+    tracing_time_.enters();
     return true;
   }
   void leave() noexcept {
+    tracing_time_.leaves();
     events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     // Release: pairs with busy(); who sees false sees all that this thread recorded.
@@ -204,6 +207,8 @@ class ThreadRecorder {
   void free_if_left(const FrameMark& here) noexcept;
   // The same for what was being appended to a file that nobody enters (the journal).
   void drop_unfinished() noexcept;
+  // What that takes.
+  TracingTime& tracing_time() noexcept { return tracing_time_; }
   // One more callback is part of the same record.
   void count_event() noexcept { ++events_; }
   void count_events(unsigned count) noexcept { events_ += count; }
@@ -628,6 +633,7 @@ class ThreadRecorder {
   std::uint64_t epoch_ = 0;
   std::uint64_t followed_ = 0;
   std::uint64_t own_ticks_ = 0;
+  TracingTime tracing_time_;
   std::uint64_t metric_kinds_ = 0;  // a bit a kind
   std::uint32_t depth_ = 0;
   std::uint32_t base_depth_ = 0;  // while suspended: regions open since the suspend; else 0
