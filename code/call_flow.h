@@ -51,6 +51,8 @@ class CallFlow {
   // A call is given by its return address.
   // Headers of the loops around it, outermost first. Empty: none, or not known.
   std::span<const std::uint64_t> loops(std::uint64_t call) noexcept;
+  // Something was asked of this call before: neither loops(), function() nor trust() changes anything then.
+  bool knows(std::uint64_t call) const noexcept { return places_.contains(call); }
   // Start of the function that it is in; 0: not known.
   std::uint64_t function(std::uint64_t call) noexcept;
   Trust trust(std::uint64_t call) noexcept;

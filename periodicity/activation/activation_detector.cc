@@ -52,7 +52,7 @@ std::size_t ActivationDetector::calls(std::uint32_t number, Place* calls,
                                       std::size_t most) const noexcept {
   const std::uint16_t wanted = node_of_loop_[number];
   std::size_t count = 0;
-  for (std::uint32_t i = 1; i != kMaxPaths && count != most; ++i) {
+  for (std::uint32_t i = 1; i <= last_path_ && count != most; ++i) {
     const Path& path = paths_[i];
     const auto* const end = path.nodes.data() + path.open;
     const auto* const found = std::find(path.nodes.data(), end, wanted);
@@ -187,6 +187,7 @@ ActivationDetector::Step ActivationDetector::find_step(std::uint32_t path) noexc
 void ActivationDetector::learn(std::uint32_t number) noexcept {
   Path& path = paths_[number];
   path.known = true;
+  last_path_ = std::max(last_path_, number);
   path.stack = static_cast<std::uint8_t>(facts_.stack(number));
   if (path.stack == CodeFacts::kOtherStack) return;
   path.carries = facts_.carries(number);

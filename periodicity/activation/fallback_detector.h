@@ -47,6 +47,9 @@ class FallbackDetector final : public LoopDetector {
     return in_use().messages_nondeterministic();
   }
 
+  // The path may come next: brings what is known of it near to the processor.
+  void expect(std::uint32_t path) const noexcept { activations_.expect(path); }
+
   // Null once the other one is used.
   const ActivationDetector* activations() const noexcept {
     return by_ == By::kOther ? nullptr : &activations_;

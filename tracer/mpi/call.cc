@@ -155,13 +155,19 @@ std::uint32_t flow_path_of(ThreadRecorder& recorder, const Site& site,
                            std::uint64_t payload) noexcept {
   if (g_frames == 0 || !recorder.keeps_callers() || !g_session->primary().is(&recorder))
     return spool::kNoPath;
-  const Callers callers(path_at(site, payload));
+  const std::uint32_t path = path_at(site, payload);
+  const bool keeps = path != 0 && g_known_calls.owner() == &recorder &&
+                     !runtime::any_python();  // which may be known later only
+  if (keeps && g_known_calls.flow_path(path) != 0) return g_known_calls.flow_path(path);
+  const Callers callers(path);
   if (callers.hash == 0) return spool::kNoPath;
-  return recorder.caller_path<Callers::kMax>(
-      callers.hash, [&callers](std::uint64_t* frames) {
+  const std::uint32_t number =
+      recorder.caller_path<Callers::kMax>(callers.hash, [&callers](std::uint64_t* frames) {
         std::copy_n(callers.places.begin(), callers.count, frames);
         return callers.count;
       });
+  if (keeps && number != spool::kNoPath) g_known_calls.learn_flow_path(path, number);
+  return number;
 }
 
 __attribute__((noinline, cold)) void attach() noexcept {
@@ -390,8 +396,11 @@ void Call::leave() noexcept {
   } else if (ticks_ != 0) {  // else it was not entered
     const std::uint64_t ticks = leave_ticks();
     recorder->end_call(spool::record_words(spool::kMpiLeave, ticks, payload_));
-    if (fed_ && g_session->primary().is(recorder))
-      g_session->on_symbol_end(ticks, recorder->depth());
+    if (fed_ && g_session->primary().is(recorder)) {
+      const std::uint32_t next = g_session->on_symbol_end(ticks, recorder->depth());
+      if (next != 0) [[unlikely]]
+        g_known_calls.expect(next);
+    }
   }
   runtime::Scope::leave(*recorder);
 }

@@ -11,9 +11,12 @@
 // once an entry has been made. No memory is allocated.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "filters/event_history.h"
 #include "periodicity/symbol.h"
@@ -40,6 +43,8 @@ class KnownCalls {
   const recorder::ThreadRecorder* owner() const noexcept {
     return owner_.load(std::memory_order_relaxed);
   }
+  // It may be asked for next.
+  void expect(std::uint32_t path) const noexcept { __builtin_prefetch(&calls_[path]); }
   // Null: it is not known.
   const KnownCall* find(std::uint32_t path, Handle handle,
                         std::uint64_t generation) const noexcept {
@@ -50,16 +55,26 @@ class KnownCalls {
              const KnownCall& call) noexcept {
     if (path == 0) return;
     calls_[path] = call;
+    used_ = std::max(used_, std::size_t{path} + 1);
     owner_.store(&owner, std::memory_order_relaxed);
+  }
+  // The number of a path's callers in the owner's FlowGraph; 0: not known yet. For polls, which are no symbols.
+  std::uint32_t flow_path(std::uint32_t path) const noexcept { return flow_paths_[path]; }
+  void learn_flow_path(std::uint32_t path, std::uint32_t number) noexcept {
+    flow_paths_[path] = number;
+    used_ = std::max(used_, std::size_t{path} + 1);
   }
   // A session begins.
   void forget() noexcept {
     owner_.store(nullptr, std::memory_order_relaxed);
-    calls_.fill({});
+    std::fill_n(flow_paths_.begin(), used_, 0);
+    std::fill_n(calls_.begin(), std::exchange(used_, 0), KnownCall{});
   }
 
  private:
   std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
+  std::size_t used_ = 0;  // of both
+  std::array<std::uint32_t, runtime::Paths::kMax + 1> flow_paths_{};
   // No AppendOnlyMap: a new call replaces the one in its place.
   std::array<KnownCall, runtime::Paths::kMax + 1> calls_{};
 };

@@ -16,7 +16,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 3. All may be nested.
 // Thread-safety: of the calling thread alone; also in a signal handler. Cost: NoCancellation some
-// nanoseconds, NoHandlers two system calls.
+// nanoseconds, NoHandlers two system calls, of the outermost one.
 #pragma once
 
 #include <pthread.h>
@@ -66,15 +66,24 @@ inline sigset_t block_handlers() noexcept {
   return before;
 }
 
+// How many of them live on this thread. As t_own_code.
+extern constinit thread_local unsigned t_no_handlers
+    __attribute__((tls_model("initial-exec")));
+
 class NoHandlers {
  public:
-  NoHandlers() noexcept : before_(block_handlers()) {}
-  ~NoHandlers() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoHandlers() noexcept {
+    if (t_no_handlers == 0) before_ = block_handlers();
+    ++t_no_handlers;
+  }
+  ~NoHandlers() {
+    if (--t_no_handlers == 0) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   NoHandlers(const NoHandlers&) = delete;
   NoHandlers& operator=(const NoHandlers&) = delete;
 
  private:
-  const sigset_t before_;
+  sigset_t before_;  // of the outermost one
 };
 
 // How many of them live on this thread. As runtime::t_thread.

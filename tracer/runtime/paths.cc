@@ -106,7 +106,6 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
   std::reverse_copy(walk_.frames(), walk_.frames() + found.frames, found_.begin());
   std::uint64_t hash = found.hash;
   if (any_code_reused()) {
-    const recorder::SlowPath slow_path;
     hash = 0;
     for (unsigned i = found.frames; i-- != 0;) {
       if (!sampler::PythonFrames::is_place(found_[i].place) &&
@@ -140,10 +139,12 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
     ++unnumbered_;
     return 0;
   }
-  const recorder::SlowPath slow_path;
-  if (path == 0) path = add_row(row, slot);
-  if (path == 0) return 0;
-  if (!has_variant(rows_[path])) add_variant(rows_[path]);
+  if (path == 0 || !has_variant(rows_[path])) {
+    const recorder::SlowPath slow_path;
+    if (path == 0) path = add_row(row, slot);
+    if (path == 0) return 0;
+    if (!has_variant(rows_[path])) add_variant(rows_[path]);
+  }
   if (found.certain && rows_[path].entries < kEntriesOfRow) add_entry(key, found, path);
   return path;
 }

@@ -68,10 +68,12 @@ std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path)
 std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return {};
   if (is_python(call)) return paths_.python().loops(call);
+  const std::uint64_t now = loaded_address(call);
+  if (code::CallFlow* const flow = known(now); flow != nullptr && now == call)
+    return flow->loops(now);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   if (flow == nullptr) return {};
-  const std::uint64_t now = loaded_address(call);
   const std::span<const std::uint64_t> found = flow->loops(now);
   if (now == call || found.empty()) return found;
   std::vector<std::uint64_t>& moved = moved_loops_[call];
@@ -84,21 +86,26 @@ std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noex
 
 bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0 || is_python(call)) return true;
+  using Trust = code::CallFlow::Trust;
+  const std::uint64_t now = loaded_address(call);
+  if (code::CallFlow* const flow = known(now)) return flow->trust(now) != Trust::kNone;
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow != nullptr &&
-         flow->trust(loaded_address(call)) != code::CallFlow::Trust::kNone;
+  return flow != nullptr && flow->trust(now) != Trust::kNone;
 }
 
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   if ((call & kCallee) != 0) return call;
   if (is_python(call)) return sampler::PythonFrames::function(call);
+  const std::uint64_t now = loaded_address(call);
+  const auto begin = [&](code::CallFlow& flow) {
+    const std::uint64_t found = flow.function(now);
+    return found == 0 ? 0 : found + (call - now);
+  };
+  if (code::CallFlow* const flow = known(now)) return begin(*flow);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  if (flow == nullptr) return 0;
-  const std::uint64_t now = loaded_address(call);
-  const std::uint64_t found = flow->function(now);
-  return found == 0 ? 0 : found + (call - now);
+  return flow == nullptr ? 0 : begin(*flow);
 }
 
 std::uint64_t ProgramFacts::python_call(periodicity::Place place) noexcept {

@@ -174,6 +174,14 @@ class ProgramFacts final : public periodicity::CodeFacts {
     while (count != 0 && (frames[count - 1].place & kCallee) != 0) --count;
     return frames.first(count);
   }
+  // What is known of the function of a call (loaded_address()), where looking it up changes nothing: no handler of a signal has to wait
+  // for that, which would be two system calls for each frame of a new path. Else null.
+  code::CallFlow* known(std::uint64_t call) const noexcept {
+    const bool known = flow_ != nullptr &&
+                       unloads_ == g_unloads.load(std::memory_order_relaxed) &&
+                       flow_->knows(call);
+    return known ? flow_.get() : nullptr;
+  }
   // Null: without memory nothing is known of the code.
   code::CallFlow* flow() noexcept;
 

@@ -194,8 +194,10 @@ class Session final : private recorder::RingWatch {
       return on_known_symbol_slow(recorder, number, place, ticks, communication);
     push_to_gate(recorder, number, place, ticks, communication);
   }
-  void on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
+  // The path of the next one, if that is worth to be prepared for; else 0.
+  std::uint32_t on_symbol_end(std::uint64_t ticks, std::uint32_t depth) noexcept {
     stream_.end_symbol(ticks, static_cast<std::uint16_t>(depth));
+    return stream_.expect_next();
   }
 
   // A phase that the program names begins or ends: an iteration, which goes

@@ -152,6 +152,14 @@ class SymbolStream {
   void end_symbol(std::uint64_t ticks, std::uint16_t depth) noexcept {
     gate_->on_symbol_end(ticks, depth);
   }
+  // What is most likely the next symbol's path, see Paths::expect_next().
+  std::uint32_t expect_next() const noexcept {
+    if (!by_paths()) return 0;
+    const std::uint32_t path = facts_->paths().expect_next();
+    if (path != 0) [[unlikely]]
+      by_paths_->expect(path);
+    return path;
+  }
 
   // Phases that the program names: while one is open other symbols are passed over, and only what
   // communication there was counts.

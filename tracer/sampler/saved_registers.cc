@@ -75,7 +75,7 @@ __attribute__((noinline)) unsigned saved_registers(StackBounds bounds, SavedFram
                 reinterpret_cast<std::uint64_t>(__builtin_return_address(0)));
   registers.set(kStackPointer, reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()));
   registers.set(kFramePointer, *own);
-  StackMemory memory(bounds, own_frame, own_frame);
+  StackMemory memory(bounds, registers.values[kStackPointer], own_frame);
   Places at{};
   unsigned count = 0;
   for (Places before; count != most; ++count) {

@@ -115,7 +115,7 @@ std::string loop_limits_text(const spool::LoopLimits& limits) {
               (count == 1 ? "" : "s") + " " + what;
   };
   add(limits.functions, "function", "too long");
-  add(limits.events, "event", "by more than 8191 call paths");
+  add(limits.events, "event", "by more than 32767 call paths");
   add(limits.paths, "call path", "in more than 2047 loops");
   return text;
 }
