@@ -295,7 +295,10 @@ TEST_CASE(
   CHECK(found.causes[1].lost_ns == Approx(100 * 2 * 500 + 100 * 500));
 }
 
-TEST_CASE("Root causes: a thread with more work, in a parallel region") {
+namespace {
+
+// Of four threads the last one has twice the work of the others in a parallel region, 100 times.
+RunSummary uneven_threads() {
   RunSummary run;
   run.rank = RunSummary::kNone;
   run.regions = {
@@ -328,6 +331,13 @@ TEST_CASE("Root causes: a thread with more work, in a parallel region") {
     }
     location.iterations.end = run.end;
   }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("Root causes: a thread with more work, in a parallel region") {
+  RunSummary run = uneven_threads();
   const Conclusions found = conclude({run});
   check_sums(found, {run});
   CHECK(of(found, Account::kUnevenThreads) == 3 * 100 * 1000);
@@ -606,6 +616,67 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   REQUIRE_FALSE(found.causes.empty());
   CHECK(found.causes[0].account == Account::kCores);
   CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
+}
+
+TEST_CASE("Root causes: a thread without a core in a region computes no more than others") {
+  for (const bool has_core : {true, false}) {
+    RunSummary run = uneven_threads();
+    if (!has_core) run.locations[3].use.core_wait_ns = 100 * 900;
+    const Conclusions found = conclude({run});
+    check_sums(found, {run});
+    CHECK(has_cause(found, Account::kUnevenThreads) == has_core);
+    if (has_core) continue;
+    REQUIRE(found.causes.size() == 1);
+    CHECK(found.causes[0].account == Account::kCores);
+    CHECK(found.causes[0].lost_ns == Approx(3 * 100 * 1000 + 100 * 900));
+  }
+}
+
+// Its own time is said without start and end of MPI, as all shares are.
+TEST_CASE("Root causes: time without a core and what is lost have one denominator") {
+  auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
+  for (RunSummary& run : runs) {
+    auto& rows = run.locations[0].iterations.rows;
+    constexpr std::int64_t kLonger = 4 * 100 * 4000;
+    rows[0].times[kManagementOfMpi] += kLonger;
+    for (std::size_t i = 1; i < rows.size(); ++i) rows[i].begin += kLonger;
+    run.locations[0].sums[0].time += kLonger;
+    run.locations[0].iterations.end = run.end += kLonger;
+    run.locations[0].use.core_wait_ns = run.end / 2;
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  REQUIRE(cause.account == Account::kCores);
+  INFO(cause.text);
+  CHECK(cause.share == Approx(0.5).margin(0.01));
+  CHECK(cause.text.find("no core for 402 us, 50 % of the time of all threads") !=
+        std::string::npos);
+  CHECK(cause.text.find("another finding: 398 us, 49 % of the time of all threads") !=
+        std::string::npos);
+}
+
+TEST_CASE(
+    "Root causes: iterations are as many as info says - the first one without a row") {
+  const std::uint64_t visits = GENERATE(1u, 2u);
+  const auto work = [](std::size_t rank, std::size_t) { return rank == 1 ? 1500 : 1000; };
+  auto runs = ranks(3, 100, work);
+  for (RunSummary& run : runs) {
+    auto& rows = run.locations[0].iterations.rows;
+    for (std::size_t i = 1; i <= 100; ++i) {
+      rows[i].first = (i - 1) % (100 / visits);
+      if (rows[i].first != 0) continue;
+      rows[i].loop = IterationRows::kNoLoop;
+      rows[i].first = rows[i].count = 0;
+    }
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].iterations == 100);
+  CHECK(found.causes[0].text.find("in all 100 iterations of main p.c:7-12") !=
+        std::string::npos);
 }
 
 TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little") {
