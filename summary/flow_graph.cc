@@ -99,6 +99,9 @@ std::string event_text(const FlowGraph::Node& node) {
     default:
       break;
   }
+  constexpr std::string_view kDirective = "!$omp ";
+  if (node.kind == FlowGraph::Kind::kRegion && node.name.starts_with(kDirective))
+    return node.name.substr(kDirective.size());
   if (node.site.empty()) return node.name;
   const std::size_t slash = node.site.rfind('/');
   return node.name + " (" + node.site.substr(slash == std::string::npos ? 0 : slash + 1) +

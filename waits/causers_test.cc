@@ -25,6 +25,36 @@ TEST_CASE("Causers: who did more before a barrier, and where") {
   CHECK(causer_text(result, causers[0]) == "rank 3 in main > !$omp task, p.c:7");
 }
 
+// Not "214 % of it", and not rank 1 in its receive, which waits itself for what rank 0 computes.
+TEST_CASE("Causers: a chain - no more than what they cause, and no wait among them") {
+  SyntheticTrace trace(3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) trace.region(rank, 0, 10, rInit);
+  trace.region(0, 10, 900, rTask);
+  trace.send(0, 900, 910, 1);
+  trace.receive(1, 20, 910, 0);
+  trace.send(1, 910, 920, 2);
+  trace.receive(2, 20, 920, 1);
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    trace.collective(rank, 910 + 10 * std::min(rank, 1U), 930, rAllreduce,
+                     OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
+  const WaitAnalysis result = trace.analyze();
+  double waited = 0;
+  for (const Finding& finding : findings_of(result, 0)) {
+    double caused = 0;
+    for (const Causer& each : causers_of(result, finding.metric, finding.path)) {
+      CAPTURE(causer_text(result, each));
+      caused += each.seconds;
+      if (each.seconds < 0.1 * finding.seconds) continue;
+      const std::string name = name_of(result, each.path);
+      CHECK(name != "MPI_Recv");
+      CHECK(name != "MPI_Allreduce");
+    }
+    CHECK(caused <= finding.seconds * (1 + 1e-9));
+    if (result.tree.metrics[finding.metric].name == "mpi_latesender") waited += caused;
+  }
+  CHECK(waited > 870e-6);
+}
+
 TEST_CASE("Causers: of each call path its own, also of special cases") {
   SyntheticTrace trace(3);
   trace.region(0, 0, 10, rInit);

@@ -85,8 +85,8 @@ class CauseSearch {
   // A note, if threads had no cores, and why; and how much of it can be what nobody in particular causes.
   void cores();
   // Of a thread: as much of it as of its time is not start and end of MPI. What is more than all that is no computation was
-  // computation.
-  void add_core_wait(LocationId thread, double waited, double time);
+  // computation. Returns what counts of it.
+  double add_core_wait(LocationId thread, double waited, double time);
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
@@ -95,6 +95,8 @@ class CauseSearch {
   void tracing();
   // Returns true if these had no core for most of what they are longer, `excess` ns each.
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
+  // Likewise this thread of the processes, `excess` ns in each.
+  bool thread_had_no_core(std::uint32_t thread, double excess) const;
   // Of the process that takes longest.
   double time_of(const Frame& frame) const;
   static double busy(const Part& part) { return part.work + part.start; }
@@ -223,6 +225,7 @@ class CauseSearch {
   std::vector<double> explained_, in_mpi_;  // by process, of mpi_all
   std::vector<double> chained_, in_turn_;   // by process: WaitsOfProcess
   std::vector<double> core_waits_;          // by process, of its primary thread
+  std::vector<double> thread_core_waits_;   // by location
   double cores_left_ = 0;                   // that nothing has explained yet
   bool crowded_ = false;                    // more threads than cores that they may use
   double cores_are_few_ = 0;                // threads without one in all

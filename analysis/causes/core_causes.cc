@@ -157,26 +157,26 @@ std::string thread_text(const RunSummary& of, const RunSummary::Location& locati
 
 void CauseSearch::cores() {
   core_waits_.resize(processes_);
+  thread_core_waits_.resize(profile_.locations.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, LocationId> known;
   for (LocationId i; i < profile_.locations.size(); ++i)
     known.try_emplace({profile_.process_of(i).number, profile_.locations[i].thread}, i);
-  double all = 0, most = 0;
+  double most = 0;
   const RunSummary::Location* longest = nullptr;
   const RunSummary* of = nullptr;
   for (const RunSummary& summary : summaries_)
     for (const RunSummary::Location& location : summary.locations) {
       const auto waited = static_cast<double>(location.use.core_wait_ns);
       out_.core_wait_ns += waited;
-      const double time = analysis::time_of(summary);
-      all += time;
-      if (const auto at = known.find({summary.process, location.number}); at != known.end())
-        add_core_wait(at->second, waited, time);
-      if (waited <= most) continue;
-      most = waited;
+      const auto at = known.find({summary.process, location.number});
+      if (at == known.end()) continue;
+      const double counted = add_core_wait(at->second, waited, analysis::time_of(summary));
+      if (counted <= most) continue;
+      most = counted;
       longest = &location;
       of = &summary;
     }
-  if (longest == nullptr || out_.core_wait_ns < kNoCore * all) return;
+  if (longest == nullptr || cores_are_few_ < kNoCore * counted_) return;
   const Hosts hosts(summaries_);
   const Crowd crowd = hosts.most_crowded();
   std::string why = "there are more threads than cores, or other programs use the cores";
@@ -193,7 +193,7 @@ void CauseSearch::cores() {
   out_.cores = fmt::format(
       "Threads were ready to run but had no core for {}, {} of the time of all threads, "
       "mostly {} ({}): {}",
-      time_text(out_.core_wait_ns), percent_text(out_.core_wait_ns / all),
+      time_text(cores_are_few_), percent_text(share(cores_are_few_)),
       thread_text(*of, *longest), time_text(most), why);
 }
 
@@ -249,9 +249,9 @@ void CauseSearch::kernel() {
         "yielding (strace -c counts them)";
 }
 
-void CauseSearch::add_core_wait(LocationId thread, double waited, double time) {
+double CauseSearch::add_core_wait(LocationId thread, double waited, double time) {
   const std::size_t process = profile_.locations[thread].process;
-  if (time <= 0 || profile_.locations[thread].helper) return;
+  if (time <= 0 || profile_.locations[thread].helper) return 0;
   const double start = std::min(out_.start_ns[process], time);
   const double counted = std::min(waited, time) * (1 - start / time);
   const double useful =
@@ -260,8 +260,10 @@ void CauseSearch::add_core_wait(LocationId thread, double waited, double time) {
       std::min(useful, std::max(0.0, counted - (time - start - useful)));
   move(Account::kUseful, Account::kCores, computing);
   if (profile_.locations[thread].primary) core_waits_[process] += counted;
+  thread_core_waits_[thread] = counted;
   cores_left_ += counted - computing;
   cores_are_few_ += counted;
+  return counted;
 }
 
 double CauseSearch::without_core(Account account, double ns) {
@@ -280,6 +282,19 @@ bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
   const double others =
       (all - theirs) / std::max(1.0, static_cast<double>(processes_) - number);
   return !out_.cores.empty() && excess > 0 && theirs / number - others >= kNamed * excess;
+}
+
+bool CauseSearch::thread_had_no_core(std::uint32_t thread, double excess) const {
+  double theirs = 0, number = 0, others = 0, number_of_others = 0;
+  for (LocationId i; i < profile_.locations.size(); ++i) {
+    if (profile_.locations[i].helper) continue;
+    const bool is = profile_.locations[i].thread == thread;
+    (is ? theirs : others) += thread_core_waits_[i];
+    ++(is ? number : number_of_others);
+  }
+  return !out_.cores.empty() && excess > 0 &&
+         theirs / std::max(1.0, number) - others / std::max(1.0, number_of_others) >=
+             kNamed * excess;
 }
 
 void CauseSearch::few_cores() {

@@ -17,6 +17,23 @@ double total_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+// Whose doing the waits are, as shares of them: while some wait already, of those that still work, in equal parts.
+std::vector<double> shares_of_waits(const std::vector<double>& work) {
+  std::vector<std::size_t> order(work.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return work[i]; });
+  std::vector<double> shares(work.size());
+  double each = 0;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const auto working = static_cast<double>(order.size() - i);
+    each += (work[order[i]] - work[order[i - 1]]) * static_cast<double>(i) / working;
+    shares[order[i]] = each;
+  }
+  const double all = total_of(shares);
+  for (double& share : shares) share = all > 0 ? share / all : 0;
+  return shares;
+}
+
 }  // namespace
 
 std::vector<double> CauseSearch::waits(const Frame& frame, const std::vector<double>& most,
@@ -76,11 +93,8 @@ void CauseSearch::ranks(Frame& frame) {
     move(Account::kCommunication, Account::kStart, by_start);
     counted_ -= by_start;
     for (std::size_t i = 0; i < processes_; ++i) work[i] = frame.at(cell, i).work;
-    const double middle = median_of(work);
-    double more = 0;
-    for (const double each : work) more += std::max(0.0, each - middle);
-    for (std::size_t i = 0; i < processes_ && more > 0; ++i)
-      cost[i] += lost_in[cell] * std::max(0.0, work[i] - middle) / more;
+    const std::vector<double> shares = shares_of_waits(work);
+    for (std::size_t i = 0; i < processes_; ++i) cost[i] += lost_in[cell] * shares[i];
   }
   const double lost = total_of(lost_in);
   move(Account::kCommunication, Account::kUnevenRanks, lost);

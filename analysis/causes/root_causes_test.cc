@@ -267,6 +267,23 @@ TEST_CASE(
   CHECK(since.gain_ns == Approx(75 * 4200).margin(1000));
 }
 
+// Others differ, too, by what a busy machine takes from them: that makes nobody wait while the one with more works.
+TEST_CASE("Root causes: a rank with more work among many that differ - all that it costs") {
+  const auto runs = ranks(8, 100, [](std::size_t rank, std::size_t i) {
+    return 2000 +
+           (rank == 1 ? 3000 : static_cast<std::int64_t>((5 * rank + 3 * i) % 7) * 50);
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{1});
+  double waited = 0;
+  for (std::size_t i = 0; i < 100; ++i)
+    for (const std::size_t rank : {0, 2, 3, 4, 5, 6, 7})
+      waited += 3000 - static_cast<double>((5 * rank + 3 * i) % 7) * 50;
+  CHECK(found.causes[0].lost_ns == Approx(waited).epsilon(0.05));
+}
+
 TEST_CASE("Root causes: nothing is uneven - nothing is found") {
   const auto runs = ranks(4, 200, [](std::size_t, std::size_t i) {
     return 4000 + static_cast<std::int64_t>(i % 7);
@@ -295,7 +312,10 @@ TEST_CASE(
   CHECK(found.causes[1].lost_ns == Approx(100 * 2 * 500 + 100 * 500));
 }
 
-TEST_CASE("Root causes: a thread with more work, in a parallel region") {
+namespace {
+
+// Of four threads the last one has twice the work of the others in a parallel region, 100 times.
+RunSummary uneven_threads() {
   RunSummary run;
   run.rank = RunSummary::kNone;
   run.regions = {
@@ -328,6 +348,13 @@ TEST_CASE("Root causes: a thread with more work, in a parallel region") {
     }
     location.iterations.end = run.end;
   }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("Root causes: a thread with more work, in a parallel region") {
+  RunSummary run = uneven_threads();
   const Conclusions found = conclude({run});
   check_sums(found, {run});
   CHECK(of(found, Account::kUnevenThreads) == 3 * 100 * 1000);
@@ -606,6 +633,121 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   REQUIRE_FALSE(found.causes.empty());
   CHECK(found.causes[0].account == Account::kCores);
   CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
+}
+
+TEST_CASE("Root causes: a thread without a core in a region computes no more than others") {
+  for (const bool has_core : {true, false}) {
+    RunSummary run = uneven_threads();
+    if (!has_core) run.locations[3].use.core_wait_ns = 100 * 900;
+    const Conclusions found = conclude({run});
+    check_sums(found, {run});
+    CHECK(has_cause(found, Account::kUnevenThreads) == has_core);
+    if (has_core) continue;
+    REQUIRE(found.causes.size() == 1);
+    CHECK(found.causes[0].account == Account::kCores);
+    CHECK(found.causes[0].lost_ns == Approx(3 * 100 * 1000 + 100 * 900));
+  }
+}
+
+// Its own time is said without start and end of MPI, as all shares are.
+TEST_CASE("Root causes: time without a core and what is lost have one denominator") {
+  auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
+  for (RunSummary& run : runs) {
+    auto& rows = run.locations[0].iterations.rows;
+    constexpr std::int64_t kLonger = 4 * 100 * 4000;
+    rows[0].times[kManagementOfMpi] += kLonger;
+    for (std::size_t i = 1; i < rows.size(); ++i) rows[i].begin += kLonger;
+    run.locations[0].sums[0].time += kLonger;
+    run.locations[0].iterations.end = run.end += kLonger;
+    run.locations[0].use.core_wait_ns = run.end / 2;
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  REQUIRE(cause.account == Account::kCores);
+  INFO(cause.text);
+  CHECK(cause.share == Approx(0.5).margin(0.01));
+  CHECK(cause.text.find("no core for 402 us, 50 % of the time of all threads") !=
+        std::string::npos);
+  CHECK(cause.text.find("another finding: 398 us, 49 % of the time of all threads") !=
+        std::string::npos);
+}
+
+TEST_CASE(
+    "Root causes: iterations are as many as info says - the first one without a row") {
+  const std::uint64_t visits = GENERATE(1u, 2u);
+  const auto work = [](std::size_t rank, std::size_t) { return rank == 1 ? 1500 : 1000; };
+  auto runs = ranks(3, 100, work);
+  for (RunSummary& run : runs) {
+    auto& rows = run.locations[0].iterations.rows;
+    for (std::size_t i = 1; i <= 100; ++i) {
+      rows[i].first = (i - 1) % (100 / visits);
+      if (rows[i].first != 0) continue;
+      rows[i].loop = IterationRows::kNoLoop;
+      rows[i].first = rows[i].count = 0;
+    }
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK(found.causes[0].iterations == 100);
+  CHECK(found.causes[0].text.find("in all 100 iterations of main p.c:7-12") !=
+        std::string::npos);
+}
+
+// Not "another schedule of the loop": its worker waits at the end of regions because its primary thread has more to do.
+TEST_CASE("Root causes: uneven work between ranks is none between threads") {
+  auto runs = ranks(
+      2, 100, [](std::size_t rank, std::size_t) { return rank == 1 ? 1500 : 1000; }, 2);
+  for (RunSummary& run : runs) {
+    run.regions.push_back(
+        region("!$omp ibarrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER, OTF2_PARADIGM_OPENMP));
+    run.nodes.push_back({.parent = 2, .region = 3});
+    for (RunSummary::Location& location : run.locations) location.sums.emplace_back();
+  }
+  RunSummary::Location& worker = runs[1].locations[1];
+  worker.sums[2].time = worker.sums[3].time = 100 * 500;
+  worker.sums[3].visits = 100;
+  for (auto& row : worker.iterations.rows) {
+    if (row.count == 0) continue;
+    row.times[IterationRows::kOutside] -= 500;
+    row.times[kImbalance] += 500;
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  CHECK_FALSE(has_cause(found, Account::kUnevenThreads));
+  REQUIRE(has_cause(found, Account::kUnevenRanks));
+  for (const RootCause& each : found.causes) {
+    CHECK(each.hint.find("schedule") == std::string::npos);
+    if (each.account != Account::kUnevenRanks) continue;
+    CHECK(each.ranks == std::vector<std::uint32_t>{1});
+    CHECK(each.lost_ns == Approx(100 * 2 * 500 + 100 * 500));
+  }
+}
+
+// Not "50 % in MPI_Wtime", nor in another call: what asks for the time waits for nobody.
+TEST_CASE("Root causes: time in MPI_Wtime is not communication") {
+  auto runs = ranks(2, 1000, [](std::size_t, std::size_t) { return 100'000; });
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    constexpr std::int64_t kEach = 100'000;
+    RunSummary& run = runs[rank];
+    auto& location = run.locations[0];
+    auto& rows = location.iterations.rows;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      rows[i].begin += (i - 1) * kEach;
+      if (rows[i].count != 0) rows[i].times[kManagementOfMpi] += kEach;
+    }
+    run.end = location.iterations.end += 1000 * kEach;
+    run.regions.push_back(
+        region("MPI_Wtime", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI));
+    run.nodes.push_back({.region = static_cast<std::uint32_t>(run.regions.size() - 1)});
+    location.sums.push_back({.visits = 100'000, .time = 1000 * kEach});
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  for (const RootCause& each : found.causes) UNSCOPED_INFO(each.text);
+  CHECK(found.causes.empty());
 }
 
 TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little") {

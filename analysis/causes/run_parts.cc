@@ -101,6 +101,22 @@ class PartsBuilder {
     return row.count != 0 && row.count < kMax && row.first < kMax;
   }
 
+  // Iterations of a loop, with the first ones of each visit, which have no rows if the loop was not detected yet.
+  static std::uint64_t iterations_of(const Process& process, std::uint32_t loop) {
+    std::uint64_t
+        visits = 0,
+        end = 0;  // iterations of earlier visits; of this one until the end of a row
+    for (const Row& row : process.primary.all()) {
+      if (row.loop != loop || !counts(row)) continue;
+      if (row.first < end) {
+        visits += end;
+        end = 0;
+      }
+      end = row.first + row.count;
+    }
+    return visits + end;
+  }
+
   // Begins of rows of a loop, and after the last one its end, in iterations.
   static std::vector<std::uint64_t> bounds(const Process& process, std::uint32_t loop) {
     std::vector<std::uint64_t> found;
@@ -139,7 +155,9 @@ class PartsBuilder {
       if (common.size() < 2) continue;
       Frame& frame = out_.frames.emplace_back();
       frame.loop = iterations_.loops[loop].name;
-      frame.iterations = common.back() - common.front();
+      frame.iterations = iterations_of(processes_[0], loop);
+      for (const Process& process : processes_)
+        frame.iterations = std::min(frame.iterations, iterations_of(process, loop));
       const std::size_t most =
           std::max<std::size_t>(8, kMaxParts / std::max<std::size_t>(1, processes_.size()));
       const std::size_t step = (common.size() - 2) / most + 1;

@@ -33,7 +33,7 @@ struct Part {
 
 struct Frame {
   std::string loop;              // empty: outside of loops
-  std::uint64_t iterations = 0;  // of a loop
+  std::uint64_t iterations = 0;  // of a loop: also those without rows
   std::vector<Amount> cells;     // `each` is 0
   std::vector<Part> parts;       // by cell, then process
 

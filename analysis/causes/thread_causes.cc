@@ -125,6 +125,8 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   const double waiting = std::max(1.0, workers());
   // All others wait for it.
   const bool named = threads > 1 && (most - others) * waiting > 0.5 * ns;
+  if (named && thread_had_no_core(cause.thread, most - others))
+    return move(Account::kUnevenThreads, Account::kCores, ns);
   if (!named) {
     cause.thread = RootCause::kNone;
     cause.lost_ns = ns = without_core(Account::kUnevenThreads, ns);

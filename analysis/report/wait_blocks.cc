@@ -194,6 +194,8 @@ void add_transfers(const WaitAnalysis& analysis, const WaitPlaces& places, doubl
 std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
                         std::uint32_t path) {
   std::map<std::uint32_t, double> own;  // by process, of those that are there
+  // A call of MPI may have waited itself, and what it waits for is no cause.
+  if (waits::name_of(analysis, PathId(path)).starts_with("MPI_")) return {};
   for (const auto& [location, calls] : analysis.calls[path])
     if (calls.own != 0)
       own[analysis.locations[location].process] += static_cast<double>(calls.own);
@@ -204,7 +206,9 @@ std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
   others /= static_cast<double>(own.size() - 1);
   const double longer = others > 0 ? own[process] / others - 1 : 0;
   if (longer < 0.02) return {};
-  const std::string where = where_text(analysis, path);
+  // Iterations that are not written may differ.
+  const std::string where = where_text(analysis, path) +
+                            (waits::of_whole_run(analysis) ? " in what is written" : "");
   return longer < 1 ? fmt::format("takes {} longer in {}", percent_text(longer), where)
                     : fmt::format("takes {:.1f} times as long in {}", longer + 1, where);
 }

@@ -86,6 +86,31 @@ TEST_CASE("Wait findings: a reduced archive - about so much of the whole run") {
   const auto found = wait_findings(analysis, nowhere(analysis));
   CHECK(*found.front().seconds == Approx(12e-3));
   CHECK(found.front().text.starts_with("About 40 % of the time (12 ms)"));
+  // Not "2.0 times as long" of the whole run: that is of a few iterations.
+  CHECK(found.front().text.find(
+            "rank 1 takes 2.0 times as long in task at p.c:7 in what is written") !=
+        std::string::npos);
+}
+
+// Rank 0 comes late from an Allreduce in which it waited longest, for rank 1.
+TEST_CASE(
+    "Wait findings: no wait is the cause of a wait - MPI_Allreduce of MPI_Allreduce") {
+  SyntheticTrace trace(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) trace.region(rank, 0, 10, rInit);
+  trace.collective(0, 10, 910, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
+  trace.region(1, 10, 900, rTask);
+  trace.collective(1, 900, 910, rAllreduce, OTF2_COLLECTIVE_OP_ALLREDUCE, 99);
+  const WaitAnalysis analysis = trace.analyze();
+  for (PathId path{}; path < analysis.paths.size(); ++path) {
+    const std::string name = waits::name_of(analysis, path);
+    CAPTURE(name);
+    for (std::uint32_t process = 0; process < 2; ++process)
+      if (name.starts_with("MPI_")) CHECK(longer_text(analysis, process, path).empty());
+  }
+  const auto found = wait_findings(analysis, nowhere(analysis));
+  REQUIRE(!found.empty());
+  CHECK(found.front().text.find("because rank 1 arrives later, from task at p.c:7") !=
+        std::string::npos);
 }
 
 TEST_CASE(

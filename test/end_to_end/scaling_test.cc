@@ -169,6 +169,16 @@ TEST_CASE(
   all.erase("losses");
   said.erase("losses");
   CHECK(all == said);
+  // One that was killed is not among them.
+  fs::create_directories(folder / "runs/4-1/spool");
+  const Result noted = run_refrain({"scaling", (folder / "runs").string()});
+  CHECK(noted.exit_status == 0);
+  CHECK(noted.errors.find("4-1' is left out: it is a recording without an archive") !=
+        std::string::npos);
+  const ReportReader page = report({(folder / "runs").string()});
+  CHECK(page.value("report")["archives"] == 3);
+  CHECK(page.value("report")["limits"].dump().find("4-1' is left out") !=
+        std::string::npos);
 }
 
 TEST_CASE("Scaling: --record makes the runs, repeats them, and reads the medians") {

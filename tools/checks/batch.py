@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 
-from campaigns.slurm import PACKAGES, Slurm, missing
+from checks.slurm import PACKAGES, Slurm, missing
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_S = 120

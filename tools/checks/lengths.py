@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 
-from campaigns.archives import check_archive, folder_bytes
+from checks.archives import check_archive, folder_bytes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REFRAIN = os.path.join(ROOT, "bazel-bin/tools/refrain")

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-from campaigns.waits import environment
+from checks.waits import environment
 
 FORK, OTHER = 1, 2  # kinds of a summary's nodes
 MINIMUM, MAXIMUM = "min_time", "max_time"

@@ -24,8 +24,8 @@ import subprocess
 import sys
 import tempfile
 
-from campaigns.profiles import FORK
-from campaigns.waits import environment
+from checks.profiles import FORK
+from checks.waits import environment
 
 VERSIONS = ("13", "14", "15", "16", "19")
 REFERENCE = "19"  # the one that the tests use

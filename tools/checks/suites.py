@@ -50,7 +50,7 @@ import sys
 import tempfile
 import time
 
-from campaigns.archives import check_archive
+from checks.archives import check_archive
 
 WAYS = ("run", "inside", "preload", "linked")
 # By names that Debian's alternatives do not redirect. Open MPI refuses more ranks than cores otherwise.

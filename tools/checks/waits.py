@@ -33,7 +33,7 @@ import subprocess
 import sys
 import tempfile
 
-from campaigns.cubex import metrics_of
+from checks.cubex import metrics_of
 
 BENCHMARKS = ("is", "cg", "ep", "ft", "lu", "mg", "bt", "sp")
 

@@ -52,7 +52,7 @@ void wrap(std::vector<std::string>& out, const std::string& text, std::size_t fi
 std::string part_text(const WaitAnalysis& analysis, const Finding& finding,
                       double seconds) {
   if (!waits::of_whole_run(analysis)) return time_text(seconds);
-  return fmt::format("{:.0f} % of it", 100 * seconds / finding.seconds);
+  return fmt::format("{:.0f} % of what is in the archive", 100 * seconds / finding.seconds);
 }
 
 // What is lost: of the whole run, as far as that is estimated.

@@ -311,6 +311,24 @@ Json model_json(const std::optional<GrowthModel>& model, double at, double unit)
 
 }  // namespace
 
+namespace {
+
+// A run that is not among the others shall not be missed silently.
+void note_left_out(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return;
+  const fs::directory_iterator files(folder, error);
+  if (error)
+    base::note("'" + folder + "' is left out: it cannot be read: " + error.message());
+  else if (fs::exists(fs::path(folder) / "spool", error))
+    base::note("'" + folder +
+               "' is left out: it is a recording without an archive ('refrain recover " +
+               base::shell_word(folder) + "' makes the archive)");
+}
+
+}  // namespace
+
 std::vector<std::string> archives_in(const std::vector<std::string>& runs) {
   namespace fs = std::filesystem;
   std::vector<std::string> out;
@@ -318,8 +336,13 @@ std::vector<std::string> archives_in(const std::vector<std::string>& runs) {
     std::error_code error;
     std::vector<std::string> inside;
     if (fs::is_directory(run, error) && !base::holds_archive(run))
-      for (const auto& entry : fs::directory_iterator(run, error))
-        if (base::holds_archive(entry.path().string())) inside.push_back(entry.path());
+      for (const auto& entry : fs::directory_iterator(run, error)) {
+        const std::string each = entry.path().string();
+        if (base::holds_archive(each))
+          inside.push_back(each);
+        else
+          note_left_out(each);
+      }
     std::ranges::sort(inside);
     if (inside.empty()) inside.push_back(run);
     out.insert(out.end(), inside.begin(), inside.end());

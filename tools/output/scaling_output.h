@@ -15,7 +15,8 @@
 
 namespace refrain::tools {
 
-// Archives, and what directories of archives have, in the order of the names.
+// Archives, and what directories of archives have, in the order of the names. Recordings without an archive and what cannot be read
+// in such a directory are noted (base/notes.h).
 std::vector<std::string> archives_in(const std::vector<std::string>& runs);
 
 // One run, reduced to what is compared: of its summaries, or, of archives of other tools, of all their events.

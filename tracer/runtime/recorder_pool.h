@@ -24,8 +24,7 @@ namespace refrain::runtime {
 
 class RecorderPool {
  public:
-  // `has_mpi`: the program has an MPI library. Without, there is no event flow graph.
-  RecorderPool(const filters::Settings& settings, bool has_mpi);
+  explicit RecorderPool(const filters::Settings& settings);
 
   recorder::Budget& budget() noexcept { return budget_; }
   // Threads have so many counters.
