@@ -257,16 +257,11 @@ summary::RunSummary summarize_process(const ProcessModel& model,
 
 namespace {
 
-// Of its locations together. Without calls of MPI there is none: the order of parallel regions is that of the call tree.
+// Of its locations together.
 summary::MergedFlow flow_of(const summary::RunSummary& summary) {
   summary::FlowGraph all;
   for (const summary::RunSummary::Location& location : summary.locations)
     all = summary::sum(all, location.flow);
-  if (summary.rank == summary::RunSummary::kNone &&
-      std::ranges::none_of(all.nodes, [](const summary::FlowGraph::Node& node) {
-        return node.kind == summary::FlowGraph::Kind::kCall;
-      }))
-    return {};
   const bool ranked = summary.rank != summary::RunSummary::kNone;
   return summary::merged_flow(all, ranked ? summary.rank : summary.process,
                               summary.ticks_per_second);

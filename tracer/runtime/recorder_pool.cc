@@ -58,11 +58,11 @@ std::uint64_t bytes_of_rows(std::uint64_t summary, std::uint64_t rows, unsigned 
 
 }  // namespace
 
-RecorderPool::RecorderPool(const filters::Settings& settings)
+RecorderPool::RecorderPool(const filters::Settings& settings, bool has_mpi)
     : writes_(!settings.summary_only),
       ring_bytes_(writes_ ? settings.ring_bytes : 0),
       summary_bytes_(settings.summary_bytes),
-      has_flow_(settings.graph != "none"),
+      has_flow_(has_mpi && settings.graph != "none"),
       flow_components_(components_of(settings)),
       most_rows_(settings.summary_iterations),
       chunk_bytes_(settings.chunk_bytes),

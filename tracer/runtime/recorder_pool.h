@@ -24,7 +24,8 @@ namespace refrain::runtime {
 
 class RecorderPool {
  public:
-  explicit RecorderPool(const filters::Settings& settings);
+  // `has_mpi`: the program has an MPI library. Without, there is no event flow graph.
+  RecorderPool(const filters::Settings& settings, bool has_mpi);
 
   recorder::Budget& budget() noexcept { return budget_; }
   // Threads have so many counters.

@@ -77,7 +77,7 @@ TEST_CASE("RecorderPool: default settings, all tables full - a summary takes 1 M
   const test::TemporaryFolder folder;
   filters::Settings settings;
   settings.summary_only = true;  // no log and no ring next to it
-  RecorderPool pool(settings);
+  RecorderPool pool(settings, true);
   pool.set_counters(counters);
   RecordingStart start;
   start.take();

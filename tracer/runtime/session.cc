@@ -21,12 +21,12 @@ namespace refrain::runtime {
 using recorder::Clock;
 using recorder::ThreadRecorder;
 
-Session::Session(const filters::Settings& settings)
+Session::Session(const filters::Settings& settings, bool of_job)
     : settings_(settings),
       auto_symbols_(settings.symbols != "parallel"),
       function_symbols_(settings.symbols == "functions"),
       code_(journal_, waiting_),
-      recorders_(settings),
+      recorders_(settings, of_job),
       iteration_steps_(primary_, iterations_),
       gate_journal_(journal_, board_, stream_, code_, loops_, recorders_.budget(),
                     settings.budget_bytes),
@@ -42,7 +42,7 @@ base::Result<std::unique_ptr<Session>> Session::create(const filters::Settings& 
                                                        bool of_job) {
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   const recorder::NoLowDescriptors no_low_descriptors;
-  std::unique_ptr<Session> session(new Session(settings));
+  std::unique_ptr<Session> session(new Session(settings, of_job));
   session->program_ = program_path();
   if (const auto made = session->folder_.make(settings, session->program_, of_job); !made)
     return made.failure();

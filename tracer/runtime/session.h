@@ -221,7 +221,7 @@ class Session final : private recorder::RingWatch {
 
  private:
   class Deputy;
-  explicit Session(const filters::Settings& settings);
+  Session(const filters::Settings& settings, bool of_job);
   void ring_goes_on(recorder::ThreadRecorder& recorder, bool forgets) noexcept override;
   void break_pattern_for(recorder::ThreadRecorder& recorder) noexcept;
   void pass_window(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;

@@ -84,7 +84,7 @@ TEST_CASE("CodePlaces: call chains - of the next events of a loop") {
 TEST_CASE("RecorderPool: recorders - go from one thread to the next") {
   JournalBench bench;
   filters::Settings settings;
-  RecorderPool pool(settings);
+  RecorderPool pool(settings, true);
   const recorder::DecisionBoard board;
   const auto take = [&] {
     return pool.take(bench.folder.path().string(), bench.start, spool::kRoleWorker, board)
@@ -111,7 +111,7 @@ TEST_CASE("RecorderPool: no disk - says why there is no recorder") {
   JournalBench bench;
   filters::Settings settings;
   settings.disk_limit_bytes = 1;
-  RecorderPool pool(settings);
+  RecorderPool pool(settings, true);
   const RecorderPool::Taken taken =
       pool.take(bench.folder.path().string(), bench.start, spool::kRoleWorker, {});
   CHECK(taken.recorder == nullptr);
