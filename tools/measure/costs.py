@@ -11,7 +11,7 @@ import time
 
 from measure import mpi as of_mpi
 from measure import overhead as of_regions
-from measure.common import Variant, bazel, describe, environment, fail, quartiles, run_program, with_peers, refrain
+from measure.common import Variant, bazel, describe, environment, fail, quartiles, refrain, run_program
 
 TITLES = {"empty": "tool that does nothing", "recording": "recorded", "suspended": "skipped"}
 # Whole programs: everything, and what a user gets.
@@ -83,27 +83,24 @@ def rows_of_calls(options, scratch):
 
 
 class Program:
-    """--program 'NAME=[VARIABLE=VALUE ...] COMMAND'; -- in it: where the tracer is to stand."""
+    """--program 'NAME=[VARIABLE=VALUE ...] COMMAND'."""
 
     def __init__(self, text):
         self.name, _, rest = text.partition("=")
-        words = shlex.split(rest)
+        self.command = shlex.split(rest)
         self.variables = {}
-        while words and re.match(r"\w+=", words[0]):
-            key, _, value = words.pop(0).partition("=")
+        while self.command and re.match(r"\w+=", self.command[0]):
+            key, _, value = self.command.pop(0).partition("=")
             self.variables[key] = value
-        if not self.name or not words:
+        if not self.name or not self.command:
             fail(f"--program: no name, or no command: {text}")
-        at = words.index("--") if "--" in words else 0
-        self.launch, self.command = words[:at], words[at + 1 if "--" in words else 0:]
 
     def seconds(self, variant, scratch):
         archive = os.path.join(scratch, "archive")
-        before = [archive if word == "{archive}" else word for word in variant.command if word != "--"]
-        variables = {key: value.replace("{archive}", archive) for key, value in variant.variables.items()}
-        env = dict(environment(1), **variables, **self.variables)
+        command = [archive if word == "{archive}" else word for word in variant.command] + self.command
+        env = dict(environment(1), **variant.variables, **self.variables)
         begin = time.monotonic()
-        done = subprocess.run(before + self.launch + self.command, env=env, cwd=scratch, capture_output=True, text=True)
+        done = subprocess.run(command, env=env, cwd=scratch, capture_output=True, text=True)
         took = time.monotonic() - begin
         if done.returncode != 0:
             fail(f"{self.name}, {variant.name}: exit status {done.returncode}\n{done.stderr}")
@@ -112,13 +109,13 @@ class Program:
 
 
 def rows_of_programs(options, scratch):
-    variants = with_peers(list(OF_PROGRAMS), options.peer)
     for program in map(Program, options.program):
         rounds = []
         for number in range(options.rounds):
             progress(f"{program.name}: round {number + 1}")
-            turn = number % len(variants)
-            rounds.append({v.name: program.seconds(v, scratch) for v in variants[turn:] + variants[:turn]})
+            turn = number % len(OF_PROGRAMS)
+            order = OF_PROGRAMS[turn:] + OF_PROGRAMS[:turn]
+            rounds.append({v.name: program.seconds(v, scratch) for v in order})
         alone = quartiles([r["untraced"] for r in rounds])[1]
         row = Row(f"{program.name}, whole command ({alone:.1f} s untraced)", "%")
         for values in rounds:
