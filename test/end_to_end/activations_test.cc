@@ -88,8 +88,12 @@ TEST_CASE(
     INFO(program);
     const TemporaryFolder folder;
     check_openmp(program, folder / "archive");
+    // On a busy machine many iterations are slow, and written.
+    Job job{program};
+    job.settings = {{"SLOW_FACTOR", "0"}, {"MIN_GAP", "0"}};
+    REQUIRE(run_job(job, Way::kRun, folder / "few").ok());
     const nlohmann::json info =
-        nlohmann::json::parse(run_refrain({"info", "--json", folder / "archive"}).output);
+        nlohmann::json::parse(run_refrain({"info", "--json", folder / "few"}).output);
     CHECK(info.at("events_written").get<double>() <
           0.1 * info.at("events_seen").get<double>());
     CHECK(info.at("locks_left_out") > 1000);
