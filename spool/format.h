@@ -165,6 +165,10 @@ inline constexpr std::uint16_t kWaitToo = 1;
 inline constexpr std::uint16_t kTaskNextExplicit = 1;
 inline constexpr std::uint16_t kTaskPriorExplicit = 2;
 
+// So many call paths, and loops, are told apart: what kTextLoopLimits counts lies beyond.
+inline constexpr std::uint32_t kMostCallPaths = 32767;
+inline constexpr std::uint32_t kMostLoops = 2047;
+
 enum TextKey : std::uint8_t {
   kTextVersion = 1,  // of Refrain
   kTextProgram = 2,  // path of the executable

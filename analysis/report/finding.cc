@@ -120,27 +120,10 @@ class ProfileFinder {
 
   std::vector<Finding> find() {
     for (const RootCause& cause : conclusions_.causes) add_cause(cause);
-    if (!conclusions_.cores.empty() && !analysis::has_cause(conclusions_, Account::kCores))
-      out_.push_back({.kind = Finding::Kind::kEfficiency,
-                      .what = "Too few cores",
-                      .text = conclusions_.cores + ".",
-                      .hint = conclusions_.cores_hint,
-                      .seconds = std::nullopt,
-                      .evidence = {}});
-    if (!conclusions_.kernel.empty())
-      out_.push_back({.kind = Finding::Kind::kEfficiency,
-                      .what = "Time in the kernel",
-                      .text = conclusions_.kernel + ".",
-                      .hint = {},
-                      .seconds = std::nullopt,
-                      .evidence = {}});
-    if (!conclusions_.tracing.empty())
-      out_.push_back({.kind = Finding::Kind::kEfficiency,
-                      .what = "Time of tracing",
-                      .text = conclusions_.tracing + ".",
-                      .hint = {},
-                      .seconds = std::nullopt,
-                      .evidence = {}});
+    if (!analysis::has_cause(conclusions_, Account::kCores))
+      note("Too few cores", conclusions_.cores, conclusions_.cores_hint);
+    note("Time in the kernel", conclusions_.kernel);
+    note("Time of tracing", conclusions_.tracing);
     management();
     well();
     return std::move(out_);
@@ -148,6 +131,15 @@ class ProfileFinder {
 
  private:
   double share(double ns) const { return totals_.time_ns > 0 ? ns / totals_.time_ns : 0; }
+  void note(const char* what, const std::string& text, const std::string& hint = {}) {
+    if (!text.empty())
+      out_.push_back({.kind = Finding::Kind::kEfficiency,
+                      .what = what,
+                      .text = text + ".",
+                      .hint = hint,
+                      .seconds = std::nullopt,
+                      .evidence = {}});
+  }
   void add_cause(const RootCause& cause) {
     std::string text = cause.text;
     if (!cause.evidence.empty()) {

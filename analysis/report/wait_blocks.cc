@@ -1,6 +1,7 @@
 #include "analysis/report/wait_blocks.h"
 
 #include <fmt/format.h>
+#include <otf2/otf2.h>
 
 #include <algorithm>
 #include <map>
@@ -195,7 +196,9 @@ std::string longer_text(const WaitAnalysis& analysis, std::uint32_t process,
                         std::uint32_t path) {
   std::map<std::uint32_t, double> own;  // by process, of those that are there
   // A call of MPI may have waited itself, and what it waits for is no cause.
-  if (waits::name_of(analysis, PathId(path)).starts_with("MPI_")) return {};
+  const auto region = analysis.paths[PathId(path)].region;
+  if (region != waits::kNone && analysis.regions[region].paradigm == OTF2_PARADIGM_MPI)
+    return {};
   for (const auto& [location, calls] : analysis.calls[path])
     if (calls.own != 0)
       own[analysis.locations[location].process] += static_cast<double>(calls.own);

@@ -62,7 +62,7 @@ struct ActivationLoop {
 
 class ActivationDetector final : public LoopDetector {
  public:
-  static constexpr std::uint32_t kMaxPaths = 1 << 15;
+  static constexpr std::uint32_t kMaxPaths = CodeFacts::kMaxPaths;
   static constexpr std::uint32_t kMostLoops = (1 << 11) - 1;
   static constexpr std::uint32_t kNoPath = 0;
   static constexpr Symbol kForeign = Symbol{1} << 41;

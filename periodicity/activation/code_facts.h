@@ -38,6 +38,8 @@ struct CarriedWord {
 
 class CodeFacts {
  public:
+  // Numbers of call paths are below it; 0: no path.
+  static constexpr std::uint32_t kMaxPaths = 1 << 15;
   // The frames of a call path, outermost first; the last one is the event's own call. Empty: not known.
   virtual std::span<const PathFrame> frames(std::uint32_t path) noexcept = 0;
   // Which stack it is on: 0: the thread's, all of it; kOtherStack: another one that is not told apart from others.

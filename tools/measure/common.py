@@ -81,9 +81,26 @@ def refrain(limit):
     return [REFRAIN, "run", "-n", limit, "--quiet", "-o", "{archive}"]
 
 
-def with_peers(variants, peers):
+def in_turns(variants, number_of_rounds, name, run):
+    """What run(variant) gives, by name, of each round; who is first rotates."""
+    rounds = []
+    for number in range(number_of_rounds):
+        if sys.stderr.isatty():
+            print(f"\r{name}: round {number + 1} of {number_of_rounds} ", end="", file=sys.stderr)
+        turn = number % len(variants)
+        rounds.append({v.name: run(v) for v in variants[turn:] + variants[:turn]})
+    if sys.stderr.isatty():
+        print("\r", end="", file=sys.stderr)
+    return rounds
+
+
+def with_peers(variants, peers, kind=None):
+    """Of peers that say of what they are (NAME=regions: ...) those of this kind."""
     for text in peers:
-        name, _, rest = text.partition("=")
+        name, of, rest = re.fullmatch(r"([^=]*)=(?:(regions|calls): )?(.*)", text, re.S).groups() \
+            if "=" in text else (text, None, "")
+        if of not in (None, kind):
+            continue
         if not name or name in [v.name for v in variants]:
             fail(f"--peer: no name, or one that is taken: {text}")
         words = shlex.split(rest)

@@ -5,19 +5,17 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
 from measure import mpi as of_mpi
 from measure import overhead as of_regions
-from measure.common import Variant, bazel, describe, environment, fail, quartiles, refrain, run_program
+from measure.common import Variant, bazel, describe, environment, fail, in_turns, quartiles, refrain
 
 TITLES = {"empty": "tool that does nothing", "recording": "recorded", "suspended": "skipped"}
 # Whole programs: everything, and what a user gets.
 OF_PROGRAMS = (Variant("untraced", [], {"OMP_TOOL": "disabled"}), Variant("recording", refrain("0")),
                Variant("suspended", refrain("10")))
-RANKS_OF_RING = 2
 
 
 class Row:
@@ -43,43 +41,39 @@ class Row:
         return "| " + " | ".join(cells) + " |"
 
 
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r{text:60}", end="", file=sys.stderr)
+def row_of(what, unit, rounds, added):
+    """`added`: of a traced value, and the untraced one."""
+    row = Row(what, unit)
+    for values in rounds:
+        for name in values:
+            if name != "untraced":
+                row.add(name, added(values[name], values["untraced"]))
+    return row
+
+
+def percent_over(traced, untraced):
+    return 100 * (traced / untraced - 1)
 
 
 def rows_of_regions(options, scratch):
     shapes = [of_regions.Shape(length, threads, options)
               for length in options.lengths for threads in options.threads]
     for number in range(options.rounds):
-        progress(f"regions: round {number + 1}")
         for shape in shapes:
             shape.run_round(number, scratch)
     for shape in shapes:
-        row = Row(f"parallel regions of {shape.length_us:g} us, {shape.threads} threads", "%")
-        for values in shape.rounds:
-            for name in values:
-                if name != "untraced":
-                    row.add(name, 100 * (values[name][0] / values["untraced"][0] - 1))
-        yield row
+        rounds = [{name: wall for name, (wall, _) in values.items()} for values in shape.rounds]
+        yield row_of(f"parallel regions of {shape.length_us:g} us, {shape.threads} threads", "%", rounds, percent_over)
 
 
 def rows_of_calls(options, scratch):
-    program = of_mpi.program_of(options.mpi)
-    units = max(int(run_program([program, "calibrate", "5000"], environment(1))["units"]) for _ in range(5))
-    shapes = [(1, mode, [mode, str(count)], calls, what + ", a call") for mode, count, calls, what in of_mpi.SINGLE]
-    shapes.append((RANKS_OF_RING, "ring", ["ring", "20000", str(units)], 0,
-                   f"ring of {RANKS_OF_RING} processes, 5 us of work an iteration"))
-    for ranks, mode, arguments, calls, what in shapes:
-        row = Row(what, "ns" if calls else "%")
-        for values in of_mpi.rounds_of(options, scratch, ranks, arguments, mode):
-            alone = of_mpi.value(values, "untraced")
-            for name in values:
-                if name == "untraced":
-                    continue
-                traced = of_mpi.value(values, name)
-                row.add(name, (traced - alone) / calls if calls else 100 * (traced / alone - 1))
-        yield row
+    def times(rounds):
+        return [{name: of_mpi.value(values, name) for name in values} for values in rounds]
+
+    for mode, count, calls, what in of_mpi.SINGLE:
+        rounds = of_mpi.rounds_of(options, scratch, 1, [mode, str(count)], mode)
+        yield row_of(what + ", a call", "ns", times(rounds), lambda traced, untraced: (traced - untraced) / calls)
+    yield row_of("ring of 2 processes, 5 us of work an iteration", "%", times(of_mpi.rounds_of_ring(options, scratch)), percent_over)
 
 
 class Program:
@@ -110,19 +104,9 @@ class Program:
 
 def rows_of_programs(options, scratch):
     for program in map(Program, options.program):
-        rounds = []
-        for number in range(options.rounds):
-            progress(f"{program.name}: round {number + 1}")
-            turn = number % len(OF_PROGRAMS)
-            order = OF_PROGRAMS[turn:] + OF_PROGRAMS[:turn]
-            rounds.append({v.name: program.seconds(v, scratch) for v in order})
-        alone = quartiles([r["untraced"] for r in rounds])[1]
-        row = Row(f"{program.name}, whole command ({alone:.1f} s untraced)", "%")
-        for values in rounds:
-            for name in values:
-                if name != "untraced":
-                    row.add(name, 100 * (values[name] / values["untraced"] - 1))
-        yield row
+        rounds = in_turns(OF_PROGRAMS, options.rounds, program.name, lambda variant: program.seconds(variant, scratch))
+        alone = quartiles([values["untraced"] for values in rounds])[1]
+        yield row_of(f"{program.name}, whole command ({alone:.1f} s untraced)", "%", rounds, percent_over)
 
 
 def costs(options):
@@ -136,9 +120,7 @@ def costs(options):
         for kind in (rows_of_regions, rows_of_calls, rows_of_programs):
             if not options.only or kind.__name__.rsplit("_", 1)[1] in options.only:
                 rows += kind(options, scratch)
-        names = ["empty", "recording", "suspended"]
-        names += [name for row in rows for name in row.values if name not in names]
-        names = [name for at, name in enumerate(names) if name not in names[:at]]
+        names = list(dict.fromkeys(["empty", "recording", "suspended"] + [name for row in rows for name in row.values]))
         print("| | " + " | ".join(TITLES.get(name, name) for name in names) + " |")
         print("| --- |" + " --- |" * len(names))
         for row in rows:

@@ -3,11 +3,10 @@
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 
-from measure.common import (BIN, Variant, bazel, describe, environment, percent, quartiles,
-                            refrain, run_program, run_variant, with_peers)
+from measure.common import (BIN, Variant, bazel, describe, environment, in_turns, percent,
+                            quartiles, refrain, run_program, run_variant, with_peers)
 
 PROGRAM = os.path.join(BIN, "test/programs/mpi/shortring_gcc")
 # By names that Debian's alternatives do not redirect.
@@ -37,21 +36,12 @@ class OfMpi:
 
 def variants_of(options):
     ways = [Variant(*way) for way in WAYS]
-    return [OfMpi(options.mpi, each) for each in with_peers(ways, options.peer)]
+    return [OfMpi(options.mpi, each) for each in with_peers(ways, options.peer, "calls")]
 
 
 def rounds_of(options, scratch, ranks, arguments, name, variants=None):
-    variants = variants or variants_of(options)
-    rounds = []
-    for number in range(options.rounds):
-        if sys.stderr.isatty():
-            print(f"\r{name}: round {number + 1} of {options.rounds} ", end="", file=sys.stderr)
-        turn = number % len(variants)
-        rounds.append({v.name: v.run(scratch, ranks, arguments)
-                       for v in variants[turn:] + variants[:turn]})
-    if sys.stderr.isatty():
-        print("\r", end="", file=sys.stderr)
-    return rounds
+    return in_turns(variants or variants_of(options), options.rounds, name,
+                    lambda variant: variant.run(scratch, ranks, arguments))
 
 
 def names_of(rounds):
@@ -64,12 +54,19 @@ def value(one_round, variant, key="ns_per_iteration"):
     return float(one_round[variant][key])
 
 
-def ring(options, scratch):
+RING_ITERATIONS = 20000
+
+
+def rounds_of_ring(options, scratch):
+    """Of two processes with 5 us of work an iteration."""
     units = max(int(run_program([program_of(options.mpi), "calibrate", "5000"], environment(1))["units"])
                 for _ in range(5))
-    iterations = 20000
-    rounds = rounds_of(options, scratch, 2, ["ring", str(iterations), str(units)], "ring")
-    print(f"ring: Sendrecv, Allreduce and 5 us of work an iteration, 2 processes, {iterations} "
+    return rounds_of(options, scratch, 2, ["ring", str(RING_ITERATIONS), str(units)], "ring")
+
+
+def ring(options, scratch):
+    rounds = rounds_of_ring(options, scratch)
+    print(f"ring: Sendrecv, Allreduce and 5 us of work an iteration, 2 processes, {RING_ITERATIONS} "
           f"iterations, {len(rounds)} rounds; medians within rounds, quartiles in brackets; then "
           "the same of each run's fastest interval of 40")
     untraced = statistics.median(value(r, "untraced") for r in rounds)

@@ -27,7 +27,7 @@ class Shape:
     def __init__(self, length_us, threads, options):
         self.length_us = length_us
         self.threads = threads
-        self.variants = with_peers(list(WAYS), options.peer)
+        self.variants = with_peers(list(WAYS), options.peer, "regions")
         per_iteration_us = REGIONS * (length_us + 0.7)
         self.iterations = max(100, round(options.seconds * 1e6 / per_iteration_us))
         self.units = self.calibrate()

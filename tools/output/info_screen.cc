@@ -388,14 +388,15 @@ class InfoScreen {
     if (use.migrations != 0)
       text += ", " + counted(use.migrations, "migration", "migrations");
     put("Cores", text);
-    if (use.tracing_ns == 0) return;
-    const auto tracing = static_cast<double>(use.tracing_ns);
+    tracing(static_cast<double>(use.tracing_ns), threads);
+  }
+
+  // What Refrain itself took of them.
+  void tracing(double ns, std::size_t threads) {
     const double all = info_.duration_s * 1e9 * static_cast<double>(threads);
-    put("Tracing",
-        fmt::format("took about {}{}", base::duration_text(tracing, 2),
-                    all > 0 ? fmt::format(", {:.2g} % of the time of all threads",
-                                          100 * tracing / all)
-                            : std::string()));
+    if (ns > 0 && all > 0)
+      put("Tracing", fmt::format("took about {}, {:.2g} % of the time of all threads",
+                                 base::duration_text(ns, 2), 100 * ns / all));
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }

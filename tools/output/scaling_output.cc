@@ -309,10 +309,6 @@ Json model_json(const std::optional<GrowthModel>& model, double at, double unit)
             {"high", there.high / unit}}}};
 }
 
-}  // namespace
-
-namespace {
-
 // A run that is not among the others shall not be missed silently.
 void note_left_out(const std::string& folder) {
   namespace fs = std::filesystem;

@@ -51,4 +51,23 @@ TEST_CASE("HandlerSafeMutex: signals that were blocked before - stay blocked") {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+TEST_CASE("NoHandlers: in each other - handlers run when the outermost ends") {
+  std::signal(SIGUSR1, [](int) { g_handled = g_handled + 1; });
+  g_handled = 0;
+  {
+    const NoHandlers outer;
+    {
+      const SlowPath inner;
+      raise(SIGUSR1);
+    }
+    CHECK(g_handled == 0);
+    CHECK(is_blocked(SIGUSR1));
+  }
+  CHECK(g_handled == 1);
+  CHECK_FALSE(is_blocked(SIGUSR1));
+  { const NoHandlers again; }
+  CHECK_FALSE(is_blocked(SIGUSR1));
+  std::signal(SIGUSR1, SIG_DFL);
+}
+
 }  // namespace refrain::recorder::handler_safe_mutex_test

@@ -11,8 +11,8 @@ using sampler::CallWalk;
 
 namespace {
 
-// What was written before is all there: a handler that jumps out of find_slow() leaves tables that can be used. (Most that may
-// jump wait, but not those of SIGSEGV and its like.)
+// What was written before is all there: a handler that jumps out of find_slow() leaves tables that can be used. (While a new path is
+// written most that may jump wait, but not those of SIGSEGV and its like. An entry is often new: none waits for it.)
 void written_so_far() noexcept { std::atomic_signal_fence(std::memory_order_release); }
 
 }  // namespace

@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <span>
 
+#include "periodicity/activation/code_facts.h"
 #include "periodicity/zeroed_array.h"
 #include "tracer/sampler/call_walk.h"
 
@@ -47,7 +48,7 @@ class Paths {
   // function's own return address lies (on aarch64: just below its canonical frame address); of the outermost 0.
   using Frame = sampler::CallWalk::Frame;
   using Hidden = sampler::CallWalk::Hidden;
-  static constexpr std::uint32_t kMax = 32767;  // 15 bits, without 0
+  static constexpr std::uint32_t kMax = periodicity::CodeFacts::kMaxPaths - 1;  // without 0
   static constexpr unsigned kMaxFrames = sampler::CallWalk::kMaxFrames;
   static constexpr unsigned kVariants = 4;
   static constexpr unsigned kMoving = kVariants;

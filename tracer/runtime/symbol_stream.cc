@@ -70,6 +70,8 @@ void SymbolStream::prepare(const filters::Settings& settings) {
 }
 
 std::string SymbolStream::loop_limits() const {
+  static_assert(Paths::kMax == spool::kMostCallPaths &&
+                periodicity::ActivationDetector::kMostLoops == spool::kMostLoops);
   if (activations() == nullptr) return {};
   const std::uint64_t counts[] = {facts_->functions_cut(), facts_->paths().unnumbered(),
                                   activations()->paths_cut()};

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tracer/sampler/frame_rules.h"
+#include "tracer/sampler/saved_registers.h"
 #include "tracer/sampler/stack_walk.h"
 #include "tracer/sampler/unwind_lookup.h"
 
@@ -151,6 +152,10 @@ int walk_without_checked_reads() {
   if (known.end != WalkEnd::kOutermost || known.count < 5) return 3;
   const Walk unknown = walk_stack(context, {}, frames.data(), kMax);
   if (unknown.end != WalkEnd::kUnknownCaller || unknown.count != 1) return 4;
+#if defined(__x86_64__)
+  std::array<SavedFrame, 8> saved;
+  if (saved_registers(bounds_of_this_thread(), saved.data(), saved.size()) < 3) return 6;
+#endif
   return StackMemory::may_check() ? 5 : 0;
 }
 

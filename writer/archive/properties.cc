@@ -109,14 +109,16 @@ void add_mpi(const WriteResult& result, Add add) {
 
 std::string loop_limits_text(const spool::LoopLimits& limits) {
   std::string text;
-  const auto add = [&text](std::uint64_t count, const char* one, const char* what) {
+  const auto add = [&text](std::uint64_t count, const char* one, const std::string& what) {
     if (count != 0)
       text += (text.empty() ? "" : "; ") + std::to_string(count) + " " + one +
               (count == 1 ? "" : "s") + " " + what;
   };
   add(limits.functions, "function", "too long");
-  add(limits.events, "event", "by more than 32767 call paths");
-  add(limits.paths, "call path", "in more than 2047 loops");
+  add(limits.events, "event",
+      "by more than " + std::to_string(spool::kMostCallPaths) + " call paths");
+  add(limits.paths, "call path",
+      "in more than " + std::to_string(spool::kMostLoops) + " loops");
   return text;
 }
 
