@@ -1,5 +1,6 @@
 #include "tracer/recorder/tracing_time.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -40,25 +41,28 @@ TEST_CASE("Tracing time: of all events by some, without what the program does be
 }
 
 TEST_CASE("Tracing time: slow paths are timed, each once, in events and between them") {
-  TracingTime time;
-  time.thread_begins();
-  for (unsigned i = 0; i != 16; ++i) {
-    time.enters();
-    if (i == 15) {  // the first that is timed
-      const SlowPath outer;
-      const SlowPath inner;
-      wait(1'000'000);
+  constexpr std::uint64_t kSlow = 50'000;
+  std::uint64_t least = ~std::uint64_t{0};  // a busy machine adds
+  for (int attempt = 0; attempt != 50; ++attempt) {
+    TracingTime time;
+    time.thread_begins();
+    for (unsigned i = 0; i != 16; ++i) {
+      time.enters();
+      if (i == 15) {  // the first that is timed, and stands for all
+        const SlowPath outer;
+        const SlowPath inner;
+        wait(kSlow);
+      }
+      time.leaves();
     }
-    time.leaves();
+    {
+      const SlowTime between;
+      wait(kSlow);
+    }
+    least = std::min(least, time.take(true));
   }
-  {
-    const SlowTime between;
-    wait(1'000'000);
-  }
-  const std::uint64_t taken = time.take(true);
-  CHECK(taken >= 2'000'000);
-  // Twice the first, times all events, were 32 ms more. (A busy machine adds.)
-  if (taken > 30'000'000) WARN("busy machine: " << taken);
+  CHECK(least >= 2 * kSlow);
+  CHECK(least < 8 * kSlow);
 }
 
 TEST_CASE("Tracing time: an event that had no core is not taken for the others") {
