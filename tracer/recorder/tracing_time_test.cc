@@ -1,6 +1,7 @@
 #include "tracer/recorder/tracing_time.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -41,9 +42,9 @@ TEST_CASE("Tracing time: of all events by some, without what the program does be
 }
 
 TEST_CASE("Tracing time: slow paths are timed, each once, in events and between them") {
-  constexpr std::uint64_t kSlow = 50'000;
-  std::uint64_t least = ~std::uint64_t{0};  // a busy machine adds
-  for (int attempt = 0; attempt != 50; ++attempt) {
+  constexpr std::uint64_t kSlow = 20'000;
+  std::array<std::uint64_t, 51> taken;  // a busy machine adds, and has some dropped
+  for (std::uint64_t& each : taken) {
     TracingTime time;
     time.thread_begins();
     for (unsigned i = 0; i != 16; ++i) {
@@ -59,10 +60,11 @@ TEST_CASE("Tracing time: slow paths are timed, each once, in events and between 
       const SlowTime between;
       wait(kSlow);
     }
-    least = std::min(least, time.take(true));
+    each = time.take(true);
   }
-  CHECK(least >= 2 * kSlow);
-  CHECK(least < 8 * kSlow);
+  std::ranges::sort(taken);
+  CHECK(taken.front() >= 2 * kSlow);
+  CHECK(taken[taken.size() / 2] < 8 * kSlow);
 }
 
 TEST_CASE("Tracing time: an event that had no core is not taken for the others") {
