@@ -94,7 +94,7 @@ void follow_frame(const Effect& one, FramePlace& place) {
 
 }  // namespace
 
-// Reads each node once, with the frame as it is where it is first come to.
+// Reads each node once, with the frame as it is there on all ways.
 class FrameWrites::Reader {
  public:
   Reader(FrameWrites& out, const CodeImage& image, const Disassembler& disassembler)
@@ -102,27 +102,29 @@ class FrameWrites::Reader {
 
   bool read(const CutCode& code) {
     std::vector<std::optional<FramePlace>> places(code.begins.size());
+    std::vector<std::vector<Effect>> effects(code.begins.size());
     std::vector<Node> todo{code.entry};
     places[code.entry] = FramePlace{};
     while (!todo.empty()) {
       const Node node = todo.back();
       todo.pop_back();
+      if (effects[node].empty() &&
+          !decode(code.begins[node], code.ends[node], effects[node]))
+        return false;
       FramePlace place = *places[node];
-      if (!read_node(node, code.begins[node], code.ends[node], place)) return false;
-      leave_node(node, code.calls[node]);
-      for (const Node to : code.next.next(node)) {
-        if (places[to]) {
-          agree_ = agree_ && *places[to] == place;
-          continue;
-        }
-        places[to] = place;
-        todo.push_back(to);
-      }
+      for (const Effect& one : effects[node]) follow_frame(one, place);
+      for (const Node to : code.next.next(node))
+        if (meet(places[to], place)) todo.push_back(to);
     }
+    for (Node node = 0; node < effects.size(); ++node)
+      if (places[node]) {
+        read_node(node, effects[node], *places[node]);
+        leave_node(node, code.calls[node]);
+      }
     step_copies(code);
     return true;
   }
-  // Returns true if all ways to each node leave the frame alike.
+  // Returns true if all ways to each node leave the stack alike.
   bool agree() const { return agree_; }
 
  private:
@@ -171,9 +173,22 @@ class FrameWrites::Reader {
     }
   }
 
-  bool read_node(Node node, std::uint64_t begin, std::uint64_t end, FramePlace& place) {
-    for (std::size_t i = 0; i < origins_.size(); ++i)
-      origins_[i] = {kNoKey, static_cast<std::int8_t>(i), false};
+  // A way that leaves `place` leads to a node where it was `at` on the ways before: returns true if that changes. A frame pointer
+  // that is one on some of the ways only is a register like others.
+  bool meet(std::optional<FramePlace>& at, const FramePlace& place) {
+    if (!at) {
+      at = place;
+      return true;
+    }
+    agree_ = agree_ && at->stack_known == place.stack_known && at->stack == place.stack;
+    if (at->kind == place.kind && at->pointer == place.pointer) return false;
+    plain_pointer_ = true;
+    if (at->kind == FramePlace::Pointer::kElsewhere) return false;
+    at->forget_pointer();
+    return true;
+  }
+
+  bool decode(std::uint64_t begin, std::uint64_t end, std::vector<Effect>& out) const {
     for (std::uint64_t at = begin; at < end;) {
       const auto bytes = image_.bytes(at);
       const Instruction flow = disassembler_.decode(bytes);
@@ -182,19 +197,27 @@ class FrameWrites::Reader {
       if (flow.flow != Instruction::Flow::kNext || flow.padding) continue;
       const Effect one = disassembler_.effect(bytes);
       if (one.bytes != flow.bytes) return false;
+      out.push_back(one);
+    }
+    return true;
+  }
+
+  void read_node(Node node, const std::vector<Effect>& effects, FramePlace place) {
+    for (std::size_t i = 0; i < origins_.size(); ++i)
+      origins_[i] = {kNoKey, static_cast<std::int8_t>(i), false};
+    for (const Effect& one : effects) {
       note(node, one, place);
       follow_frame(one, place);
     }
-    return true;
   }
 
   void note(Node node, const Effect& one, const FramePlace& place) {
     using Kind = Effect::Kind;
     const std::int64_t key = one.base >= 0 ? place.key(one.base, one.offset) : kNoKey;
-    if (key != kNoKey && (one.index >= 0 ||
-                          (one.kind == Kind::kAddress && one.to != kRsp && one.to != kRbp)))
+    const bool gets_away = one.to != kRsp && (one.to != kRbp || plain_pointer_);
+    if (key != kNoKey && (one.index >= 0 || (one.kind == Kind::kAddress && gets_away)))
       out_.taken_.push_back(key);
-    if (one.kind == Kind::kMove && one.to != kRsp && one.to != kRbp)
+    if (one.kind == Kind::kMove && gets_away)
       if (const std::int64_t copied = place.key(one.from, 0); copied != kNoKey)
         out_.taken_.push_back(copied);
     if (one.kind == Kind::kPush) store(node, place.key(kRsp, -8), 8, false);
@@ -255,6 +278,7 @@ class FrameWrites::Reader {
   const CodeImage& image_;
   const Disassembler& disassembler_;
   bool agree_ = true;
+  bool plain_pointer_ = false;  // the frame pointer is used like other registers, too
   std::array<Origin, 16> origins_{};
   std::vector<Stepped> stepped_;
   std::vector<Copied> copied_;

@@ -268,6 +268,46 @@ words_aside_other:
   ret
   .cfi_endproc
 
+  # The frame pointer has another word's address on one way to the loop, the word's own in the next function.
+  .type words_address, @function
+words_address:
+  .cfi_startproc
+  push %rbp
+  sub $32, %rsp
+  xor %ebp, %ebp
+  test %edi, %edi
+  je 1f
+  lea 24(%rsp), %rbp
+1:
+  call words_callee
+words_address_call:
+  addl $1, 8(%rsp)
+  cmpl $3, 8(%rsp)
+  jne 1b
+  add $32, %rsp
+  pop %rbp
+  ret
+  .cfi_endproc
+  .type words_own_address, @function
+words_own_address:
+  .cfi_startproc
+  push %rbp
+  sub $32, %rsp
+  xor %ebp, %ebp
+  test %edi, %edi
+  je 1f
+  lea 8(%rsp), %rbp
+1:
+  call words_callee
+words_own_address_call:
+  addl $1, 8(%rsp)
+  cmpl $3, 8(%rsp)
+  jne 1b
+  add $32, %rsp
+  pop %rbp
+  ret
+  .cfi_endproc
+
   # A list: the frame pointer is a register like others.
   .type words_list, @function
 words_list:
@@ -286,7 +326,8 @@ words_list_call:
 extern "C" const char words_midst_early, words_midst_late, words_counts_first,
     words_counts_second, words_counts_third, words_stack_inner, words_around_call,
     words_taken_call, words_parts_first, words_parts_second, words_array_call,
-    words_aligned_call, words_aside_call, words_aside_other, words_list_call;
+    words_aligned_call, words_aside_call, words_aside_other, words_list_call,
+    words_address_call, words_own_address_call;
 
 TEST_CASE("Loop words: early and late calls - and those in between, which tell nothing") {
   CallFlow flow;
@@ -328,6 +369,10 @@ TEST_CASE("Loop words: in memory") {
   const CallFlow::Carried aligned = carried(flow, words_aligned_call);
   REQUIRE(aligned.known);
   CHECK(aligned.word == LoopWord{.in = In::kPointed, .bytes = 4, .offset = -20});
+  const CallFlow::Carried address = carried(flow, words_address_call);
+  REQUIRE(address.known);
+  CHECK(address.word == LoopWord{.in = In::kFrame, .bytes = 4, .offset = -40});
+  CHECK_FALSE(carried(flow, words_own_address_call).known);
   const CallFlow::Carried list = carried(flow, words_list_call);
   REQUIRE(list.known);
   CHECK(list.word == LoopWord{.in = In::kRegister, .number = 1});

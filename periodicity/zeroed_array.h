@@ -23,12 +23,9 @@ class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  // `sparse`: little of it will be used. Where the system has huge pages the first touch would clear, and take, two megabytes.
-  explicit ZeroedArray(std::size_t size = 0, bool sparse = false)
+  explicit ZeroedArray(std::size_t size = 0)
       : values_(allocated(size), Free{size * sizeof(T)}), size_(size) {
     if (size != 0 && values_ == nullptr) throw std::bad_alloc();
-    if (sparse && size * sizeof(T) >= kMapped)
-      madvise(values_.get(), size * sizeof(T), MADV_NOHUGEPAGE);
   }
 
   std::size_t size() const noexcept { return size_; }

@@ -59,7 +59,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 21;
+inline constexpr std::uint32_t kVersion = 22;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -290,7 +290,9 @@ struct Header {
   std::uint64_t rows_bytes;
   std::uint64_t log_offset;  // bytes
   std::uint32_t clock_kind;
-  std::uint32_t reserved;
+  std::uint32_t
+      team_number;  // of the location's thread in the first team of the primary that it was in: OpenMP's, not 0;
+                    // 0: none
   double ticks_per_second;       // as known when the file was made; kClockPair is better
   std::uint64_t start_ticks;     // of the process' recording
   std::uint64_t start_epoch_ns;  // the same moment by CLOCK_REALTIME

@@ -53,13 +53,12 @@ void open_process(const fs::path& folder, std::uint32_t number, SpoolFolder& out
   ProcessSpool process;
   process.process = number;
   process.folder = folder.string();
-  std::vector<std::pair<std::uint32_t, SpoolFile>> locations;
   for (const fs::path& path : entries_of(folder, out)) {
     const std::string name = path.filename().string();
     const bool is_journal = name == "journal.spool";
     const bool is_facts = name == "facts.spool";
-    const auto location = number_in(name, "location-", ".spool");
-    if (!is_journal && !is_facts && !location) continue;
+    const bool is_location = number_in(name, "location-", ".spool").has_value();
+    if (!is_journal && !is_facts && !is_location) continue;
     SpoolFile file = SpoolFile::open(path.string());
     append(out.complaints, file.complaints());
     out.disk_bytes += file.disk_bytes();
@@ -68,14 +67,12 @@ void open_process(const fs::path& folder, std::uint32_t number, SpoolFolder& out
     } else if (is_facts) {
       process.facts = std::move(file);
     } else if (file.usable() && file.facts().file_kind == kLocationFile) {
-      locations.emplace_back(*location, std::move(file));
+      process.locations.push_back(std::move(file));
     }
   }
   if (!process.journal.usable())
     out.complaints.push_back(folder.string() + ": no usable journal");
-  std::sort(locations.begin(), locations.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [location, file] : locations) process.locations.push_back(std::move(file));
+  sort_locations(process.locations);
   out.processes.push_back(std::move(process));
 }
 

@@ -32,7 +32,7 @@ struct ProcessSpool {
   WorldPlace world;                  // of size 0: as the journal says
   SpoolFile journal;                 // may be unusable
   SpoolFile facts;                   // likewise: not every process has it
-  std::vector<SpoolFile> locations;  // usable ones only, by number
+  std::vector<SpoolFile> locations;  // usable ones only, sort_locations()
 };
 
 // A spool that is on another host, and not to be seen from here.

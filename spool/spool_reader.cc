@@ -109,6 +109,7 @@ void SpoolFile::read_header() {
   facts_.process = header.process;
   facts_.location = header.location;
   facts_.role = header.role;
+  facts_.team_number = header.team_number;
   facts_.pid = header.pid;
   facts_.clock_kind = header.clock_kind;
   facts_.start_ticks = header.start_ticks;
@@ -252,6 +253,22 @@ void SpoolFile::read_ring(const Header& header) {
   const std::uint64_t oldest = count % capacity;
   ring_.older = slots.subspan(oldest + 1);
   ring_.newer = slots.first(oldest);
+}
+
+void sort_locations(std::vector<SpoolFile>& locations) {
+  const auto by_location = [](const SpoolFile& file) { return file.facts().location; };
+  std::ranges::sort(locations, {}, by_location);
+  std::vector<std::size_t> places;
+  std::vector<SpoolFile> workers;
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    if (locations[i].facts().team_number == 0) continue;
+    places.push_back(i);
+    workers.push_back(std::move(locations[i]));
+  }
+  std::ranges::stable_sort(workers, {},
+                           [](const SpoolFile& file) { return file.facts().team_number; });
+  for (std::size_t i = 0; i < places.size(); ++i)
+    locations[places[i]] = std::move(workers[i]);
 }
 
 }  // namespace refrain::spool

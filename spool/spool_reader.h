@@ -31,6 +31,7 @@ struct SpoolFacts {
   std::uint32_t process = 0;
   std::uint32_t location = 0;
   std::uint32_t role = 0;
+  std::uint32_t team_number = 0;
   std::uint64_t pid = 0;
   std::uint32_t clock_kind = 0;
   double ticks_per_second = 1e9;
@@ -119,5 +120,9 @@ class SpoolFile {
   RingView ring_;
   std::vector<std::string> complaints_;
 };
+
+// A process' locations by number; workers among them by OpenMP's number, which says who is who to the program: the order in which
+// threads begin does not.
+void sort_locations(std::vector<SpoolFile>& locations);
 
 }  // namespace refrain::spool

@@ -418,9 +418,7 @@ struct LiveRun::Process {
       names.insert(name);
       locations.push_back(std::move(location));
     }
-    std::sort(locations.begin(), locations.end(), [](const auto& a, const auto& b) {
-      return a.facts().location < b.facts().location;
-    });
+    spool::sort_locations(locations);
   }
 };
 

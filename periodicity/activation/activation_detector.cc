@@ -20,7 +20,7 @@ std::uint64_t mixed(std::uint64_t value) noexcept {
 
 ActivationDetector::ActivationDetector(CodeFacts& facts)
     : facts_(facts),
-      paths_(kMaxPaths, true),
+      paths_(kMaxPaths),
       nodes_(kMaxNodes),
       node_of_loop_(kMaxNodes),
       pairs_(kMaxPairs) {

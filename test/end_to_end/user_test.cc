@@ -117,6 +117,25 @@ TEST_CASE("User: every region - name, paradigm, file and line, parameters") {
     }
 }
 
+TEST_CASE("User: threads that begin in another order - they have OpenMP's numbers") {
+  for (const char* program : {"numbers_gcc_openmp", "numbers_clang_openmp"}) {
+    TemporaryFolder folder;
+    Job job = job_of(program, {}, 0);
+    job.threads = 4;
+    const Trace trace = test::trace(job, folder / "archive").trace;
+    REQUIRE(trace.locations.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::set<std::string> entered;
+      for (const Event& event : trace.locations[i].events) {
+        if (event.type != EventType::kEnter) continue;
+        const std::string& name = trace.regions.at(event.reference).name;
+        if (name.starts_with("number ")) entered.insert(name);
+      }
+      CHECK(entered == std::set<std::string>{"number " + std::to_string(i)});
+    }
+  }
+}
+
 TEST_CASE("User: statically linked - runs, and gives no archive") {
   TemporaryFolder folder;
   const Result result =

@@ -348,6 +348,8 @@ void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigne
     member.after = std::exchange(t_state.latest_outermost, word.instance);
     t_state.late.joined = true;
     t_thread.late = record_late;
+    if (member.after == 0) [[unlikely]]
+      recorder.header().team_number = index;
   }
   recorder.begin(make(spool::kImplicitTaskBegin, ticks, std::uint64_t{size} << 32 | index,
                       word.flags | cut, word.instance),

@@ -209,10 +209,10 @@ class Paths {
   std::uint64_t unnumbered_ = 0;
   std::array<std::uint64_t, kMaxStacks>
       stacks_{};  // where the outermost frames of others lie
-  periodicity::ZeroedArray<Entry> entries_{kEntries, true};  // of 0: nothing came before
+  periodicity::ZeroedArray<Entry> entries_{kEntries};  // of 0: nothing came before
   periodicity::ZeroedArray<Word> words_{kWords};
-  periodicity::ZeroedArray<std::uint16_t> entry_slots_{kEntrySlots, true};
-  periodicity::ZeroedArray<Row> rows_{kMax + 1, true};
+  periodicity::ZeroedArray<std::uint16_t> entry_slots_{kEntrySlots};
+  periodicity::ZeroedArray<Row> rows_{kMax + 1};
   periodicity::ZeroedArray<std::uint16_t> row_slots_{kRowSlots};
   periodicity::ZeroedArray<Frame> frames_{kFrames};
   std::array<Frame, kMaxFrames> found_;  // outermost first
