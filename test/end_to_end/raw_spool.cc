@@ -84,6 +84,7 @@ RawSpool read_raw_spool(const std::filesystem::path& archive) {
     if (name.rfind("location-", 0) != 0) continue;
     RawLocation location;
     location.number = word<std::uint32_t>(file, offsetof(Header, location));
+    location.team_number = word<std::uint32_t>(file, offsetof(Header, team_number));
     location.primary =
         word<std::uint32_t>(file, offsetof(Header, role)) == spool::kRolePrimary;
     location.suspended = (word(file, offsetof(Header, log_commit)) & 1) != 0;
@@ -93,6 +94,10 @@ RawSpool read_raw_spool(const std::filesystem::path& archive) {
   }
   std::sort(spool.locations.begin(), spool.locations.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
+  // Each worker changes places with the one that has the next number, until there is none before it with a larger one.
+  for (RawLocation& a : spool.locations)
+    for (RawLocation& b : spool.locations)
+      if (&a < &b && b.team_number != 0 && b.team_number < a.team_number) std::swap(a, b);
   return spool;
 }
 

@@ -12,6 +12,7 @@ namespace refrain::test {
 
 struct RawLocation {
   std::uint32_t number = 0;
+  std::uint32_t team_number = 0;  // of a worker: OpenMP's
   bool primary = false;
   bool suspended = false;
   std::vector<spool::Record> log;   // the records that its commit word covers
@@ -21,7 +22,8 @@ struct RawLocation {
 
 struct RawSpool {
   std::vector<spool::Record> journal;  // and what is next to it, without texts
-  std::vector<RawLocation> locations;  // by number
+  std::vector<RawLocation>
+      locations;  // as in the archive: by number, workers among themselves by OpenMP's
 };
 
 // Of <archive>/spool/process-0.
