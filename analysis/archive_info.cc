@@ -155,7 +155,9 @@ class InfoReader {
   base::Result<> open() {
     if (const auto done = stream_.open_anchor(path_); !done) return done;
     if (!definitions_.is_refrain())
-      return base::Failure{path_ + ": not an archive of Refrain"};
+      return base::Failure{
+          path_ +
+          ": not an archive of Refrain; 'refrain profile' and 'refrain analyze' read those of other tools"};
     return stream_.read_definitions(reader::DefinitionChoice::kWithoutGroups);
   }
 

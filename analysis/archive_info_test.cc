@@ -100,7 +100,7 @@ TEST_CASE("ArchiveInfo: not Refrain's archive - an error of one line") {
   fs::remove(folder / "traces.otf2");
   write_foreign(folder.path());
   CHECK_THAT(read_archive_info(folder.path().string()).error(),
-             Catch::EndsWith("not an archive of Refrain"));
+             Catch::Contains("not an archive of Refrain; 'refrain profile'"));
 }
 
 TEST_CASE("ArchiveInfo: missing definitions - an error, no crash") {

@@ -400,7 +400,7 @@ std::vector<std::optional<ProcessTotals>> process_totals(
       bool covered = true;
       for (const std::uint32_t index : all) {
         const reader::LocationInfo& location = definitions.locations[index];
-        covered = covered && (location.events == 0 || !is_thread(location) ||
+        covered = covered && (location.events == 0 || !location.is_thread() ||
                               threads[location.thread]);
       }
       if (covered) totals[process] = Totals(summary, definitions).take(locations);
@@ -411,11 +411,6 @@ std::vector<std::optional<ProcessTotals>> process_totals(
     }
   }
   return totals;
-}
-
-bool is_thread(const reader::LocationInfo& location) {
-  return location.type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&
-         location.type != OTF2_LOCATION_TYPE_METRIC;
 }
 
 bool is_useful(const reader::RegionInfo& region) {

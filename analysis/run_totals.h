@@ -101,12 +101,10 @@ std::vector<std::optional<ProcessTotals>> process_totals(
     const std::vector<summary::RunSummary>& summaries,
     const reader::TraceDefinitions& definitions);
 
-// How the time of locations and regions counts in profiles.
+// How the time of regions counts in profiles.
 //
 // Pure.
 
-// Metrics of a node and streams of a GPU have locations, too: their time does not count.
-bool is_thread(const reader::LocationInfo& location);
 // Returns true if time in such a region is the program's own work, not synchronisation or
 // management of its threads and processes.
 bool is_useful(const reader::RegionInfo& region);

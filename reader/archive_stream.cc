@@ -1,9 +1,13 @@
 #include "reader/archive_stream.h"
 
+#include <fcntl.h>
 #include <otf2/otf2.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -74,6 +78,9 @@ constexpr std::uint64_t kBatchEvents = 1 << 18;  // of all locations
 constexpr std::uint64_t kMaxOpenBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kOtherFiles = 64;
 constexpr std::uint64_t kLargerBatches = 16;
+constexpr std::uint64_t kMaxNamed = 5;  // locations that lack something
+// libotf2 looks for a location among those of its reader one after the other. More locations get more readers.
+constexpr std::size_t kMaxSelected = 1024;
 
 // How many streams there are: what they need of the process is set by the first and restored by the last one.
 class Shared {
@@ -160,8 +167,14 @@ struct LocationStream {
   EventBatch batch;
   std::size_t next = 0;
   std::uint64_t read = 0;      // records
-  std::uint64_t most = 0;      // that the file has; more are not asked for
   std::uint64_t promised = 0;  // by the definitions, or by the file
+  std::uint64_t chunk = 0;     // of the file: the next one
+  std::uint64_t at =
+      0;  // the last event that was read or left out, by its number in the file
+  std::uint64_t until = 0;  // events can be read in a row; more are not asked for
+  // Where the file is damaged: how often, and the times around the first place.
+  std::uint64_t gaps = 0, gap_begin = 0, gap_end = 0, read_at_gap = 0;
+  bool more = true;  // there are chunks after this one
   bool at_end = false;
 
   bool empty() const { return next == batch.entries.size(); }
@@ -176,12 +189,21 @@ struct ArchiveStream::State {
   std::string path;
   std::filesystem::path anchor;
   OTF2_Reader* reader = nullptr;
+  std::vector<OTF2_Reader*> more_readers;
+  std::vector<std::uint32_t> reader_numbers;  // by location, as reader_of() has it
   TraceDefinitions definitions;
   std::deque<LocationStream> locations;
-  std::vector<LocationId> chosen;   // of these
-  std::vector<std::uint32_t> heap;  // of those that have events; the earliest in front
+  std::vector<LocationId> chosen;  // of these
+  std::vector<bool> ended;         // by location: it is known what it lacks
+  // A location that has events, and the time of the next one, so that a comparison does not have to look there.
+  struct Next {
+    std::uint64_t ticks = 0;
+    std::uint32_t location = 0;  // of `locations`
+  };
+  std::vector<Next> heap;  // the earliest in front
   std::uint64_t batch = kMaxBatch;
-  bool in_turns = false;  // not all are open at once
+  bool in_turns = false;    // not all are open at once
+  bool own_clocks = false;  // times are by each location's own
   EventCallbacks callbacks;
   std::uint64_t total = 0, done = 0, next_report = kProgressEvery;
   std::uint64_t last_ns = 0;
@@ -193,9 +215,15 @@ struct ArchiveStream::State {
   std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
   std::uint64_t lacking = 0, not_named = 0;  // locations, and those after the first few
   std::uint64_t not_named_events = 0;
-  std::uint64_t samples = 0;  // of call stacks
+  std::uint64_t lacking_definitions = 0;  // locations
+  std::vector<char> memory;               // a chunk
+  std::uint64_t samples = 0;              // of call stacks
 
   ~State() {
+    if (lacking_definitions > kMaxNamed)
+      base::note(path + ": the definitions of " +
+                 std::to_string(lacking_definitions - kMaxNamed) +
+                 " more locations are damaged");
     if (not_named != 0)
       base::note(path + ": " + std::to_string(not_named_events) + " events of " +
                  std::to_string(not_named) + " more locations are missing");
@@ -205,6 +233,7 @@ struct ArchiveStream::State {
           ": regions are known from samples of call stacks: their visits are not counted, their times are as "
           "exact as the samples are frequent");
     const Shared::Listening listening(heard);
+    for (OTF2_Reader* const each : more_readers) OTF2_Reader_Close(each);
     if (reader != nullptr) OTF2_Reader_Close(reader);
   }
   std::string wrong(const std::string& what) const {
@@ -245,6 +274,38 @@ struct ArchiveStream::State {
     }
   }
 
+  base::Result<> read_definitions(DefinitionChoice which) {
+    const std::string file =
+        std::filesystem::path(anchor).replace_extension(".def").string();
+    const bool cut = definition_chunk_bytes != 0 && is_cut(file, definition_chunk_bytes);
+    // libotf2 would take what its memory had before for the rest.
+    const std::uint64_t most =
+        cut ? count_definitions(file, definition_chunk_bytes) : ~std::uint64_t{0};
+    const DefinitionsRead read = read_trace_definitions(reader, which, most, definitions);
+    std::uint64_t promised = 0, locations = 0;
+    OTF2_Reader_GetNumberOfGlobalDefinitions(reader, &promised);
+    OTF2_Reader_GetNumberOfLocations(reader, &locations);
+    if (read.code == OTF2_SUCCESS && !cut && read.count >= promised) return {};
+    if (read.count == 0 && !cut)
+      return base::Failure{wrong("the definitions cannot be read")};
+    const std::string name = std::filesystem::path(file).filename().string();
+    heard = {};
+    const std::string some =
+        path + ": only " + std::to_string(read.count) + " of " + std::to_string(promised) +
+        " definitions can be read: " + name + " is truncated or damaged";
+    // Events are of a location, and have times.
+    if (!read.clock || definitions.locations.size() < locations || locations == 0)
+      return base::Failure{some + ", and " +
+                           (read.clock ? "threads are missing" : "the clock is missing") +
+                           ", without which events mean nothing; copy " + name +
+                           " again from where it was written, or record again"};
+    base::note(
+        some +
+        "; names of regions, communicators or ranks may be missing in what follows, and "
+        "with them messages and waits");
+    return {};
+  }
+
   std::string file_of(std::uint32_t index, const char* kind) const {
     return (anchor.parent_path() / anchor.stem() /
             (std::to_string(definitions.locations[index].ref) + kind))
@@ -254,7 +315,6 @@ struct ArchiveStream::State {
   // After the last event of a location that can be read.
   void compare_with_promise(std::uint32_t index, std::uint64_t read, std::uint64_t promised,
                             const std::string& why) {
-    constexpr std::uint64_t kMaxNamed = 5;
     if (read >= promised) return;
     if (++lacking > kMaxNamed) {
       ++not_named;
@@ -270,15 +330,52 @@ struct ArchiveStream::State {
                "; the others are missing in what follows");
   }
 
+  // Nothing of it will be read any more.
+  void end(LocationStream& location, const std::string& why) {
+    location.at_end = true;
+    ended[location.batch.location] = true;
+    close(location);
+    samples += location.batch.samples;
+    compare_with_promise(location.batch.location, location.read, location.promised,
+                         location.gaps != 0 ? gap_text(location) : why);
+  }
+
+  std::string gap_text(const LocationStream& location) const {
+    std::string text = "its file is damaged";
+    if (location.gaps > 1) text += " in " + std::to_string(location.gaps) + " places";
+    if (location.gap_begin == 0 || location.gap_end == 0) return text;
+    const auto time = [&](std::uint64_t ticks) {
+      return base::duration_text(static_cast<double>(definitions.ns(ticks)));
+    };
+    return text + ": nothing is known from " + time(location.gap_begin) + " to " +
+           time(location.gap_end) + (location.gaps > 1 ? ", and later" : "");
+  }
+
   std::string named(const char* what, LocationId location, const char* failed) const {
     return wrong(what + std::to_string(definitions.locations[location].ref) + failed);
   }
 
+  OTF2_Reader* reader_of(LocationId location) const {
+    const std::uint32_t number = reader_numbers[location];
+    return number == 0 ? reader : more_readers[number - 1];
+  }
+
   base::Result<> select(const std::vector<LocationId>& chosen) {
-    for (const LocationId location : chosen)
-      if (OTF2_Reader_SelectLocation(reader, definitions.locations[location].ref) !=
-          OTF2_SUCCESS)
-        return base::Failure{named("location ", location, " cannot be read")};
+    reader_numbers.assign(definitions.locations.size(), 0);
+    ended.assign(definitions.locations.size(), false);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (i != 0 && i % kMaxSelected == 0) {
+        OTF2_Reader* const next = OTF2_Reader_Open(anchor.c_str());
+        if (next == nullptr) return base::Failure{wrong("the archive cannot be read")};
+        more_readers.push_back(next);
+        if (OTF2_Reader_SetSerialCollectiveCallbacks(next) != OTF2_SUCCESS)
+          return base::Failure{wrong("the archive cannot be read")};
+      }
+      reader_numbers[chosen[i]] = static_cast<std::uint32_t>(more_readers.size());
+      if (OTF2_Reader_SelectLocation(reader_of(chosen[i]),
+                                     definitions.locations[chosen[i]].ref) != OTF2_SUCCESS)
+        return base::Failure{named("location ", chosen[i], " cannot be read")};
+    }
     return {};
   }
 
@@ -293,61 +390,69 @@ struct ArchiveStream::State {
 
   // Clock offsets and the location's own numbers: libotf2 applies what it has read.
   void read_local_definitions(const std::vector<LocationId>& chosen) {
-    if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) return;  // there are none
+    OTF2_Reader* opened = nullptr;
     for (const LocationId location : chosen) {
+      OTF2_Reader* const from = reader_of(location);
+      if (from != opened) {
+        if (opened != nullptr) OTF2_Reader_CloseDefFiles(opened);
+        if (OTF2_Reader_OpenDefFiles(from) != OTF2_SUCCESS) return;  // there are none
+        opened = from;
+      }
       // Asked for a file that is not there libotf2 (3.0.2) keeps a chunk of memory for it.
       if (!has_local_definitions(location)) continue;
       OTF2_DefReader* local =
-          OTF2_Reader_GetDefReader(reader, definitions.locations[location].ref);
+          OTF2_Reader_GetDefReader(from, definitions.locations[location].ref);
       if (local == nullptr) continue;
       std::uint64_t count = 0;
-      const OTF2_ErrorCode code =
-          OTF2_Reader_ReadAllLocalDefinitions(reader, local, &count);
-      OTF2_Reader_CloseDefReader(reader, local);
+      const OTF2_ErrorCode code = OTF2_Reader_ReadAllLocalDefinitions(from, local, &count);
+      OTF2_Reader_CloseDefReader(from, local);
       const bool cut = definition_chunk_bytes != 0 &&
                        is_cut(file_of(location, ".def"), definition_chunk_bytes);
-      if (code != OTF2_SUCCESS || cut)
+      if ((code != OTF2_SUCCESS || cut) && ++lacking_definitions <= kMaxNamed)
         base::note(named("the definitions of location ", location,
                          " are damaged: its times and names may be wrong"));
     }
-    OTF2_Reader_CloseDefFiles(reader);
+    if (opened != nullptr) OTF2_Reader_CloseDefFiles(opened);
   }
 
   // Before the events of these locations.
   base::Result<> begin_events(const std::vector<LocationId>& chosen, bool local) {
     if (const auto done = select(chosen); !done) return done;
     if (local) read_local_definitions(chosen);
-    if (OTF2_Reader_OpenEvtFiles(reader) != OTF2_SUCCESS)
-      return base::Failure{wrong("the events cannot be read")};
+    bool ok = OTF2_Reader_OpenEvtFiles(reader) == OTF2_SUCCESS;
+    for (OTF2_Reader* const each : more_readers)
+      ok = ok && OTF2_Reader_OpenEvtFiles(each) == OTF2_SUCCESS;
+    if (!ok) return base::Failure{wrong("the events cannot be read")};
     return {};
   }
 
-  // Where it has been read until. False: an error. Where the file is damaged that is its end.
+  // After the last event that was read or left out. False: an error. Where the file is damaged that is its end.
   bool open_location(LocationStream& location) {
     const std::uint32_t index = location.batch.location;
     heard.text.clear();
-    location.reader = OTF2_Reader_GetEvtReader(reader, definitions.locations[index].ref);
+    OTF2_Reader* const from = reader_of(location.batch.location);
+    location.reader = OTF2_Reader_GetEvtReader(from, definitions.locations[index].ref);
     if (location.reader == nullptr) {
-      location.at_end = true;
       if (chunk_bytes == 0) return location.promised == 0;
       if (!std::ifstream(file_of(index, ".evt")).is_open()) return false;  // too many are
-      compare_with_promise(index, location.read, location.promised,
-                           std::exchange(heard, {}).text);
+      end(location, std::exchange(heard, {}).text);
       return true;
     }
-    if (OTF2_Reader_RegisterEvtCallbacks(reader, location.reader, callbacks.get(),
+    if (OTF2_Reader_RegisterEvtCallbacks(from, location.reader, callbacks.get(),
                                          &location.batch) != OTF2_SUCCESS)
       return false;
-    if (location.read == 0) return true;
-    const OTF2_ErrorCode code = OTF2_EvtReader_Seek(location.reader, location.read + 1);
+    if (own_clocks &&
+        OTF2_EvtReader_ApplyClockOffsets(location.reader, false) != OTF2_SUCCESS)
+      return false;
+    if (location.at == 0) return true;
+    const OTF2_ErrorCode code = OTF2_EvtReader_Seek(location.reader, location.at + 1);
     if (code == OTF2_SUCCESS) return true;
-    close(location);
     heard = {};
-    if (code != OTF2_ERROR_INVALID_ARGUMENT) return false;
-    // There is no further one.
-    location.at_end = true;
-    compare_with_promise(index, location.read, location.promised, "");
-    return true;
+    if (code == OTF2_ERROR_INVALID_ARGUMENT)
+      end(location, "");  // there is no further one
+    else
+      close(location);
+    return location.at_end;
   }
 
   // False: an error. Before the first call of refill().
@@ -355,25 +460,55 @@ struct ArchiveStream::State {
     location.batch.definitions = &definitions;
     location.batch.location = LocationId(index);
     location.promised = definitions.locations[index].events;
-    location.most = ~std::uint64_t{0};
-    if (chunk_bytes != 0) {
-      const std::string file = file_of(index, ".evt");
-      std::error_code none;
-      // A location that left no file has no events.
-      if (!std::filesystem::exists(file, none)) {
-        location.at_end = true;
-        compare_with_promise(index, 0, location.promised, "it has no file");
+    if (!next_chunk(location)) return true;
+    return open_location(location);
+  }
+
+  // The next events of the file that can be read in a row. False: there are none, and this was the end.
+  bool next_chunk(LocationStream& location) {
+    while (location.more) {
+      if (chunk_bytes == 0) {
+        location.more = false;
+        location.until = ~std::uint64_t{0};
         return true;
       }
-      if (const auto counted = count_events(file, chunk_bytes)) {
-        location.most = counted->whole;
-        location.promised = std::max(location.promised, counted->promised);
-      } else if (std::ifstream(file).is_open()) {
-        // Each event takes two bytes or more.
-        location.most = std::filesystem::file_size(file, none) / 2;
+      const std::string file = file_of(location.batch.location, ".evt");
+      const bool first = location.chunk == 0;
+      const EventChunk chunk = read_chunk(file, chunk_bytes, location.chunk, memory);
+      location.more = chunk.more;
+      if (!chunk.has_file) {
+        // A location that left no file has no events.
+        end(location, "it has no file");
+        return false;
       }
+      if (!chunk.found) {
+        if (!first) break;
+        // It is not known how many there are. Each takes two bytes or more.
+        location.chunk = 0;
+        std::error_code none;
+        const std::uint64_t bytes = std::filesystem::file_size(file, none);
+        location.until = none ? 0 : bytes / 2;
+        if (location.until == 0) break;
+        return true;
+      }
+      location.promised = std::max(location.promised, chunk.last);
+      if (chunk.whole < chunk.first || chunk.first <= location.at) continue;
+      if (chunk.first != location.at + 1) leave_out(location, chunk.first - 1);
+      location.until = chunk.whole;
+      return true;
     }
-    return open_location(location);
+    end(location, "");
+    return false;
+  }
+
+  // Events until this one. Of a file without known chunks it is the end.
+  void leave_out(LocationStream& location, std::uint64_t until) {
+    close(location);
+    location.at = until;
+    const bool known = location.chunk != 0;
+    if (!known || (location.gaps != 0 && location.read == location.read_at_gap)) return;
+    location.read_at_gap = location.read;
+    if (++location.gaps == 1) location.gap_begin = location.batch.last_ticks;
   }
 
   base::Result<> choose_batch() {
@@ -392,7 +527,8 @@ struct ArchiveStream::State {
   }
 
   void close(LocationStream& location) {
-    if (location.reader != nullptr) OTF2_Reader_CloseEvtReader(reader, location.reader);
+    if (location.reader != nullptr)
+      OTF2_Reader_CloseEvtReader(reader_of(location.batch.location), location.reader);
     location.reader = nullptr;
   }
 
@@ -401,40 +537,35 @@ struct ArchiveStream::State {
     location.batch.clear();
     location.next = 0;
     while (location.empty() && !location.at_end) {
-      if (location.reader == nullptr && !open_location(location)) {
-        location.at_end = true;
-        compare_with_promise(location.batch.location, location.read, location.promised,
-                             "its file cannot be opened again");
-      }
+      if (location.reader == nullptr && !open_location(location))
+        end(location, "its file cannot be read any further");
       if (location.at_end) break;
-      const std::uint64_t wanted = std::min(batch, location.most - location.read);
+      const std::uint64_t wanted = std::min(batch, location.until - location.at);
       std::uint64_t count = 0;
       heard.text.clear();
       const bool ok =
-          wanted == 0 || OTF2_Reader_ReadLocalEvents(reader, location.reader, wanted,
-                                                     &count) == OTF2_SUCCESS;
-      location.read += std::max(count, location.batch.records);
-      // libotf2 must not be called for events after the last one.
-      location.at_end =
-          !ok || count != wanted || wanted == 0 || location.read >= location.most;
-      if (location.at_end || in_turns) close(location);
-      if (!location.at_end) continue;
-      samples += location.batch.samples;
-      compare_with_promise(location.batch.location, location.read, location.promised,
-                           ok ? "" : std::exchange(heard, {}).text);
+          OTF2_Reader_ReadLocalEvents(reader_of(location.batch.location), location.reader,
+                                      wanted, &count) == OTF2_SUCCESS;
+      const std::uint64_t read = std::max(count, location.batch.records);
+      location.read += read;
+      location.at += read;
+      if (location.gaps != 0 && location.gap_end == 0 && !location.empty())
+        location.gap_end = location.batch.entries[0].event.ticks;
+      // The rest of the chunk cannot be read.
+      if (!ok || count != wanted) leave_out(location, location.until);
+      if (in_turns) close(location);
+      if (location.at == location.until) next_chunk(location);
     }
   }
 
-  bool later(std::uint32_t a, std::uint32_t b) const {
-    const std::uint64_t ticks_a = locations[a].ticks();
-    const std::uint64_t ticks_b = locations[b].ticks();
-    return ticks_a != ticks_b ? ticks_a > ticks_b : a > b;
+  static bool later(const Next& a, const Next& b) {
+    return a.ticks != b.ticks ? a.ticks > b.ticks : a.location > b.location;
   }
 
   // The front of the heap has changed: sift it down.
   void sift_down() {
     const std::size_t size = heap.size();
-    const std::uint32_t moved = heap[0];
+    const Next moved = heap[0];
     std::size_t hole = 0;
     for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
       if (child + 1 < size && later(heap[child], heap[child + 1])) ++child;
@@ -477,19 +608,17 @@ struct ArchiveStream::State {
         return base::Failure{
             named("the events of location ", chosen[i], " cannot be opened")};
       refill(locations[i]);
-      if (!locations[i].empty()) heap.push_back(i);
+      if (!locations[i].empty()) heap.push_back({locations[i].ticks(), i});
     }
-    const auto by_time = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
-    std::make_heap(heap.begin(), heap.end(), by_time);
-    if (!heap.empty()) begin_with(locations[heap[0]].ticks());
+    std::make_heap(heap.begin(), heap.end(), later);
+    if (!heap.empty()) begin_with(heap[0].ticks);
     return {};
   }
 
   // Until so many events have been handed over.
   base::Result<> merge(std::uint64_t until, const Progress& progress) {
     while (!heap.empty() && done < until) {
-      const std::uint32_t front = heap[0];
-      LocationStream& location = locations[front];
+      LocationStream& location = locations[heap[0].location];
       hand_over(location, *sink);
       if (location.empty()) refill(location);
       if (location.empty()) {
@@ -497,6 +626,8 @@ struct ArchiveStream::State {
         heap[0] = heap.back();
         heap.pop_back();
         if (heap.empty()) break;
+      } else {
+        heap[0].ticks = location.ticks();
       }
       sift_down();
       if (done < next_report) continue;
@@ -510,9 +641,7 @@ struct ArchiveStream::State {
   // False: an error.
   bool read_alone(std::uint32_t index, TraceSink& sink) {
     LocationStream location;
-    bool ok = begin_location(index, location);
-    if (ok && location.reader != nullptr)
-      ok = OTF2_EvtReader_ApplyClockOffsets(location.reader, false) == OTF2_SUCCESS;
+    const bool ok = begin_location(index, location);
     std::optional<std::uint64_t> first_ticks;
     while (ok) {
       refill(location);
@@ -574,13 +703,7 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
 base::Result<> ArchiveStream::read_definitions(DefinitionChoice which) {
   State& s = *state_;
   const Shared::Listening listening(s.heard);
-  // libotf2 would take what its memory had before for the rest.
-  const std::string file =
-      std::filesystem::path(s.anchor).replace_extension(".def").string();
-  if (s.definition_chunk_bytes != 0 && is_cut(file, s.definition_chunk_bytes))
-    return base::Failure{s.wrong("the definitions cannot be read: the file is truncated")};
-  if (read_trace_definitions(s.reader, which, s.definitions) != OTF2_SUCCESS)
-    return base::Failure{s.wrong("the definitions cannot be read")};
+  if (const auto done = s.read_definitions(which); !done) return done;
   mark_loops(s.definitions);
   for (const LocationInfo& location : s.definitions.locations)
     if (location.events <= std::numeric_limits<std::uint64_t>::max() - s.total)
@@ -650,6 +773,7 @@ base::Result<> ArchiveStream::finish() {
 void ArchiveStream::note_cut_files() {
   State& s = *state_;
   for (std::uint32_t i = 0; i < s.definitions.locations.size() && s.chunk_bytes != 0; ++i) {
+    if (i < s.ended.size() && s.ended[i]) continue;
     const std::uint64_t promised = s.definitions.locations[i].events;
     const std::string file = s.file_of(i, ".evt");
     std::error_code none;
@@ -676,6 +800,7 @@ base::Result<> ArchiveStream::run_in_turn(const std::vector<LocationId>& locatio
   if (const auto done = s.begin_events(locations, local); !done) return done;
   s.callbacks = make_event_callbacks(which);
   if (s.callbacks == nullptr) return base::Failure{s.wrong("out of memory")};
+  s.own_clocks = true;
   if (const auto done = sink.begin(s.definitions); !done) return done;
   for (const LocationId location : locations) {
     if (!s.read_alone(location, sink))
@@ -714,11 +839,12 @@ std::size_t record_bytes(std::string_view rest) {
 }
 
 struct Walked {
-  std::uint64_t events = 0;  // whole ones
-  bool ended = false;        // by the file's end mark
+  std::uint64_t records = 0;  // whole ones
+  std::size_t end = 0;        // of the last one
+  bool ended = false;         // by the file's end mark
 };
 
-// Over the records of a chunk, after its header.
+// Over the records of a chunk, after its header. Of events time stamps and attributes are no records of their own.
 Walked walk(std::string_view bytes, bool events) {
   Walked out;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -729,10 +855,50 @@ Walked walk(std::string_view bytes, bool events) {
         events && kind == kTimeStamp ? kNumberBytes : record_bytes(bytes.substr(at));
     if (length > bytes.size() - at) break;
     at += length;
-    if (kind >= kFirstEvent) ++out.events;
+    if (events && kind < kFirstEvent) continue;
+    ++out.records;
+    out.end = at;
   }
   return out;
 }
+
+bool is_chunk(std::string_view bytes) {
+  return bytes.size() >= kHeaderBytes &&
+         static_cast<unsigned char>(bytes[0]) == kChunkHeader && bytes[1] == kLittleEndian;
+}
+
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& file)
+      : descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)),
+        missing_(descriptor_ < 0 && errno == ENOENT) {
+    struct stat status {};
+    if (descriptor_ >= 0 && fstat(descriptor_, &status) == 0)
+      size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  ~OpenFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  bool missing() const { return missing_; }
+  std::uint64_t size() const { return size_; }
+  // A chunk; empty: it cannot be read.
+  std::string_view chunk(std::uint64_t number, std::uint64_t chunk_bytes,
+                         std::vector<char>& memory) const {
+    const std::uint64_t at = number * chunk_bytes;
+    const auto bytes = static_cast<std::size_t>(std::min(chunk_bytes, size_ - at));
+    if (memory.size() < bytes) memory.resize(bytes);
+    const ssize_t got = pread(descriptor_, memory.data(), bytes, static_cast<off_t>(at));
+    return {memory.data(), got < 0 ? 0 : static_cast<std::size_t>(got)};
+  }
+
+ private:
+  int descriptor_;
+  bool missing_;
+  std::uint64_t size_ = 0;
+};
 
 // With its header. Nothing: the file cannot be read, or is none of libotf2; empty: it is shorter than a header.
 std::optional<std::string> last_chunk(const std::string& file, std::uint64_t chunk_bytes,
@@ -752,7 +918,7 @@ std::optional<std::string> last_chunk(const std::string& file, std::uint64_t chu
   std::string chunk(std::min(chunk_bytes, bytes - at), '\0');
   in.seekg(static_cast<std::streamoff>(at));
   if (!in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) ||
-      static_cast<unsigned char>(chunk[0]) != kChunkHeader || chunk[1] != 'B')
+      !is_chunk(chunk))
     return std::nullopt;
   return chunk;
 }
@@ -771,8 +937,50 @@ std::optional<EventFile> count_events(const std::string& file, std::uint64_t chu
   if (first == 0 || first - 1 > last || last > std::filesystem::file_size(file, none))
     return std::nullopt;
   const std::uint64_t whole =
-      first - 1 + walk(std::string_view(*chunk).substr(kHeaderBytes), true).events;
+      first - 1 + walk(std::string_view(*chunk).substr(kHeaderBytes), true).records;
   return EventFile{std::min(whole, last), last};
+}
+
+EventChunk read_chunk(const std::string& file, std::uint64_t chunk_bytes,
+                      std::uint64_t& number, std::vector<char>& memory) {
+  const OpenFile opened(file);
+  EventChunk out;
+  out.has_file = !opened.missing();
+  if (chunk_bytes < kHeaderBytes || chunk_bytes > kMaxChunk) return out;
+  while (!out.found && number < opened.size() / chunk_bytes + 1) {
+    const std::string_view bytes = opened.chunk(number++, chunk_bytes, memory);
+    if (!is_chunk(bytes)) continue;
+    out.first = number_at(bytes, 2);
+    out.last = number_at(bytes, 2 + kNumberBytes);
+    out.found = out.first != 0 && out.first - 1 <= out.last && out.last <= opened.size();
+    if (!out.found) continue;
+    const std::string_view records = bytes.substr(kHeaderBytes);
+    const Walked walked = walk(records, true);
+    std::uint64_t whole = std::min(walked.records, out.last + 1 - out.first);
+    // What ends with zeros where zeros are that should not be there has lost some of its own.
+    if (out.first - 1 + whole < out.last && whole != 0 && walked.end < records.size() &&
+        records[walked.end - 1] == '\0' && records[walked.end] == '\0')
+      --whole;
+    out.whole = out.first - 1 + whole;
+  }
+  if (!out.found) out.first = out.last = 0;
+  out.more = number < (opened.size() + chunk_bytes - 1) / chunk_bytes;
+  return out;
+}
+
+std::uint64_t count_definitions(const std::string& file, std::uint64_t chunk_bytes) {
+  const OpenFile opened(file);
+  std::vector<char> memory;
+  std::uint64_t count = 0;
+  if (chunk_bytes < kHeaderBytes || chunk_bytes > kMaxChunk) return 0;
+  for (std::uint64_t number = 0; number * chunk_bytes < opened.size(); ++number) {
+    const std::string_view bytes = opened.chunk(number, chunk_bytes, memory);
+    if (!is_chunk(bytes)) break;
+    const Walked walked = walk(bytes.substr(kHeaderBytes), false);
+    count += walked.records;
+    if (walked.ended) break;
+  }
+  return count;
 }
 
 bool is_cut(const std::string& file, std::uint64_t chunk_bytes) {

@@ -6,7 +6,8 @@
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.
 // Numbers and sizes in the definitions are not trusted. Of a damaged archive what can be read is handed over; what is
-// missing is a line for each location (base/notes.h), by what the definitions and the file promise.
+// missing is a line for each location (base/notes.h), by what the definitions and the file promise. Definitions are used as far as
+// they can be read if the clock and all locations are among them.
 // Units: of events, as trace.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
 // Cost: run() takes memory for a batch and libotf2's buffers for each location that has more events than that, whatever their
@@ -85,14 +86,16 @@ class ArchiveStream {
   std::unique_ptr<State> state_;
 };
 
-// Files of an archive that have been cut: how many events are in one, by the file itself, and whether definitions end where
-// they should.
+// Files of an archive that are cut or damaged: which events can be read, by the file itself, and how many definitions.
 //
-// libotf2 (3.0.2) does not notice that a file has been cut: it reads what its memory had before, of events again and again
-// without an end. What it is asked for is therefore limited by what is there.
+// libotf2 (3.0.2) notices neither. Of a cut file it reads what its memory had before, of events again and again without an end; a
+// page of zeros is the end of a chunk to it, and in the middle of one it cannot find a place again. What it is asked for is
+// therefore limited by what is there. From where a chunk is damaged on its events are lost: nothing in a chunk says where a
+// record begins. The next chunk is read again.
 //
 // Place in the flow: private to reader/. Thread-safety: any thread. Errors: a file that is not as libotf2 writes it on a
-// little-endian machine is not counted. Cost: reads the first bytes and the last chunk of the file.
+// little-endian machine is not counted. Cost: read_chunk() and count_definitions() go over all bytes, count_events() and is_cut()
+// over those of the last chunk.
 //
 // Layout: chunks of one size, the last one short. Each begins with 3, 'B', and the numbers of its first and last event (64
 // bits each). Then come records: a byte with the kind, one with the length (255: 8 bytes follow with it), and as many bytes.
@@ -104,9 +107,25 @@ struct EventFile {
   std::uint64_t promised = 0;  // by the last chunk's header
 };
 
-// Nothing: not known.
+// If all chunks but the last one are whole. Nothing: not known.
 std::optional<EventFile> count_events(const std::string& file, std::uint64_t chunk_bytes);
+
+// Events are numbered from 1 on, over all chunks.
+struct EventChunk {
+  bool has_file = false;
+  bool found = false;                 // a chunk; what follows is 0 otherwise
+  bool more = false;                  // the file goes on after it
+  std::uint64_t first = 0, last = 0;  // events in it, by its header
+  std::uint64_t whole = 0;  // until this one they can be read; first - 1: none can
+};
+// The next chunk of the file with a header, from this number on (0: the first chunk), which is the following chunk's afterwards. `memory` is
+// used, and kept for the next call.
+EventChunk read_chunk(const std::string& file, std::uint64_t chunk_bytes,
+                      std::uint64_t& number, std::vector<char>& memory);
+
 // Of a file of definitions; false where that is not known.
 bool is_cut(const std::string& file, std::uint64_t chunk_bytes);
+// Definitions before the place where the file is cut or damaged, chunk by chunk, as libotf2 reads them.
+std::uint64_t count_definitions(const std::string& file, std::uint64_t chunk_bytes);
 
 }  // namespace refrain::reader

@@ -198,8 +198,8 @@ OTF2_GlobalDefReaderCallbacks* make_callbacks(bool groups) {
 
 }  // namespace
 
-OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups,
-                                    RawDefinitions& definitions) {
+OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups, std::uint64_t most,
+                                    RawDefinitions& definitions, std::uint64_t& count) {
   OTF2_GlobalDefReader* definition_reader = OTF2_Reader_GetGlobalDefReader(reader);
   if (definition_reader == nullptr) return OTF2_ERROR_FILE_CAN_NOT_OPEN;
   OTF2_GlobalDefReaderCallbacks* callbacks = make_callbacks(groups);
@@ -207,9 +207,8 @@ OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups,
   OTF2_ErrorCode code = OTF2_Reader_RegisterGlobalDefCallbacks(reader, definition_reader,
                                                                callbacks, &definitions);
   OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
-  std::uint64_t count = 0;
   if (code == OTF2_SUCCESS)
-    code = OTF2_Reader_ReadAllGlobalDefinitions(reader, definition_reader, &count);
+    code = OTF2_Reader_ReadGlobalDefinitions(reader, definition_reader, most, &count);
   OTF2_Reader_CloseGlobalDefReader(reader, definition_reader);
   return code;
 }
@@ -583,7 +582,7 @@ void UnusedRecords::begin(const TraceDefinitions& definitions) {
   if (definitions.is_refrain()) return;
   std::uint64_t streams = 0, events = 0;
   for (const LocationInfo& location : definitions.locations) {
-    if (location.type == OTF2_LOCATION_TYPE_CPU_THREAD || location.events == 0) continue;
+    if (location.is_thread() || location.events == 0) continue;
     ++streams;
     events += location.events;
   }

@@ -121,9 +121,9 @@ struct RawDefinitions {
   std::map<OTF2_MetricRef, OTF2_MetricRef> metric_instances;
 };
 
-// `groups`: whether they are wanted. They take memory for each of their members.
-OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups,
-                                    RawDefinitions& definitions);
+// `groups`: whether they are wanted. They take memory for each of their members. At most so many are read; `count` were.
+OTF2_ErrorCode read_raw_definitions(OTF2_Reader* reader, bool groups, std::uint64_t most,
+                                    RawDefinitions& definitions, std::uint64_t& count);
 
 // Turns the records of one location into TraceEvents, a batch at a time.
 //

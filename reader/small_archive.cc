@@ -54,14 +54,16 @@ std::uint32_t SmallArchive::context(std::uint32_t region, std::uint32_t parent) 
   return static_cast<std::uint32_t>(contexts_.size() - 1);
 }
 
-void SmallArchive::process(const std::string& name) { location(name, false); }
-void SmallArchive::device() { location("device", true); }
+void SmallArchive::process(const std::string& name) {
+  location(name, OTF2_LOCATION_TYPE_CPU_THREAD);
+}
+void SmallArchive::device() { location("device", OTF2_LOCATION_TYPE_ACCELERATOR_STREAM); }
 
-void SmallArchive::location(const std::string& name, bool device) {
+void SmallArchive::location(const std::string& name, OTF2_LocationType type) {
   end_location();
   writer_ = OTF2_Archive_GetEvtWriter(archive_, locations_.size());
   const auto group = static_cast<std::uint32_t>(locations_.size());
-  locations_.push_back({name, device, group, 0});
+  locations_.push_back({name, type, group, 0});
 }
 
 void SmallArchive::end_location() {
@@ -103,23 +105,21 @@ void SmallArchive::define_places() {
   for (std::size_t i = 0; i < locations_.size(); ++i) {
     const Location& from = locations_[i];
     const OTF2_StringRef name = string(from.name);
-    if (!from.device) of = from.group;
+    const bool device = from.type == OTF2_LOCATION_TYPE_ACCELERATOR_STREAM;
+    if (!device) of = from.group;
     need(OTF2_GlobalDefWriter_WriteLocationGroup(
         definitions_, from.group, name,
-        from.device ? OTF2_LOCATION_GROUP_TYPE_ACCELERATOR
-                    : OTF2_LOCATION_GROUP_TYPE_PROCESS,
-        0, from.device ? of : OTF2_UNDEFINED_LOCATION_GROUP));
-    need(OTF2_GlobalDefWriter_WriteLocation(
-        definitions_, i, name,
-        from.device ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM : OTF2_LOCATION_TYPE_CPU_THREAD,
-        from.events, from.group));
+        device ? OTF2_LOCATION_GROUP_TYPE_ACCELERATOR : OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+        device ? of : OTF2_UNDEFINED_LOCATION_GROUP));
+    need(OTF2_GlobalDefWriter_WriteLocation(definitions_, i, name, from.type, from.events,
+                                            from.group));
   }
 }
 
 void SmallArchive::define_mpi() {
   std::vector<std::uint64_t> world, ranks;
   for (std::size_t i = 0; i < locations_.size(); ++i) {
-    if (locations_[i].device) continue;
+    if (locations_[i].type == OTF2_LOCATION_TYPE_ACCELERATOR_STREAM) continue;
     ranks.push_back(world.size());
     world.push_back(i);
   }

@@ -37,6 +37,8 @@ class SmallArchive {
   // A process with one thread, or a stream of a device of the process before: events go there until the next one.
   void process(const std::string& name = "process");
   void device();
+  // The type of this location is not known.
+  void of_no_type() { locations_.back().type = OTF2_LOCATION_TYPE_UNKNOWN; }
 
   void enter(std::uint64_t ns, std::uint32_t region);
   void leave(std::uint64_t ns, std::uint32_t region);
@@ -61,11 +63,11 @@ class SmallArchive {
   };
   struct Location {
     std::string name;
-    bool device;
+    OTF2_LocationType type;
     std::uint32_t group;
     std::uint64_t events;
   };
-  void location(const std::string& name, bool device);
+  void location(const std::string& name, OTF2_LocationType type);
   void end_location();
   OTF2_StringRef string(const std::string& text);
   void define_places();

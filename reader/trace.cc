@@ -335,6 +335,19 @@ std::string openmp_note(const std::map<std::string, std::string>& properties) {
              : "";
 }
 
+base::Result<> TraceDefinitions::need_threads() const {
+  std::uint64_t events = 0;
+  for (const LocationInfo& location : locations) {
+    if (location.is_thread()) return {};
+    events += location.events;
+  }
+  if (locations.empty()) return base::Failure{archive + ": there are no threads in it"};
+  return base::Failure{fmt::format(
+      "{}: there are no threads in it; its {} events are those of {} locations of devices or of metrics, "
+      "which 'refrain convert' reads",
+      archive, events, locations.size())};
+}
+
 bool TraceDefinitions::summary_only() const {
   const auto found = properties.find("REFRAIN::SETTING::SUMMARY_ONLY");
   return found != properties.end() && found->second == "yes";
@@ -400,12 +413,13 @@ std::string TraceDefinitions::value_text(std::uint8_t type, std::uint64_t bits) 
   }
 }
 
-OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
-                                      TraceDefinitions& definitions) {
+DefinitionsRead read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
+                                       std::uint64_t most, TraceDefinitions& definitions) {
   RawDefinitions raw;
-  const OTF2_ErrorCode code =
-      read_raw_definitions(reader, which == DefinitionChoice::kAll, raw);
-  if (code != OTF2_SUCCESS) return code;
+  DefinitionsRead out;
+  out.code =
+      read_raw_definitions(reader, which == DefinitionChoice::kAll, most, raw, out.count);
+  out.clock = raw.ticks_per_second != 0;
   if (raw.ticks_per_second != 0) definitions.ticks_per_second = raw.ticks_per_second;
   definitions.base_ticks = raw.offset_ticks;
   definitions.end_ticks = raw.offset_ticks + raw.length_ticks;
@@ -414,7 +428,7 @@ OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice whic
     definitions.realtime_ns = raw.realtime_ns;
   definitions.strings = std::move(raw.strings);
   Resolver(raw, definitions).run();
-  return code;
+  return out;
 }
 
 bool TraceDefinitions::adjoins(std::uint64_t end_ns,

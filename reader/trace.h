@@ -153,6 +153,12 @@ struct LocationInfo {
   std::vector<ExtraValue> properties;  // `ref`: their name, a string; as they were defined
   // One of the OpenMP runtime's own threads, says the archive: its time counts in regions only.
   bool helper = false;
+
+  // Of a process; else a stream of a device, or a place for values of metrics.
+  bool is_thread() const noexcept {
+    return type != OTF2_LOCATION_TYPE_ACCELERATOR_STREAM &&
+           type != OTF2_LOCATION_TYPE_METRIC;
+  }
 };
 
 struct ProcessInfo {
@@ -242,6 +248,8 @@ struct TraceDefinitions {
       context_table;
 
   bool is_refrain() const { return properties.contains("REFRAIN::VERSION"); }
+  // For what is about threads: fails where there are only streams of devices and places for metrics.
+  base::Result<> need_threads() const;
   // Recorded by `refrain run --summary-only`: there are no events, and no marks of iterations.
   bool summary_only() const;
   std::uint64_t ns(std::uint64_t ticks) const noexcept;  // nearest; 0 before time zero
@@ -262,10 +270,15 @@ struct TraceDefinitions {
 // communicator.
 enum class DefinitionChoice { kAll, kWithoutGroups };
 
-// Reads the global definitions, without those of the anchor file. Not OTF2_SUCCESS: they
-// cannot be read.
-OTF2_ErrorCode read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
-                                      TraceDefinitions& definitions);
+struct DefinitionsRead {
+  OTF2_ErrorCode code =
+      OTF2_SUCCESS;  // else there is nothing after the last one that was read
+  std::uint64_t count = 0;
+  bool clock = false;  // is among them
+};
+// Reads the global definitions, at most so many, without those of the anchor file.
+DefinitionsRead read_trace_definitions(OTF2_Reader* reader, DefinitionChoice which,
+                                       std::uint64_t most, TraceDefinitions& definitions);
 // Which regions are loops that Refrain detected. After the properties are known.
 void mark_loops(TraceDefinitions& definitions);
 // Markers are optional; unreadable ones are left out. After base_ticks is known.

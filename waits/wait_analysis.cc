@@ -243,7 +243,7 @@ WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
 
 base::Result<> has_events(const std::string& archive,
                           const reader::TraceDefinitions& definitions) {
-  if (!definitions.summary_only()) return {};
+  if (!definitions.summary_only()) return definitions.need_threads();
   return base::Failure{"'" + archive +
                        "' was recorded with --summary-only: there are no events to analyse "
                        "('refrain profile' says where the time went)"};
@@ -278,7 +278,6 @@ base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
   if (!done) return done.failure();
   WaitAnalysis result = analysis_of(replay, patterns.tree());
   result.events = stream.events();
-  if (result.locations.empty()) return base::Failure{"'" + archive + "' has no threads"};
   if (more)
     if (const auto unique = check_names(result); !unique) return unique.failure();
   return result;

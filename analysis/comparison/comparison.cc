@@ -57,6 +57,7 @@ class ProfileReader {
   base::Result<> pass(reader::TraceSink& sink) {
     reader::ArchiveStream stream;
     if (const auto done = stream.open(path_); !done) return done;
+    if (const auto done = stream.definitions().need_threads(); !done) return done;
     const bool first = !std::exchange(passed_, true);
     is_refrain_ = stream.definitions().is_refrain();
     if (first && !is_refrain_) return {};

@@ -117,7 +117,7 @@ void ProfileSink::find_threads(std::uint32_t number) {
   for (const std::uint32_t location : definitions_->processes[number].locations) {
     Thread& thread = threads_[location];
     thread.process = number;
-    if (!is_thread(definitions_->locations[location])) continue;
+    if (!definitions_->locations[location].is_thread()) continue;
     thread.number = static_cast<std::uint32_t>(process.locations.size());
     if (location == samples_[number].location) process.first = thread.number;
     process.locations.push_back(location);

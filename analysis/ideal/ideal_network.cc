@@ -65,12 +65,12 @@ base::Result<> IdealNetwork::begin(const reader::TraceDefinitions& definitions) 
   for (std::uint32_t i = 0; i < threads_.size(); ++i) {
     threads_[i].process = ProcessId(i);
     for (const LocationId location : definitions.processes[i].locations)
-      if (threads_[i].location == kNone && is_thread(definitions.locations[location]))
+      if (threads_[i].location == kNone && definitions.locations[location].is_thread())
         threads_[i].location = location;
     threads_[i].loops.resize(out_.loops.size());
   }
   for (const reader::LocationInfo& location : definitions.locations)
-    counts_.push_back(is_thread(location) && location.process < threads_.size());
+    counts_.push_back(location.is_thread() && location.process < threads_.size());
   matcher_ = std::make_unique<reader::MessageMatcher>(
       definitions, [this](const reader::MatchedMessage& message) { matched(message); });
   operations_ = std::make_unique<IdealOperations>(definitions);
@@ -574,6 +574,8 @@ base::Result<IdealRun> ideal_run(const std::string& archive,
     none.unknown = "there are no events (--summary-only)";
     return none;
   }
+  if (const auto done = stream.definitions().need_threads(); !done)
+    return base::Failure{done.error()};
   IdealNetwork sink;
   if (const auto done = stream.run(sink, progress); !done)
     return base::Failure{done.error()};

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/run_totals.h"
+#include "base/flat_map.h"
 #include "base/open_counts.h"
 #include "base/result.h"
 #include "reader/otf2_callbacks.h"
@@ -41,7 +41,11 @@ struct Thread {
   std::vector<Frame> stack;
   base::OpenCounts open;                 // forks count as kNone
   std::vector<RunSummary::Sums> sums{};  // by node
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
+  struct Edge {
+    std::uint32_t from, to;
+    bool operator==(const Edge&) const = default;
+  };
+  base::FlatMap<Edge, std::uint64_t> edges;
 };
 
 class TreeSink final : public reader::TraceSink {
@@ -53,7 +57,7 @@ class TreeSink final : public reader::TraceSink {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       threads_[i].process = definitions.locations[i].process;
       threads_[i].counts =
-          is_thread(definitions.locations[i]) && threads_[i].process < trees_.size();
+          definitions.locations[i].is_thread() && threads_[i].process < trees_.size();
     }
     last_tick_ = definitions.base_ticks;
     messages_.begin(definitions);
@@ -139,10 +143,12 @@ class TreeSink final : public reader::TraceSink {
   struct Tree {
     RunSummary summary;
     std::uint64_t begin = ~std::uint64_t{0}, end = 0;
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
-             std::uint32_t>
-        nodes;
-    std::map<std::uint32_t, std::uint32_t> regions;
+    struct Node {
+      std::uint32_t parent, region, kind, site;  // the region by the archive's definitions
+      bool operator==(const Node&) const = default;
+    };
+    base::FlatMap<Node, std::uint32_t> nodes;
+    base::FlatMap<std::uint32_t, std::uint32_t> regions;
     std::map<std::string, std::uint32_t> sites;
   };
 
@@ -151,10 +157,9 @@ class TreeSink final : public reader::TraceSink {
     const reader::RegionInfo& region = definitions_->regions[event.ref];
     if (region.is_loop) return;
     Tree& tree = trees_[thread.process];
-    const std::uint32_t index = region_index(tree, event.ref);
     if (!thread.stack.empty() && thread.stack.back().node == RunSummary::kNone &&
         is_parallel_region(static_cast<std::uint32_t>(region.role), region.paradigm)) {
-      const std::uint32_t node = node_index(tree, around(thread), index,
+      const std::uint32_t node = node_index(tree, around(thread), event.ref,
                                             RunSummary::Kind::kFork, RunSummary::kNone);
       Thread::Frame fork = thread.stack.back();
       thread.stack.pop_back();
@@ -164,10 +169,10 @@ class TreeSink final : public reader::TraceSink {
     }
     std::uint32_t site = RunSummary::kNone;
     if (region.paradigm == OTF2_PARADIGM_MPI) site = site_of(tree, event);
-    push(thread,
-         {.node = node_index(tree, around(thread), index, RunSummary::Kind::kRegion, site),
-          .region = event.ref,
-          .begin = event.ticks});
+    push(thread, {.node = node_index(tree, around(thread), event.ref,
+                                     RunSummary::Kind::kRegion, site),
+                  .region = event.ref,
+                  .begin = event.ticks});
   }
 
   // The innermost region that is known.
@@ -189,7 +194,7 @@ class TreeSink final : public reader::TraceSink {
     std::uint32_t& before = parent == RunSummary::kNone
                                 ? thread.latest
                                 : thread.stack[thread.stack.back().known - 1].latest;
-    ++thread.edges[{before == RunSummary::kNone ? parent : before, frame.node}];
+    ++*thread.edges.add({before == RunSummary::kNone ? parent : before, frame.node}).first;
     before = frame.node;
     put(thread, frame);
   }
@@ -261,19 +266,21 @@ class TreeSink final : public reader::TraceSink {
       moved(thread, 0, 0, event.value, 0);
   }
 
-  static std::uint32_t node_index(Tree& tree, std::uint32_t parent, std::uint32_t region,
-                                  RunSummary::Kind kind, std::uint32_t site) {
-    const auto next = static_cast<std::uint32_t>(tree.summary.nodes.size());
-    const auto [at, is_new] = tree.nodes.try_emplace(
-        {parent, region, static_cast<std::uint32_t>(kind), site}, next);
-    if (is_new) tree.summary.nodes.push_back({parent, region, kind, site});
-    return at->second;
+  std::uint32_t node_index(Tree& tree, std::uint32_t parent, std::uint32_t region,
+                           RunSummary::Kind kind, std::uint32_t site) const {
+    const auto [at, is_new] =
+        tree.nodes.add({parent, region, static_cast<std::uint32_t>(kind), site});
+    if (is_new) {
+      *at = static_cast<std::uint32_t>(tree.summary.nodes.size());
+      tree.summary.nodes.push_back({parent, region_index(tree, region), kind, site});
+    }
+    return *at;
   }
 
   std::uint32_t region_index(Tree& tree, std::uint32_t ref) const {
-    const auto next = static_cast<std::uint32_t>(tree.summary.regions.size());
-    const auto [at, is_new] = tree.regions.try_emplace(ref, next);
+    const auto [at, is_new] = tree.regions.add(ref);
     if (is_new) {
+      *at = static_cast<std::uint32_t>(tree.summary.regions.size());
       const reader::RegionInfo& region = definitions_->regions[ref];
       tree.summary.regions.push_back({.reference = ref,
                                       .name = region.name,
@@ -282,7 +289,7 @@ class TreeSink final : public reader::TraceSink {
                                       .role = region.role,
                                       .paradigm = region.paradigm});
     }
-    return at->second;
+    return *at;
   }
 
   std::uint32_t site_of(Tree& tree, const TraceEvent& event) const {
@@ -301,7 +308,8 @@ class TreeSink final : public reader::TraceSink {
   void facts(std::uint32_t number) {
     const reader::ProcessInfo& process = definitions_->processes[number];
     RunSummary& summary = trees_[number].summary;
-    trees_[number].nodes.clear();
+    trees_[number].nodes = {};
+    trees_[number].regions = {};
     summary.process = number;
     summary.rank = process.rank;
     if (process.node < definitions_->nodes.size())
@@ -322,9 +330,12 @@ class TreeSink final : public reader::TraceSink {
       location.sums = std::move(thread.sums);
       location.sums.resize(summary.nodes.size());
       location.edges.reserve(thread.edges.size());
-      for (const auto& [ends, count] : thread.edges)
-        location.edges.push_back({ends.first, ends.second, count});
-      thread.edges.clear();
+      thread.edges.each([&](const Thread::Edge& ends, std::uint64_t count) {
+        location.edges.push_back({ends.from, ends.to, count});
+      });
+      std::ranges::sort(location.edges, {},
+                        [](const auto& edge) { return std::pair(edge.from, edge.to); });
+      thread.edges = {};
     }
   }
 
@@ -343,6 +354,7 @@ base::Result<EventSummary> summarize_events(const std::string& archive,
                                             const reader::Progress& progress) {
   reader::ArchiveStream stream;
   if (const auto done = stream.open(archive); !done) return done.failure();
+  if (const auto done = stream.definitions().need_threads(); !done) return done.failure();
   TreeSink sink;
   if (const auto done = stream.run(sink, progress); !done) return done.failure();
   EventSummary result;
@@ -350,7 +362,6 @@ base::Result<EventSummary> summarize_events(const std::string& archive,
   result.processes = sink.take();
   result.gaps = sink.gaps();
   result.messages = sink.take_messages();
-  if (result.processes.empty()) return base::Failure{"'" + archive + "' has no threads"};
   return result;
 }
 

@@ -31,9 +31,8 @@ py::dict definitions(const std::string& archive) {
     regions.append(py::make_tuple(text(region.name), text(region.file), region.line,
                                   region.role, region.paradigm, region.is_loop));
   for (const reader::LocationInfo& location : d.locations)
-    locations.append(
-        py::make_tuple(text(location.name), location.process, location.thread, location.ref,
-                       location.type == OTF2_LOCATION_TYPE_CPU_THREAD, location.events));
+    locations.append(py::make_tuple(text(location.name), location.process, location.thread,
+                                    location.ref, location.is_thread(), location.events));
   for (const reader::ProcessInfo& process : d.processes)
     processes.append(py::make_tuple(
         text(process.name), number(process.rank),
@@ -55,7 +54,9 @@ py::str info(const std::string& archive) {
   return text(reading([&] {
     const auto info = analysis::read_archive_info(archive);
     require(info);
-    return tools::info_json(*info, archive);
+    std::string json;
+    tools::put_info_json(*info, archive, [&](std::string_view part) { json += part; });
+    return json;
   }));
 }
 

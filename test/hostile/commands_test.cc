@@ -30,8 +30,11 @@ test::Result refrain(Words words) {
 std::vector<Words> readers(const std::string& archive,
                            const test::TemporaryFolder& folder) {
   return {{"profile", "--events", archive},
+          {"profile", "--events", "--messages", archive},
           {"analyze", "--no-cube", archive},
           {"convert", "--to", "csv", "--overwrite", "-o", folder / "out.csv", archive},
+          {"convert", "--to", "chrome", "--overwrite", "-o", folder / "out.json", archive},
+          {"convert", "--to", "paraver", "--overwrite", "-o", folder / "out.prv", archive},
           {"report", "--overwrite", "-o", folder / "out.html", archive},
           {"compare", archive, archive},
           {"graph", "--events", "--quiet", "--to", "json", archive},
@@ -73,18 +76,72 @@ void write_own(const std::string& archive) {
   }
 }
 
-TEST_CASE("Commands: a file of events is cut - the rest, and a line; they end") {
+TEST_CASE("Commands: a file of events or definitions is damaged - the rest, and a line") {
   const test::TemporaryFolder folder;
   const std::string archive = folder / "archive";
   reader::write_foreign_archive(archive, {.more_enters = 100'000});
   const fs::path file = fs::path(archive) / "traces" / "7.evt";
-  fs::resize_file(file, fs::file_size(file) - 100);
+  std::string line = " of 200018 events of location 'location 7'";
+  SECTION("events are cut") { fs::resize_file(file, fs::file_size(file) - 100); }
+  SECTION("a page of events is zeros") {
+    std::string text = test::read_file(file);
+    text.replace(40'960, 4096, 4096, '\0');
+    std::ofstream(file, std::ios::binary) << text;
+    line += " of 'process 21' (7) can be read (its file is damaged: nothing is known from ";
+  }
+  SECTION("definitions are cut") {
+    const fs::path definitions = fs::path(archive) / "traces.def";
+    fs::resize_file(definitions, fs::file_size(definitions) - 30);
+    line =
+        " definitions can be read: traces.def is truncated or damaged; names of regions,";
+  }
   for (const Words& words : readers(archive, folder)) {
     const test::Result result = refrain(words);
     INFO(words[0] << ": " << result.errors);
     CHECK(result.exit_status == 0);
-    CHECK(result.errors.find(" of 200018 events of location 'location 7'") !=
+    CHECK(result.errors.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("Commands: definitions without all threads - refused, with how many there are") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  write_own(archive);
+  const fs::path definitions = fs::path(archive) / "traces.def";
+  fs::resize_file(definitions, fs::file_size(definitions) / 3);
+  std::vector<Words> all = readers(archive, folder);
+  all.push_back({"info", archive});
+  for (const Words& words : all) {
+    if (words[0] == "scaling") continue;  // it reads summaries
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    CHECK(result.exit_status == 2);
+    CHECK(std::ranges::count(result.errors, '\n') == 1);
+    CHECK(result.errors.find(
+              " definitions can be read: traces.def is truncated or damaged, and t") !=
           std::string::npos);
+  }
+}
+
+TEST_CASE("Commands: only streams of devices - converted, else refused in one line") {
+  const test::TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  reader::SmallArchive of_others(archive);
+  const auto kernel = of_others.region("kernel");
+  of_others.device();
+  of_others.enter(0, kernel);
+  of_others.leave(1000, kernel);
+  of_others.finish(0, 1000);
+  for (const Words& words : readers(archive, folder)) {
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    const bool converts = words[0] == "convert";
+    CHECK(result.exit_status == (converts ? 0 : 2));
+    CHECK(result.errors == (converts ? ""
+                                     : "refrain: " + archive +
+                                           ": there are no threads in it; its 2 events are "
+                                           "those of 1 locations of devices or of metrics, "
+                                           "which 'refrain convert' reads\n"));
   }
 }
 

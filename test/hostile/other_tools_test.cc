@@ -262,6 +262,21 @@ TEST_CASE("Other tools: streams of devices, files, counters - named, and no thre
   }
 }
 
+TEST_CASE("Other tools: threads of no known type - are threads for all") {
+  Case a;
+  const auto main = a.archive.region("main");
+  a.archive.process();
+  a.archive.enter(0, main);
+  a.archive.leave(10 * kMs, main);
+  a.archive.of_no_type();
+  a.archive.finish(0, 10 * kMs);
+  base::take_notes();
+  CHECK(ms(a.waits(), "time") == Approx(10));
+  CHECK(a.profile().locations.size() == 1);
+  CHECK(a.compared().threads_efficiency.parallel == Approx(1));
+  CHECK(base::take_notes().empty());
+}
+
 TEST_CASE("Other tools: a leave is missing - the regions around it end where they end") {
   Case a;
   const auto main = a.archive.region("main"), foo = a.archive.region("foo"),

@@ -1,6 +1,7 @@
 """The module refrain: the same numbers as the command prints, errors as exceptions, archives of any tool."""
 
 import collections
+import itertools
 import json
 import os
 import subprocess
@@ -418,10 +419,11 @@ class Errors(unittest.TestCase):
             lambda archive: refrain.Archive(archive).profile(from_events=True),
         )
         events = archives.damaged(HYBRID, "cut-events", "traces/*.evt", 0.5)
-        for read in every:
+        names = archives.damaged(HYBRID, "cut-names", "traces.def", 0.99)
+        for read, archive in itertools.product(every, (events, names)):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                read(events)
+                read(archive)
             self.assertTrue(any("can be read" in str(each.message) for each in caught))
             self.assertTrue(all("\n" not in str(each.message) for each in caught))
         definitions = archives.damaged(HYBRID, "cut-definitions", "traces.def", 0.5)

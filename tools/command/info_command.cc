@@ -62,7 +62,7 @@ int InfoCommand::run() {
   // All else is known without it.
   if (!info.totals) fail(info.totals.error() + "; totals of the whole run are left out");
   if (json_) {
-    print(info_json(info, archive_));
+    put_info_json(info, archive_, [](std::string_view text) { print(text); });
     return kDone;
   }
   constexpr std::size_t kMaxLines = 40;

@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -377,25 +378,34 @@ json edge_json(const Drawing& drawing, const Drawing::Edge& edge) {
 }  // namespace
 
 std::string json_text(const Drawing& drawing) {
-  json out = {{"format", "refrain graph drawing"}, {"version", 2}, {"kind", drawing.kind}};
-  put(out, drawing.values);
-  out["legend"] = drawing.legend;
-  out["notes"] = drawing.notes;
-  out["clusters"] = json::array();
-  for (const Drawing::Cluster& cluster : drawing.clusters)
-    out["clusters"].push_back(
-        {{"id", cluster.id},
-         {"label", cluster.label},
-         {"parent", cluster.parent == Drawing::kNone
-                        ? json(nullptr)
-                        : json(drawing.clusters[cluster.parent].id)}});
-  out["nodes"] = json::array();
-  for (const Drawing::Node& node : drawing.nodes)
-    out["nodes"].push_back(node_json(drawing, node));
-  out["edges"] = json::array();
-  for (const Drawing::Edge& edge : drawing.edges)
-    out["edges"].push_back(edge_json(drawing, edge));
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  std::string text;
+  JsonStream out([&](std::string_view part) { text += part; }, 2);
+  json head = {{"format", "refrain graph drawing"}, {"version", 2}, {"kind", drawing.kind}};
+  put(head, drawing.values);
+  head["legend"] = drawing.legend;
+  head["notes"] = drawing.notes;
+  out.begin_object();
+  out.members(head);
+  const auto list = [&](const char* name, const auto& items, const auto& value_of) {
+    out.key(name);
+    out.begin_array();
+    for (const auto& item : items) out.value(value_of(item));
+    out.end();
+  };
+  list("clusters", drawing.clusters, [&](const Drawing::Cluster& cluster) {
+    return json{{"id", cluster.id},
+                {"label", cluster.label},
+                {"parent", cluster.parent == Drawing::kNone
+                               ? json(nullptr)
+                               : json(drawing.clusters[cluster.parent].id)}};
+  });
+  list("nodes", drawing.nodes,
+       [&](const Drawing::Node& node) { return node_json(drawing, node); });
+  list("edges", drawing.edges,
+       [&](const Drawing::Edge& edge) { return edge_json(drawing, edge); });
+  out.end();
+  out.finish();
+  return text;
 }
 
 base::Result<std::string> text_of(const Drawing& drawing, const std::string& format) {

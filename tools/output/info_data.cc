@@ -134,9 +134,8 @@ nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
   return out;
 }
 
-}  // namespace
-
-nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& archive) {
+// Without what there is of each thread.
+nlohmann::ordered_json whole_value(const ArchiveInfo& info, const std::string& archive) {
   nlohmann::ordered_json out = {{"archive", archive},
                                 {"version", info.version},
                                 {"command", info.command},
@@ -161,34 +160,57 @@ nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& ar
   if (info.mpi.used) out["mpi"] = json_of(info.mpi);
   out["summary"] = json_of(info.totals, info.mpi.used);
   out["structure"] = info.structure;
+  return out;
+}
+
+nlohmann::ordered_json json_of(const analysis::LocationInfo& location, bool mpi) {
+  nlohmann::ordered_json entry = {{"name", location.name},
+                                  {"process", location.process},
+                                  {"events_seen", location.events_seen},
+                                  {"events_written", location.events_written},
+                                  {"archive_events", location.archive_events},
+                                  {"lost", location.lost}};
+  if (!mpi) return entry;
+  entry["sends"] = location.sends;
+  entry["sends_dropped"] = location.sends_dropped;
+  entry["receives"] = location.receives;
+  entry["receives_dropped"] = location.receives_dropped;
+  entry["bytes_sent"] = location.bytes_sent;
+  entry["bytes_received"] = location.bytes_received;
+  return entry;
+}
+
+}  // namespace
+
+nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& archive) {
+  nlohmann::ordered_json out = whole_value(info, archive);
   out["phases"] = nlohmann::ordered_json::array();
   for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
   out["locations"] = nlohmann::ordered_json::array();
-  for (const auto& location : info.locations) {
-    auto& entry = out["locations"].emplace_back();
-    entry = {{"name", location.name},
-             {"process", location.process},
-             {"events_seen", location.events_seen},
-             {"events_written", location.events_written},
-             {"archive_events", location.archive_events},
-             {"lost", location.lost}};
-    if (!info.mpi.used) continue;
-    entry["sends"] = location.sends;
-    entry["sends_dropped"] = location.sends_dropped;
-    entry["receives"] = location.receives;
-    entry["receives_dropped"] = location.receives_dropped;
-    entry["bytes_sent"] = location.bytes_sent;
-    entry["bytes_received"] = location.bytes_received;
-  }
+  for (const analysis::LocationInfo& location : info.locations)
+    out["locations"].push_back(json_of(location, info.mpi.used));
   out["properties"] = info.properties;
   return out;
 }
 
-std::string info_json(const ArchiveInfo& info, const std::string& archive) {
-  // A name that is no UTF-8 must not cost the rest.
-  return info_value(info, archive)
-             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+void put_info_json(const ArchiveInfo& info, const std::string& archive,
+                   const PutText& put) {
+  JsonStream out(put, 2);
+  out.begin_object();
+  out.members(whole_value(info, archive));
+  out.key("phases");
+  out.begin_array();
+  for (const PhaseInfo& phase : info.phases) out.value(json_of(phase));
+  out.end();
+  out.key("locations");
+  out.begin_array();
+  for (const analysis::LocationInfo& location : info.locations)
+    out.value(json_of(location, info.mpi.used));
+  out.end();
+  out.key("properties");
+  out.value(nlohmann::ordered_json(info.properties));
+  out.end();
+  out.finish();
 }
 
 }  // namespace refrain::tools

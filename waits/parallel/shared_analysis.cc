@@ -443,13 +443,6 @@ class ArchiveSource final : public EventSource {
   bool opened_ = false;
 };
 
-base::Result<WaitAnalysis> with_threads(base::Result<WaitAnalysis> analysis,
-                                        const std::string& archive) {
-  if (analysis && analysis->locations.empty())
-    return base::Failure{"'" + archive + "' has no threads"};
-  return analysis;
-}
-
 }  // namespace
 
 base::Result<WaitAnalysis> analyze_in_threads(const std::string& archive,
@@ -473,8 +466,7 @@ base::Result<WaitAnalysis> analyze_in_threads(const std::string& archive,
       return base::Failure{"threads cannot be started; --threads 1 needs none"};
     }
   }
-  return with_threads(put_together(*boxes.of(0), own, folder_of(archive), progress),
-                      archive);
+  return put_together(*boxes.of(0), own, folder_of(archive), progress);
 }
 
 base::Result<WaitAnalysis> analyze_in_job(const std::string& archive,
@@ -482,8 +474,7 @@ base::Result<WaitAnalysis> analyze_in_job(const std::string& archive,
                                           const reader::Progress& progress) {
   ArchiveSource source(archive);
   if (exchange.rank() == 0)
-    return with_threads(put_together(exchange, source, folder_of(archive), progress),
-                        archive);
+    return put_together(exchange, source, folder_of(archive), progress);
   const auto done = read_share(exchange, source);
   return done ? base::Result(WaitAnalysis{}) : done.failure();
 }

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "reader/trace.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
-#include "waits/replay/flat_map.h"
 #include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
@@ -161,9 +161,10 @@ class Collectives {
   std::vector<Pending> pending_;  // by location
   std::vector<Comm> comms_;
   std::vector<Comm> windows_;
-  std::vector<Comm> started_;              // by communicator
-  std::vector<OpenOnes> open_;             // by process
-  std::vector<FlatMap> requests_;          // by location: numbers in open_
+  std::vector<Comm> started_;   // by communicator
+  std::vector<OpenOnes> open_;  // by process
+  std::vector<base::FlatMap<std::uint64_t, std::uint32_t>>
+      requests_;                           // by location: numbers in open_
   std::vector<std::uint32_t> completing_;  // by location
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> free_completions_;

@@ -17,10 +17,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "reader/trace.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
-#include "waits/replay/flat_map.h"
 #include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
@@ -186,7 +186,7 @@ class MessageEnds {
   };
   struct Thread {
     std::uint32_t call = kNone;  // record of the call that it is in
-    FlatMap sends, receives;     // by request
+    base::FlatMap<std::uint64_t, std::uint32_t> sends, receives;  // by request
   };
 
   void end_call(std::uint32_t thread, const Call& call);

@@ -233,8 +233,7 @@ void ReplayState::begin(const reader::TraceDefinitions& of, PatternSet& patterns
     at.process = info.process;
     at.thread = info.thread;
     at.helper = info.helper;
-    at.counts =
-        info.type == OTF2_LOCATION_TYPE_CPU_THREAD && info.process < processes.size();
+    at.counts = info.is_thread() && info.process < processes.size();
     if (at.counts && processes[at.process].primary == kNone)
       processes[at.process].primary = LocationId(i);
   }
