@@ -426,7 +426,7 @@ class Errors(unittest.TestCase):
                 read(archive)
             self.assertTrue(any("can be read" in str(each.message) for each in caught))
             self.assertTrue(all("\n" not in str(each.message) for each in caught))
-        definitions = archives.damaged(HYBRID, "cut-definitions", "traces.def", 0.5)
+        definitions = archives.damaged(HYBRID, "cut-definitions", "traces.def", 0.1)
         for read in every + (refrain.Archive,):
             self.check(lambda: read(definitions))
         anchor = archives.damaged(HYBRID, "cut-anchor", "traces.otf2", 0.5)
