@@ -98,6 +98,31 @@ RunTotals totals_of(const std::vector<std::optional<ProcessTotals>>& all,
 
 }  // namespace
 
+namespace {
+
+void add_files(const std::vector<summary::RunSummary>& summaries, RunTotals& totals) {
+  std::map<std::string, RunTotals::File> files;
+  for (const summary::RunSummary& summary : summaries) {
+    if (summary.process >= totals.processes.size()) continue;
+    for (const base::UsedFile& used : summary.files) {
+      RunTotals::File& file = files[used.path];
+      file.use.add(used.use);
+      ++file.processes;
+      if (used.use.ns() <= file.most_ns) continue;
+      file.most_ns = used.use.ns();
+      file.most = totals.processes[summary.process].name;
+    }
+  }
+  for (auto& [path, file] : files) {
+    file.path = path;
+    totals.files.push_back(std::move(file));
+  }
+  std::ranges::stable_sort(totals.files, std::greater(),
+                           [](const RunTotals::File& file) { return file.use.ns(); });
+}
+
+}  // namespace
+
 base::Result<RunTotals> read_run_totals(const std::string& folder,
                                         const reader::TraceDefinitions& definitions) {
   const auto said = [&](const std::string& why) {
@@ -117,6 +142,7 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
       process.use.add(location.use);
     }
   }
+  add_files(*summaries, totals);
   return totals;
 }
 
@@ -426,6 +452,7 @@ bool is_useful(const reader::RegionInfo& region) {
     case OTF2_REGION_ROLE_COLL_ALL2ALL:
     case OTF2_REGION_ROLE_COLL_OTHER:
     case OTF2_REGION_ROLE_FILE_IO:
+    case OTF2_REGION_ROLE_FILE_IO_METADATA:
     case OTF2_REGION_ROLE_POINT2POINT:
     case OTF2_REGION_ROLE_RMA:
     case OTF2_REGION_ROLE_DATA_TRANSFER:

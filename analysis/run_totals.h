@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_use.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
@@ -46,6 +47,14 @@ struct RunTotals {
     std::size_t threads = 0;              // that ran; 0: not known
     base::ThreadUse use;                  // of all of them
   };
+  // Of all processes together, by path.
+  struct File {
+    std::string path;  // empty: of those that had no place in a process' table
+    base::FileUse use;
+    std::size_t processes = 0;  // that used it
+    std::string most;           // the one that took most time
+    std::uint64_t most_ns = 0;
+  };
   std::uint64_t summaries = 0;  // processes that have one
   std::vector<Process> processes;
   std::vector<Region> regions;  // most exclusive time first
@@ -53,6 +62,7 @@ struct RunTotals {
   double calls_without_region = 0;
   double ns_without_region = 0;
   Traffic traffic;
+  std::vector<File> files;  // most time first
 
   bool complete() const noexcept { return summaries != 0 && summaries == processes.size(); }
 };

@@ -289,6 +289,15 @@ constexpr SettingInfo kTable[] = {
          "loops of the program with their shares of time. Memory: 2 MiB a process. "
          "docs/reference/loops.md has what it costs.",
      .implicit_value = "100", .maximum = 10000},
+    {.name = "files", .type = kSeconds, .field = &Settings::files_s,
+     .unit = "s", .range = "0 (off) or more",
+     .one_line = "record the program's file I/O (POSIX, C streams); calls from this time on are events",
+     .long_text =
+         "Counts opens, reads, writes and syncs of each file, with bytes and times, for the whole run: "
+         "refrain info, line Files. Calls that take at least this long are regions, too. "
+         "With refrain run only, which preloads librefrain_files.so for it. "
+         "Memory: 0.6 MiB a process.",
+     .implicit_value = "100us", .maximum = 1e9},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "growth step of a spool file",

@@ -88,6 +88,8 @@ constexpr Class kClasses[] = {
     {R::kText, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
     {R::kProgram, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
     {R::kKokkos, nullptr, OTF2_REGION_ROLE_CODE},
+    {R::kFile, nullptr, OTF2_REGION_ROLE_FILE_IO},
+    {R::kFileName, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
 };
 
 static_assert([] {
@@ -108,6 +110,7 @@ std::uint8_t paradigm_of(RegionClass cls) noexcept {
   if (cls == RegionClass::kNone || cls == RegionClass::kUser) return OTF2_PARADIGM_USER;
   if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
   if (cls == RegionClass::kKokkos) return OTF2_PARADIGM_KOKKOS;
+  if (cls == RegionClass::kFile) return OTF2_PARADIGM_NONE;
   if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
@@ -266,6 +269,13 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
               RegionKey{RegionClass::kCallSite, address}};
     case spool::kUserEnter:
       return {RegionKey{RegionClass::kUser, record.payload & 0xffffffff}, RegionKey{}};
+    case spool::kFileEnter:
+      return {RegionKey{RegionClass::kFile,
+                        address | std::uint64_t{record.sub} << spool::kFileOperationShift},
+              RegionKey{}};
+    case spool::kFileMoved:
+      return {RegionKey{RegionClass::kFileName, record.payload >> spool::kFileShift},
+              RegionKey{}};
     case spool::kUserParameter:
       return {RegionKey{record.sub == spool::kParameterText ? RegionClass::kText
                                                             : RegionClass::kNumber,

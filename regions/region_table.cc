@@ -6,6 +6,7 @@
 
 #include "addresses/short_name.h"
 #include "base/mpi_roles.h"
+#include "spool/file_format.h"
 
 namespace refrain::regions {
 namespace {
@@ -73,6 +74,21 @@ RegionDef define_user(const spool::UserRegion& region) {
   }
   def.file = region.file;
   def.line = region.line;
+  return def;
+}
+
+// Of a call on a file: files whose names differ by numbers only have one.
+RegionDef define_file(const spool::FileTable& files, std::uint64_t key) {
+  const std::size_t number = key >> spool::kFileOperationShift;
+  const spool::FileOperationRow& operation =
+      spool::kFileOperations[number < spool::kFileOperations.size() ? number : 0];
+  RegionDef def;
+  def.cls = RegionClass::kFile;
+  def.canonical = operation.name;
+  def.name = def.canonical + ' ' +
+             files.name(static_cast<std::uint32_t>(key) &
+                        ((1U << spool::kFileOperationShift) - 1));
+  def.description = operation.stream ? "ISO C I/O" : "POSIX I/O";
   return def;
 }
 
@@ -144,8 +160,11 @@ std::string function_name(const addresses::Place& function, std::uint64_t addres
 }
 
 std::uint8_t role_of(const RegionDef& region) noexcept {
-  return region.cls == RegionClass::kMpi ? base::role_of_mpi(region.name)
-                                         : role_of(region.cls);
+  if (region.cls == RegionClass::kMpi) return base::role_of_mpi(region.name);
+  if (region.cls == RegionClass::kFile &&
+      (region.canonical.ends_with("open") || region.canonical.ends_with("close")))
+    return OTF2_REGION_ROLE_FILE_IO_METADATA;
+  return role_of(region.cls);
 }
 
 std::string body_event_name(const spool::LoopBodyEvent& event,
@@ -273,6 +292,12 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
     const auto number = static_cast<std::uint32_t>(key.address);
     if (key.cls == RegionClass::kUser)
       out.by_key_[packed] = intern(define_user(journal.user.region(number)));
+    if (key.cls == RegionClass::kFile)
+      out.by_key_[packed] = intern(define_file(journal.files, key.address));
+    if (key.cls == RegionClass::kFileName) {
+      out.by_parameter_[kFileParameter.packed()] = intern_parameter({"file", true});
+      out.by_parameter_[kOffsetParameter.packed()] = intern_parameter({"offset", false});
+    }
     if (key.cls == RegionClass::kProgram) intern(define_program(journal));
     if (key.cls == RegionClass::kFunction)
       out.by_key_[packed] = intern(define_function(resolver.at(key.address), key.address));

@@ -64,6 +64,10 @@ struct ParameterDef {
   std::string identity() const;
 };
 
+// Of calls on files.
+inline constexpr RegionKey kFileParameter{RegionClass::kFileName, 0};
+inline constexpr RegionKey kOffsetParameter{RegionClass::kFileName, 1};
+
 // Region of each of a process' keys and loops.
 class ProcessRegions {
  public:

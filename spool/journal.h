@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "spool/file_reader.h"
 #include "spool/format.h"
 #include "spool/mpi_journal.h"
 #include "spool/record_sequence.h"
@@ -211,6 +212,7 @@ struct Journal {
       loop_code;  // by loop; of loops that were found by their code
   MpiJournal mpi;
   UserJournal user;
+  FileTable files;  // from the file next to it
   ClockPair first_clock;
   ClockPair last_clock;
   std::uint64_t last_ticks = 0;  // largest of all records

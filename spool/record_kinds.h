@@ -25,6 +25,9 @@ inline constexpr std::uint8_t kTeamCut = 16;  // of a start: a48 is a new epoch,
                                               // lies just before this record, no region
                                               // is open there
 
+inline constexpr unsigned kFileShift = 48;
+inline constexpr std::uint64_t kNoFileOffset = (std::uint64_t{1} << 48) - 1;
+
 inline constexpr std::uint8_t kTargetKinds = 15;  // bits of sub of kTargetBegin
 
 // A copy of the start record of a region that is open at a Sync: kind | kSnapshot.
@@ -134,7 +137,13 @@ enum Kind : std::uint8_t {
                  // kMpiRmaGroupSync: number of the group); payload: bytes
                  // (kMpiRmaGroupSync: MpiRmaSync; kMpiRmaRequestLock: 1 if exclusive)
   kMpiIo = 59,   // payload: bytes moved
-  // 60..63 are left for what is in logs: its kinds are below 64.
+
+  // --- Calls on files (file_format.h), recorded when they have ended, one after the other ---
+  kFileEnter = 60,  // sub: FileOperation; payload: number of the file's name
+  kFileLeave = 61,  // sub, payload as its start
+  kFileMoved = 62,  // between them: sub likewise; a48: offset, or kNoFileOffset; payload:
+                    // bytes | slot of the file << kFileShift
+  // 63 is left for what is in logs: its kinds are below 64.
 
   // --- The journal -------------------------------------------------------------------
   kText = 96,  // sub: TextKey; a48: bytes; the text follows in ceil(bytes / 24) records
@@ -181,6 +190,8 @@ enum Kind : std::uint8_t {
   kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
                        // of process 0 at the same moment, signed; a48: the error's bound
 };
+
+inline constexpr unsigned kFileOperationShift = 16;  // in keys of regions
 
 // What a region of an archive is. regions/region_class.cc has their names.
 enum class RegionClass : std::uint8_t {
@@ -246,6 +257,8 @@ enum class RegionClass : std::uint8_t {
   kText,          // no region: one whose values are strings
   kProgram,       // the program, for its start and end
   kKokkos,        // of a region only, whose key is kUser: Kokkos reported it
+  kFile,  // a call on a file: the key's address is name | FileOperation << kFileOperationShift
+  kFileName,  // no region: which file it was, by its slot
   kCount
 };
 
@@ -380,6 +393,11 @@ inline constexpr auto kRecordKinds = [] {
       {kMpiCollective, "mpi_collective", kDetail, 10},
       {kMpiRma, "mpi_rma", kDetail, 16},
       {kMpiIo, "mpi_io", kDetail},
+
+      begin(kFileEnter, "file_enter", kEdge, R::kFile, T::kFileIo),
+      end(kFileLeave, "file_leave"),
+      // Bytes, offset and file, as parameters.
+      {kFileMoved, "file_moved", kDetail, 42},
 
       {kText, "text", Part::kJournal},
       {kGapSuspend, "gap_suspend", Part::kJournal},

@@ -316,7 +316,7 @@ struct IterationRow {
   std::uint64_t times[kRowClasses - 1];
   // The values of the counters follow.
 };
-static_assert(sizeof(IterationRow) == 152);
+static_assert(sizeof(IterationRow) == 160);
 
 struct IterationRowsHeader {
   std::uint32_t capacity;  // rows

@@ -22,6 +22,7 @@ constexpr std::array<const char*, IterationRows::kClasses> kNames = {
     "target_wait",
     "target_data",
     "target_kernels",
+    "file_io",
     "unknown",
     "outside",
 };

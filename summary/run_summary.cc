@@ -20,8 +20,9 @@ using namespace summary_json;
 using Sums = RunSummary::Sums;
 
 constexpr const char* kSummaryFormat = "refrain summary";
-constexpr std::uint64_t kSummaryVersion = 3;
+constexpr std::uint64_t kSummaryVersion = 4;
 constexpr std::uint64_t kOldSummaryVersion = 2;  // still read: two columns had other names
+constexpr std::uint64_t kWithoutFiles = 3;       // likewise: there was no file I/O
 constexpr const char* kPrefix = "process-";
 constexpr const char* kSuffix = ".json";
 
@@ -76,6 +77,13 @@ json location_to_json(const RunSummary::Location& location) {
   return out;
 }
 
+json file_to_json(const base::UsedFile& file) {
+  json out = {{"path", file.path}};
+  for (const base::FileUseNumber& number : base::kFileUseNumbers)
+    if (file.use.*number.value != 0) out[number.name] = file.use.*number.value;
+  return out;
+}
+
 // --- Reading: nothing in the text is believed ----------------------------------------
 
 bool boolean(const json& value, const char* name) {
@@ -101,6 +109,13 @@ RunSummary::Region region_of(const json& from) {
   region.paradigm = small(member(from, "paradigm"), "paradigm");
   if (from.contains("canonical")) region.canonical = text(from["canonical"], "canonical");
   return region;
+}
+
+base::UsedFile file_of(const json& from) {
+  base::UsedFile file{.path = text(member(from, "path"), "path"), .use = {}};
+  for (const base::FileUseNumber& each : base::kFileUseNumbers)
+    if (from.contains(each.name)) file.use.*each.value = number(from[each.name], each.name);
+  return file;
 }
 
 RunSummary::Node node_of(const json& from, const RunSummary& summary) {
@@ -134,7 +149,7 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary,
       number(member(from, "regions_outside"), "regions_outside");
   location.sums.resize(nodes);
   for (const Column& column : kColumns) {
-    const char* const name = version == kSummaryVersion ? column.name : column.old_name;
+    const char* const name = version >= kWithoutFiles ? column.name : column.old_name;
     if (!from.contains(name)) continue;
     const json& values = list(from[name], name);
     if (values.size() != nodes)
@@ -205,6 +220,11 @@ std::string to_text(const RunSummary& summary) {
     locations.push_back(location_to_json(location));
   out["locations"] = std::move(locations);
   out["locations_without"] = summary.locations_without;
+  if (!summary.files.empty()) {
+    json files = json::array();
+    for (const base::UsedFile& file : summary.files) files.push_back(file_to_json(file));
+    out["files"] = std::move(files);
+  }
   // Names are bytes of the program's; what is no UTF-8 is replaced.
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -260,6 +280,9 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
     summary.locations.push_back(location_of(location, summary, version));
   for (const json& reference : list(member(from, "locations_without"), "locations_without"))
     summary.locations_without.push_back(number(reference, "locations_without"));
+  if (from.contains("files"))
+    for (const json& file : list(from["files"], "files"))
+      summary.files.push_back(file_of(file));
   return summary;
 }
 

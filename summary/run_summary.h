@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_use.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "summary/flow_graph.h"
@@ -100,6 +101,8 @@ struct RunSummary {
   std::vector<SummaryLoop> loops;        // those that have rows of iterations
   std::vector<SummaryCounter> counters;  // of the rows
   std::vector<Location> locations;
+  // What it did with files, most time first; none: not counted. The last one may be of all that had no place, without a path.
+  std::vector<base::UsedFile> files = {};
   // In the archive: threads that had no memory for a call tree. What they did is not counted here.
   std::vector<std::uint64_t> locations_without;
 

@@ -29,9 +29,10 @@ enum class TimeClass : std::uint8_t {
   kTargetWait,     // target constructs themselves: waiting for the device, management
   kTargetData,     // operations on data of devices
   kTargetKernels,  // submitting kernels
+  kFileIo,         // slow calls on files that are none of MPI's
   kUnknown,        // of regions that found no place in the summary
 };
-inline constexpr std::size_t kTimeClasses = 15;
+inline constexpr std::size_t kTimeClasses = 16;
 
 // Of an MPI procedure, by its name, and by the role that an archive defines (base::role_of_mpi()). Pure; cost: as that.
 TimeClass class_of_mpi(std::string_view procedure,

@@ -71,6 +71,7 @@ Shares shares_of(const ClassTimes& times) {
     }
     switch (cls) {
       case TimeClass::kUseful:
+      case TimeClass::kFileIo:
         shares.useful += share;
         break;
       case TimeClass::kSynchronization:

@@ -1,6 +1,7 @@
 #include "writer/archive_summaries.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -79,8 +80,22 @@ class Summarizer {
     result_.ticks_per_second = model_.ticks_per_second();
     result_.begin = model_.start_ticks();
     result_.end = model_.end_ticks();
+    add_files();
     for (const spool::Metric& metric : model_.journal().user.metrics)
       result_.counters.push_back({metric.name, metric.unit});
+  }
+
+  void add_files() {
+    const double ns = 1e9 / model_.ticks_per_second();
+    for (const auto& [slot, file] : model_.journal().files.files) {
+      base::UsedFile& out = result_.files.emplace_back(file);
+      for (const base::FileUseNumber& number : base::kFileUseNumbers)
+        if (number.kind != base::FileUseNumber::Kind::kCount)
+          out.use.*number.value =
+              static_cast<std::uint64_t>(static_cast<double>(out.use.*number.value) * ns);
+    }
+    std::ranges::stable_sort(result_.files, std::greater(),
+                             [](const base::UsedFile& file) { return file.use.ns(); });
   }
 
   void add(const CallTree& tree, RunSummary::Location& location) {
@@ -306,6 +321,8 @@ base::Result<WrittenSummaries> write_summaries(
     fit_rows(summary, row_bytes);
     first_location += models[i]->locations();
     add_samples(folder, options.archive, *models[i], written);
+    if (!models[i]->files_complaint().empty())
+      written.complaints.push_back(models[i]->files_complaint());
     if (summary.locations.empty() && summary.locations_without.empty()) continue;
     if (!summary.locations.empty()) written.flows.push_back(flow_of(summary));
     if (const auto put = summary::write_summary(folder, summary); !put)

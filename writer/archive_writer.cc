@@ -271,6 +271,8 @@ class ArchiveJob {
         own.strings.push_back(std::move(text));
       for (const auto& [number, text] : model->journal().user.strings)
         own.strings.push_back(text);
+      for (const auto& [slot, file] : model->journal().files.files)
+        if (file.use.slow != 0) own.strings.push_back(file.path);
       if (!model->journal().user.metrics.empty())
         own.metrics.push_back(model->journal().user.metrics);
       const std::uint64_t locations = model->locations();
@@ -298,6 +300,9 @@ class ArchiveJob {
         context.arguments.push_back(strings_.intern(text));
       for (const auto& [number, text] : model.journal().user.strings)
         context.user_strings[number] = strings_.intern(text);
+      for (const auto& [slot, file] : model.journal().files.files)
+        if (file.use.slow != 0 && slot != 0)
+          context.user_strings[file_string(slot)] = strings_.intern(file.path);
       const auto metrics = std::find(shared_.metrics.begin(), shared_.metrics.end(),
                                      model.journal().user.metrics);
       context.metric = static_cast<OTF2_MetricRef>(metrics - shared_.metrics.begin());

@@ -1,6 +1,8 @@
 #include "analysis/causes/cause_search.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 
 namespace refrain::analysis {
@@ -9,6 +11,41 @@ namespace {
 constexpr double kPlace = 0.3;  // of what is done more, that must lie at one place
 // A name says more than two events: of what lies there a little less will do.
 constexpr double kOfNames = 1.2;
+
+// What a process did with files of one name, by its calls.
+struct CallOnFile {
+  std::size_t process = 0;
+  double ns = 0;
+  std::uint64_t count = 0;
+};
+using CallsOnFile = std::map<std::string, std::vector<CallOnFile>>;
+using CallsOnFiles = std::map<std::string, CallsOnFile>;
+
+// `region`: "write checkpoint.dat".
+void add_call(const std::string& region, const CallOnFile& call, CallsOnFiles& files) {
+  const std::size_t blank = region.find(' ');
+  if (blank != std::string::npos)
+    files[region.substr(blank + 1)][region.substr(0, blank)].push_back(call);
+}
+
+// "fsync, write and open": most time first, without what takes little.
+std::string names_of(const CallsOnFile& calls) {
+  constexpr double kLittle = 0.05;
+  std::vector<std::pair<double, std::string>> order;
+  double all = 0;
+  for (const auto& [name, each] : calls) {
+    double ns = 0;
+    for (const CallOnFile& call : each) ns += call.ns;
+    order.emplace_back(ns, name);
+    all += ns;
+  }
+  std::ranges::sort(order, std::greater());
+  std::erase_if(order, [&](const auto& each) { return each.first < kLittle * all; });
+  std::string text;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == order.size() ? " and " : ", ") + order[i].second;
+  return text;
+}
 
 double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
@@ -53,22 +90,32 @@ void Places::add(std::size_t process, const summary::FlowGraph& flow, double tic
   }
 }
 
-// And regions of the program's own, and MPI's I/O.
+// And regions of the program's own, and I/O; of files also all calls together.
 void Places::add_functions(const RunProfile& profile) {
+  CallsOnFiles files;
   for (PathId i; i < profile.paths.size(); ++i) {
     const RunProfile::Path& path = profile.paths[i];
     if (path.region == RunProfile::kNone ||
-        (path.cls != TimeClass::kUseful && path.cls != TimeClass::kMpiIo))
+        (path.cls != TimeClass::kUseful && path.cls != TimeClass::kMpiIo &&
+         path.cls != TimeClass::kFileIo))
       continue;
     const RunProfile::Region& region = profile.regions[path.region];
     if (is_parallel_region(region.role, region.paradigm)) continue;
     for (const RunProfile::Sums& sums : path.sums) {
       const RunProfile::Location& location = profile.locations[sums.location];
-      if (location.primary)
-        add_to(functions_, "in " + path_name(profile, i), location.process,
-               profile.nanoseconds(sums.location, static_cast<double>(sums.own)),
-               sums.visits);
+      if (!location.primary) continue;
+      const double ns = profile.nanoseconds(sums.location, static_cast<double>(sums.own));
+      add_to(functions_, "in " + path_name(profile, i), location.process, ns, sums.visits);
+      if (path.cls == TimeClass::kFileIo)
+        add_call(region.name, {location.process, ns, sums.visits}, files);
     }
+  }
+  for (const auto& [file, calls] : files) {
+    if (calls.size() < 2) continue;
+    const std::string name = "in " + names_of(calls) + " of " + file;
+    for (const auto& [call, all] : calls)
+      for (const CallOnFile& each : all)
+        add_to(functions_, name, each.process, each.ns, each.count);
   }
 }
 

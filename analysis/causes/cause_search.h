@@ -187,7 +187,8 @@ class CauseSearch {
                         std::uint32_t path) const;
   // Call paths of a class, with workers that have no work meanwhile.
   using Tell = std::function<void(RootCause&, std::uint32_t, const std::string&)>;
-  void paths_of(TimeClass cls, Account account, const Tell& tell);
+  void paths_of(std::initializer_list<TimeClass> classes, Account account,
+                const Tell& tell);
   // Of what its region's threads wait at the end for locks, the part that this one makes.
   double of_lock(std::uint32_t path) const;
   // What is inside, by location; of criticals the summary has it.

@@ -27,7 +27,7 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
     {"serial", "threads without work in serial parts"},
     {"synchronization", "OpenMP synchronization"},
     {"management", "start and end of parallel regions"},
-    {"mpi_io", "MPI file I/O"},
+    {"file_io", "file I/O"},
     {"start", "start and end of MPI"},
     {"devices", "devices"},
     {"cores", "waiting for a free core"},

@@ -36,8 +36,8 @@ enum class Account : std::uint8_t {
   kSerial,         // threads without work outside of parallel regions
   kSynchronization,  // explicit barriers, critical sections, locks
   kManagement,       // start and end of parallel regions
-  kMpiIo,
-  kStart,  // start and end of MPI, and threads without work meanwhile
+  kFileIo,           // MPI's, and slow calls on files
+  kStart,            // start and end of MPI, and threads without work meanwhile
   kDevices,
   kCores,  // waiting for a free core
   kUnknown,

@@ -249,7 +249,8 @@ class PartsBuilder {
     double idle = of(sums.others, TimeClass::kLimitedParallelism);
     const double in_mpi = taken(idle, workers * mpi);
     const double in_start = taken(idle, workers * start);
-    const double in_io = taken(idle, workers * of(sums.primary, TimeClass::kMpiIo));
+    const double in_io = taken(idle, workers * (of(sums.primary, TimeClass::kMpiIo) +
+                                                of(sums.primary, TimeClass::kFileIo)));
     part.work = std::max(0.0, sums.wall - mpi - start);
     part.mpi = mpi;
     part.messages = of(sums.primary, TimeClass::kMpiPointToPoint) +
@@ -267,7 +268,7 @@ class PartsBuilder {
     account(Account::kSerial, part.serial);
     account(Account::kSynchronization, both(TimeClass::kSynchronization));
     account(Account::kManagement, both(TimeClass::kThreadManagement));
-    account(Account::kMpiIo, both(TimeClass::kMpiIo) + in_io);
+    account(Account::kFileIo, both(TimeClass::kMpiIo) + both(TimeClass::kFileIo) + in_io);
     account(Account::kStart, start_of_all + in_start);
     account(Account::kDevices, both(TimeClass::kTargetWait) + both(TimeClass::kTargetData) +
                                    both(TimeClass::kTargetKernels));

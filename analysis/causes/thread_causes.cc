@@ -223,17 +223,18 @@ void CauseSearch::synchronization() {
         fmt::format("Threads wait {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
     cause.hint = "Synchronize less often; remove barriers that are not needed (nowait).";
   };
-  paths_of(TimeClass::kSynchronization, Account::kSynchronization, tell);
+  paths_of({TimeClass::kSynchronization}, Account::kSynchronization, tell);
 }
 
 void CauseSearch::files() {
   const auto tell = [this](RootCause& cause, std::uint32_t, const std::string& often) {
-    cause.what = "MPI file I/O";
-    cause.text =
-        fmt::format("Ranks are {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
-    cause.hint = "Use fewer and larger accesses, or collective I/O.";
+    cause.what = "File I/O";
+    cause.text = fmt::format("{} {}: {}. Lost: {}.", mpi_ ? "Ranks are" : "The program is",
+                             cause.where, often, lost_text(cause));
+    cause.hint = mpi_ ? "Use fewer and larger accesses, or collective I/O."
+                      : "Use fewer and larger accesses.";
   };
-  paths_of(TimeClass::kMpiIo, Account::kMpiIo, tell);
+  paths_of({TimeClass::kMpiIo, TimeClass::kFileIo}, Account::kFileIo, tell);
 }
 
 void CauseSearch::management() {
@@ -258,11 +259,12 @@ void CauseSearch::management() {
   }
 }
 
-void CauseSearch::paths_of(TimeClass cls, Account account, const Tell& tell) {
+void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account account,
+                           const Tell& tell) {
   std::vector<double> times(profile_.paths.size());
   double all = 0;
   for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
-    if (profile_.paths[i].cls != cls) continue;
+    if (std::ranges::find(classes, profile_.paths[i].cls) == classes.end()) continue;
     times[i] = totals_.paths[i].own_ns + of_lock(i);
     all += times[i];
   }
@@ -273,7 +275,9 @@ void CauseSearch::paths_of(TimeClass cls, Account account, const Tell& tell) {
     const auto visits = static_cast<double>(std::max<std::uint64_t>(1, total.visits));
     RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);
     tell(cause, i,
-         fmt::format("{} times, {} each", total.visits, time_text(total.own_ns / visits)));
+         total.visits == 1 ? std::string("once")
+                           : fmt::format("{} times, {} each", total.visits,
+                                         time_text(total.own_ns / visits)));
     out_.causes.push_back(std::move(cause));
   }
 }

@@ -38,6 +38,7 @@ constexpr std::array<Names, kTimeClasses> kNames = {{
     {"target_wait", "devices, waiting and management"},
     {"target_data", "devices, data"},
     {"target_kernels", "devices, submission of kernels"},
+    {"file_io", "file I/O"},
     {"unknown", "without a place, or the tracer's"},
 }};
 
@@ -90,6 +91,9 @@ TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
     case OTF2_REGION_ROLE_TASK_CREATE:
     case OTF2_REGION_ROLE_THREAD_CREATE:
       return TimeClass::kThreadManagement;
+    case OTF2_REGION_ROLE_FILE_IO:
+    case OTF2_REGION_ROLE_FILE_IO_METADATA:
+      return TimeClass::kFileIo;
     default:
       break;
   }

@@ -175,8 +175,12 @@ class ProfileFinder {
         return of_class("graph", TimeClass::kSynchronization);
       case Account::kManagement:
         return of_class("graph", TimeClass::kThreadManagement);
+      case Account::kFileIo:
+        if (cause.path < profile_.paths.size() &&
+            profile_.paths[cause.path].cls == TimeClass::kFileIo)
+          return of_class("graph", TimeClass::kFileIo);
+        [[fallthrough]];
       case Account::kCommunication:
-      case Account::kMpiIo:
         if (cause.path >= profile_.paths.size()) return {};
         return {{"view", "mpi"},
                 {"procedure", profile_.regions[profile_.paths[cause.path].region].name}};

@@ -37,6 +37,7 @@ enum Class : std::size_t {
   kTargetWait,
   kTargetData,
   kTargetKernels,
+  kFileIo,
   kUnknown,
   kOutside
 };
@@ -48,7 +49,8 @@ constexpr const char* kNames[] = {"useful",         "synchronization",
                                   "one-sided",      "I/O",
                                   "MPI management", "target constructs",
                                   "target data",    "target submit",
-                                  "unknown",        "outside"};
+                                  "file I/O",       "unknown",
+                                  "outside"};
 
 bool any_of(const std::string& name, std::initializer_list<const char*> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](const char* part) {
@@ -76,9 +78,11 @@ Class mpi_class(std::string name) {
   return kMpiManagement;
 }
 
-Class class_of(const std::string& name, bool mpi, bool openmp) {
-  if (mpi) return mpi_class(name);
-  if (!openmp) return kUseful;
+// Calls on files belong to no paradigm.
+Class class_of(const std::string& name, std::uint32_t paradigm) {
+  if (paradigm == OTF2_PARADIGM_MPI) return mpi_class(name);
+  if (paradigm == OTF2_PARADIGM_NONE) return kFileIo;
+  if (paradigm != OTF2_PARADIGM_OPENMP) return kUseful;
   if (any_of(name, {"sblock"})) return kUseful;
   if (any_of(name, {"omp target submit", "omp target kernel"})) return kTargetKernels;
   if (any_of(name, {"omp target data", "omp target alloc", "omp target free", "associate"}))
@@ -138,8 +142,7 @@ Times times_of_tree(const RunSummary& summary, const RunSummary::Location& locat
       cls = kManagement;
     } else if (node.kind == RunSummary::Kind::kRegion) {
       const RunSummary::Region& region = summary.regions[node.region];
-      cls = class_of(region.name, region.paradigm == OTF2_PARADIGM_MPI,
-                     region.paradigm == OTF2_PARADIGM_OPENMP);
+      cls = class_of(region.name, region.paradigm);
     }
     classes.push_back(cls);
     times[cls] += own[i];
@@ -243,8 +246,7 @@ class Integrator {
   void enter(std::uint64_t time, const Region& region) {
     if (left_out_.has(region)) return push_left_out(time, region.name);
     if (open_.size() == 1 && region.role == OTF2_REGION_ROLE_PARALLEL) late(time);
-    Class cls = class_of(region.name, region.paradigm == OTF2_PARADIGM_MPI,
-                         region.paradigm == OTF2_PARADIGM_OPENMP);
+    Class cls = class_of(region.name, region.paradigm);
     if (cls == kBarrier) cls = barrier(region.name);
     push(time, cls, region.name);
   }

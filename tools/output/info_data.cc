@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/file_use.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
@@ -113,6 +114,17 @@ nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
                               {"calls", count(region.calls)},
                               {"inclusive_ns", region.inclusive_ns},
                               {"exclusive_ns", region.exclusive_ns}});
+  if (!totals.files.empty()) {
+    out["files"] = nlohmann::ordered_json::array();
+    for (const analysis::RunTotals::File& file : totals.files) {
+      auto& entry = out["files"].emplace_back();
+      entry = {{"path", file.path}, {"processes", file.processes}};
+      for (const base::FileUseNumber& number : base::kFileUseNumbers)
+        entry[number.name] = file.use.*number.value;
+      entry["most_time_process"] = file.most;
+      entry["most_time_ns"] = file.most_ns;
+    }
+  }
   out["processes"] = nlohmann::ordered_json::array();
   for (const analysis::RunTotals::Process& process : totals.processes) {
     auto& entry = out["processes"].emplace_back();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
+#include "base/file_use.h"
 #include "base/texts.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
@@ -342,6 +343,42 @@ class InfoScreen {
     if (!text.empty()) put("Whole run", text);
     memory(info_.totals->processes);
     cores(info_.totals->processes);
+    files(info_.totals->files);
+  }
+
+  // What was done with files, and which took the most time.
+  void files(const std::vector<analysis::RunTotals::File>& files) {
+    if (files.empty()) return;
+    base::FileUse all;
+    for (const analysis::RunTotals::File& file : files) all.add(file.use);
+    std::string text = counted(files.size(), "file", "files");
+    const auto add = [&](std::uint64_t bytes, const char* done, std::uint64_t calls,
+                         std::uint64_t ns, const char* one, const char* more) {
+      if (calls != 0)
+        text += fmt::format(", {} {} in {} ({})", base::bytes_text(bytes), done,
+                            counted(calls, one, more),
+                            base::duration_text(static_cast<double>(ns), 3));
+    };
+    add(all.written_bytes, "written", all.writes, all.write_ns, "write", "writes");
+    add(all.read_bytes, "read", all.reads, all.read_ns, "read", "reads");
+    if (all.syncs != 0)
+      text += fmt::format(", {} ({})", counted(all.syncs, "sync", "syncs"),
+                          base::duration_text(static_cast<double>(all.sync_ns), 3));
+    text += fmt::format(
+        ", {} ({} with closes)", counted(all.opens, "open", "opens"),
+        base::duration_text(static_cast<double>(all.open_ns + all.close_ns), 3));
+    const analysis::RunTotals::File& most = files.front();
+    if (most.use.ns() != 0)
+      text += fmt::format(
+          "; most time: {}, {}{}", most.path.empty() ? "other files" : base_name(most.path),
+          base::duration_text(static_cast<double>(most.use.ns()), 3),
+          info_.processes < 2 ? std::string()
+          : most.processes == 1
+              ? " of " + most.most
+              : fmt::format(" of {} processes, {} of {}", most.processes,
+                            base::duration_text(static_cast<double>(most.most_ns), 3),
+                            most.most));
+    put("Files", text);
   }
 
   // Resident sets, at their largest.

@@ -53,6 +53,10 @@ std::string find_variant(const std::string& library, const std::string& mpi) {
   return fs::exists(variant, error) ? variant.string() : std::string();
 }
 
+std::string find_files_library(const std::string& library) {
+  return find_variant(library, "files");
+}
+
 std::string find_loop_tool() {
   std::error_code error;
   if (const char* given = std::getenv("REFRAIN_LOOP_TOOL"))

@@ -13,6 +13,9 @@ std::string find_library();
 // is none.
 std::string find_variant(const std::string& library, const std::string& mpi);
 
+// librefrain_files.so, which stands before the C library's calls on files, likewise.
+std::string find_files_library(const std::string& library);
+
 // The tool for valgrind that counts loops: REFRAIN_LOOP_TOOL, or in ../libexec/refrain as installed, or as
 // built. Empty if there is none.
 std::string find_loop_tool();

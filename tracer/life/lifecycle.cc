@@ -473,7 +473,7 @@ __attribute__((destructor)) void at_unload() {
 
 namespace refrain::sampler {
 
-// Starts the session of a program that nothing else starts: one that `refrain run --loops` has become,
+// Starts the session of a program that nothing else starts: one that `refrain run --loops` or `--files` has become,
 // whether it is parallel or not. The main thread is recorded then, from before main on.
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. Children that it starts are left to their own event
@@ -487,7 +487,9 @@ constexpr const char* kSampledProcess = "REFRAIN_SAMPLED_PROCESS";
 // Before anything is allocated: what the C++ library keeps for exceptions without memory comes first.
 bool is_meant() noexcept {
   const char* const text = std::getenv(kSampledProcess);
-  if (text == nullptr || std::getenv("REFRAIN_LOOPS") == nullptr) return false;
+  if (text == nullptr ||
+      (std::getenv("REFRAIN_LOOPS") == nullptr && std::getenv("REFRAIN_FILES") == nullptr))
+    return false;
   const std::string_view word = text;
   pid_t process = 0;
   const auto read = std::from_chars(word.data(), word.data() + word.size(), process);
@@ -497,9 +499,9 @@ bool is_meant() noexcept {
 // After what the other parts of the library do when they are loaded, for theirs have a priority.
 __attribute__((constructor)) void at_load() {
   if (!is_meant() || !runtime::tracing_enabled() ||
-      runtime::wanted_settings().loops_hz == 0)
+      (runtime::wanted_settings().loops_hz == 0 && runtime::wanted_settings().files_s == 0))
     return;
-  const recorder::SlowPath slow_path;
+  // No slow path around both: the clock is chosen in the first.
   if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
     runtime::attach_thread(spool::kRoleRoot, false);
 }

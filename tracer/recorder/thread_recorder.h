@@ -356,6 +356,8 @@ class ThreadRecorder {
                 begin < since ? since : begin);
     tree_.leave(end);
   }
+  // What happened up to then has its place in the call tree.
+  std::uint64_t time_known() const noexcept { return tree_.class_since(); }
   // A message or a collective of the call: the record and its kMpiAmount.
   void transfer(const spool::RecordWords& first, std::uint64_t amount_a48,
                 std::uint64_t amount_payload) noexcept {

@@ -8,10 +8,12 @@
 
 #include <mutex>
 
+#include "tracer/files/file_calls.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/file_regions.h"
 #include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/sampler/sampler.h"
@@ -89,6 +91,7 @@ void Session::start_stream() {
 
 void Session::begin() noexcept {
   if (settings_.loops_hz != 0) start_samples();
+  if (settings_.files_s > 0) start_files();
   start_.take();
   start_.fill_times(journal_.file().header());
 }
@@ -99,6 +102,14 @@ void Session::start_samples() noexcept {
     error = sampler::start_sampling(folder_.spool() + "/samples", settings_.loops_hz);
   });
   if (!error.empty()) warn({"stacks are not sampled: ", error});
+}
+
+void Session::start_files() noexcept {
+  std::string error = "no memory left";
+  recorder::attempted([&] {
+    error = files::start(folder_.spool() + "/files", settings_.files_s, record_file_call);
+  });
+  if (!error.empty()) warn({"calls on files are not counted: ", error});
 }
 
 base::Result<> Session::settle(const std::string& archive, std::uint32_t rank,
@@ -447,6 +458,7 @@ void Session::finish() noexcept {
   const recorder::LongPath long_path;
   state_.stop();
   sampler::stop_sampling();
+  files::stop();
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   finished_ = true;
@@ -481,6 +493,7 @@ void Session::finish_gate(ThreadRecorder* primary) noexcept {
 void Session::abandon() noexcept {
   state_.stop();
   sampler::abandon_sampling();
+  files::abandon();
   finished_ = true;
   recorders_.abandon();
   facts_.abandon();

@@ -227,6 +227,7 @@ class Session final : private recorder::RingWatch {
   void pass_window(recorder::ThreadRecorder& recorder, std::uint64_t ticks) noexcept;
   base::Result<> open_journal();
   void start_samples() noexcept;
+  void start_files() noexcept;
   void start_stream();
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
   void report_not_attached(spool::LossCause cause) noexcept;

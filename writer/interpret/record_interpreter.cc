@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spool/file_format.h"
 #include "spool/mpi_format.h"
 #include "spool/ompt_values.h"
 
@@ -92,6 +93,8 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
       return end_target_data(record);
     case spool::kUserParameter:
       return parameter(record);
+    case spool::kFileMoved:
+      return file_moved(record);
     case spool::kTaskCreate:
       return create_task(record);
     case spool::kTaskSchedule:
@@ -145,6 +148,7 @@ void RecordInterpreter::begin(const Record& record) {
       return begin_mpi(record);
     case spool::kUserEnter:
     case spool::kFunctionEnter:
+    case spool::kFileEnter:
       return begin_user(record);
     default:
       break;
@@ -248,6 +252,30 @@ void RecordInterpreter::parameter(const Record& record) {
         process_.user_strings.find(static_cast<std::uint32_t>(record.payload));
     sink.parameter_text(record.ticks, ref,
                         known == process_.user_strings.end() ? 0 : known->second);
+  });
+}
+
+// Bytes, offset and file of the call that is open.
+void RecordInterpreter::file_moved(const Record& record) {
+  if (stack_.size() == 0) return;
+  const std::uint32_t call = stack_[stack_.size() - 1].region;
+  const auto number = [&](regions::RegionKey key) {
+    return kFirstUserParameter + process_.regions->parameter(key);
+  };
+  stack_.point(record.ticks, [&](EventSink& sink) {
+    if (sink.drops(call)) return;
+    const auto path = process_.user_strings.find(
+        file_string(static_cast<std::uint32_t>(record.payload >> spool::kFileShift)));
+    if (path != process_.user_strings.end())
+      sink.parameter_text(record.ticks, number(regions::kFileParameter), path->second);
+    if (record.a48() != spool::kNoFileOffset)
+      sink.parameter(record.ticks, number(regions::kOffsetParameter),
+                     static_cast<std::int64_t>(record.a48()));
+    const spool::FileAct act = record.sub < spool::kFileOperations.size()
+                                   ? spool::kFileOperations[record.sub].act
+                                   : spool::FileAct::kNone;
+    if (act == spool::FileAct::kRead || act == spool::FileAct::kWrite)
+      sink.bytes_moved(record.ticks, record.payload & spool::kAddressMask, call);
   });
 }
 

@@ -59,6 +59,7 @@ class RecordInterpreter {
   void begin_mpi(const spool::Record& record);
   void begin_user(const spool::Record& record);
   void parameter(const spool::Record& record);
+  void file_moved(const spool::Record& record);
   void begin_target(const spool::Record& record);
   void end_target_data(const spool::Record& record);
   void begin_region(const spool::Record& record, regions::RegionClass cls);

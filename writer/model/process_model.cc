@@ -39,6 +39,10 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, regions::RegionTabl
                            bool recovered, unsigned threads)
     : spool_(spool),
       journal_(spool::parse_journal(spool.journal.log(), spool.facts.log())) {
+  if (auto files = spool::read_files(spool.folder))
+    journal_.files = std::move(*files);
+  else
+    files_complaint_ = files.error();
   if (journal_.summary_only)
     spool::add_loop_sums(spool::read_loop_table(spool.journal.loop_table()), journal_);
   if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);

@@ -66,8 +66,12 @@ struct ProcessContext {
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
   OTF2_MetricRef metric = 0;  // class of the process' counters, if it has any
-  std::unordered_map<std::uint32_t, OTF2_StringRef> user_strings;  // values of parameters
+  // Values of parameters, by their number in the journal; and paths, by file_string().
+  std::unordered_map<std::uint32_t, OTF2_StringRef> user_strings;
 };
+
+// Of a file, by its slot.
+constexpr std::uint32_t file_string(std::uint32_t slot) noexcept { return slot | 1U << 31; }
 
 // What a device did for the `thread`-th of the process' locations.
 struct DeviceStream {
@@ -85,6 +89,8 @@ class ProcessModel {
 
   const spool::ProcessSpool& spool() const noexcept { return spool_; }
   const spool::Journal& journal() const noexcept { return journal_; }
+  // Why its table of files is not known; empty: it is, or there is none.
+  const std::string& files_complaint() const noexcept { return files_complaint_; }
   const GapPlan& gaps() const noexcept { return gaps_; }
   const TeamTable& teams() const noexcept { return teams_; }
   const regions::ProcessRegions& regions() const noexcept { return regions_; }
@@ -139,6 +145,7 @@ class ProcessModel {
 
   const spool::ProcessSpool& spool_;
   spool::Journal journal_;
+  std::string files_complaint_;
   std::vector<spool::RecordSequence> records_;
   std::deque<spool::Record> seams_;
   std::vector<LocationScan> scans_;
