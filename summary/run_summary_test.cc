@@ -172,7 +172,7 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
 
 TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   const std::string now = to_text(example());
-  std::string before = test::replaced(now, "\"version\":3", "\"version\":2");
+  std::string before = test::replaced(now, "\"version\":4", "\"version\":2");
   for (const auto& [name, old] :
        {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
     std::size_t renamed = 0;
@@ -187,6 +187,20 @@ TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   CHECK(mixed.locations[0].sums[0].greatest == 0);
 }
 
+TEST_CASE("RunSummary: files - their numbers come back, and may be missing") {
+  RunSummary summary = example();
+  summary.files = {
+      {"/scratch/checkpoint.dat",
+       {.opens = 1, .writes = 3, .written_bytes = ~std::uint64_t{0}, .slowest_ns = 7}},
+      {"", {.errors = 2}}};
+  const std::string text = to_text(summary);
+  CHECK(*summary_from_text(text) == summary);
+  CHECK(summary_from_text(test::replaced(text, "\"version\":4", "\"version\":3"))->files ==
+        summary.files);
+  CHECK(error_of(test::replaced(text, "\"writes\":3", "\"writes\":-3")) ==
+        "'writes' is not a number");
+}
+
 TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   const std::string good = to_text(example());
   CHECK(error_of("") == "is not a summary");
@@ -196,9 +210,9 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
         "is not a summary");
-  for (const std::string version : {"1", "4"})
-    CHECK(error_of(test::replaced(good, "\"version\":3", "\"version\":" + version)) ==
-          "is a summary of version " + version + "; this program reads versions 2 to 3");
+  for (const std::string version : {"1", "5"})
+    CHECK(error_of(test::replaced(good, "\"version\":4", "\"version\":" + version)) ==
+          "is a summary of version " + version + "; this program reads versions 2 to 4");
   CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==

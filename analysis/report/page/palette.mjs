@@ -7,7 +7,7 @@ const kClasses = {
   useful: '#009e73', synchronization: '#d55e00', imbalance: '#e69f00', limited_parallelism: '#f0e442',
   thread_management: '#cc79a7', mpi_point_to_point: '#0072b2', mpi_collective: '#56b4e9',
   mpi_synchronization: '#1b3a6b', mpi_one_sided: '#7b5ea7', mpi_io: '#8c6d31', mpi_management: '#8a9199',
-  target_wait: '#4d4d4d', target_data: '#a6761d', target_kernels: '#66a61e',
+  target_wait: '#4d4d4d', target_data: '#a6761d', target_kernels: '#66a61e', file_io: '#b15928',
   unknown: '#c3c7cc', program: '#b9d6cb', skipped: '#c3c7cc',
 };
 const kNames = {
@@ -16,7 +16,7 @@ const kNames = {
   mpi_point_to_point: 'MPI, point-to-point', mpi_collective: 'MPI, collective',
   mpi_synchronization: 'MPI, synchronization', mpi_one_sided: 'MPI, one-sided', mpi_io: 'MPI, file I/O',
   mpi_management: 'MPI, management', target_wait: 'devices, waiting and management',
-  target_data: 'devices, data', target_kernels: 'devices, submission of kernels', unknown: 'not known',
+  target_data: 'devices, data', target_kernels: 'devices, submission of kernels', file_io: 'file I/O', unknown: 'not known',
 };
 export const kSeries = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442',
   '#7b5ea7', '#8c6d31', '#1b3a6b', '#8a9199', '#5ab4ac'];
