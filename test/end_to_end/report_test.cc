@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
@@ -334,12 +335,13 @@ TEST_CASE("Report: what cannot be reported - one line, status 2, no file") {
   check_refused({"report", folder / "a", "-o", folder / "no" / "r.html", "--quiet"},
                 "cannot write");
   fs::remove(file);
-  // Damaged: any of its files is cut in the middle.
-  for (const char* name : {"traces.otf2", "traces.def"}) {
+  // Damaged: cut in the middle, or before the definitions of threads.
+  for (const auto& [name, part] :
+       {std::pair{"traces.otf2", 2}, std::pair{"traces.def", 16}}) {
     const fs::path damaged = folder / "damaged";
     fs::remove_all(damaged);
     fs::copy(folder / "a", damaged, fs::copy_options::recursive);
-    fs::resize_file(damaged / name, fs::file_size(damaged / name) / 2);
+    fs::resize_file(damaged / name, fs::file_size(damaged / name) / part);
     INFO(name);
     const Result result = run_refrain({"report", damaged, "-o", file, "--quiet"});
     CHECK(result.exit_status == 2);
