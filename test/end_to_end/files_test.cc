@@ -155,6 +155,22 @@ TEST_CASE("Files: of a killed run all is counted") {
   check_counts(summary_of(at.archive), untraced.output);
 }
 
+TEST_CASE("Files: a script that becomes the program leaves no recording of the shell") {
+  const Folders in;
+  const std::string program = std::string(kFolder) + "known_gcc";
+  for (const char* option : {"--files=1", "--loops"}) {
+    const Result result =
+        run_refrain({"run", option, "-o", in.archive, "--overwrite", "--", "/bin/sh", "-c",
+                     "exec /bin/sh -c 'exec \"$0\" \"$1\"' \"" + program + "\" \"" +
+                         in.files.string() + "\""});
+    INFO(result.errors);
+    CHECK(result.errors.find("no archive") == std::string::npos);
+    CHECK(fs::exists(in.archive / "traces.otf2"));
+    CHECK_FALSE(fs::exists(in.archive.string() + ".2"));
+    CHECK(run_refrain({"info", in.archive}).output.find("known_gcc") != std::string::npos);
+  }
+}
+
 TEST_CASE("Files: without the setting nothing stands before the program's calls") {
   const auto maps = [](const std::vector<std::string>& options, const fs::path& archive) {
     std::vector<std::string> words = {"run", "--quiet", "-o", archive};

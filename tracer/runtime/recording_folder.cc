@@ -84,6 +84,26 @@ base::Result<std::string> first_free(const fs::path& base, std::string& refused,
   return folder.string();
 }
 
+// An earlier program of this process may have left a recording that exec() ended: a shell whose script becomes the program. Without
+// events it is removed. Returns true if it was.
+bool removed_of_earlier_program(const fs::path& folder) {
+  std::error_code error;
+  if (!not_safe(folder).empty() || !fs::exists(folder / "spool", error)) return false;
+  {
+    const spool::SpoolFolder left = spool::open_spool_folder(folder.string());
+    if (left.processes.size() != 1 || !left.distant.empty()) return false;
+    const spool::ProcessSpool& process = left.processes.front();
+    const spool::SpoolFacts& facts = process.journal.facts();
+    if (facts.ended || facts.pid != static_cast<std::uint64_t>(getpid())) return false;
+    for (const spool::SpoolFile& location : process.locations)
+      if (location.facts().events_seen != 0) return false;
+  }
+  if (spool::recording_process(folder.string()) != 0)
+    return false;  // by another tracer here
+  spool::remove_spools(folder.string(), error);
+  return !error;
+}
+
 // The spool of process 0 in a directory that is ours.
 base::Result<ArchiveFolder> with_spool(const std::string& archive) {
   const fs::path spool = fs::path(archive) / "spool" / "process-0";
@@ -99,6 +119,9 @@ base::Result<ArchiveFolder> make_own_folder(const fs::path& wanted) {
   fs::create_directories(wanted.parent_path(), ignored);
   const auto archive = first_free(wanted, refused, [&](const fs::path& folder) {
     if (make_folder(folder)) return true;
+    if (errno == EEXIST && removed_of_earlier_program(folder) &&
+        rmdir(folder.c_str()) == 0 && make_folder(folder))
+      return true;
     struct stat there {};
     if (errno == EEXIST && lstat(folder.c_str(), &there) == 0 && there.st_uid != geteuid())
       refused = "'" + folder.string() + "' belongs to another user";
@@ -137,6 +160,7 @@ base::Result<ArchiveFolder> make_bare_archive_folder(const std::string& wanted,
   const auto archive = first_free(base, refused, [&](const fs::path& folder) {
     if (!make_folder(folder)) {
       if (errno != EEXIST) return false;
+      removed_of_earlier_program(folder);
       const bool empty = base::names_in(folder.string(), error).empty() && !error;
       if (empty) refused = not_safe(folder);
       errno = EEXIST;
