@@ -26,8 +26,12 @@ constexpr std::uint64_t kEventBytes = 12;   // of each, with its time stamp
 
 class Counted final : public TraceSink {
  public:
-  base::Result<> begin(const TraceDefinitions&) override { return {}; }
+  base::Result<> begin(const TraceDefinitions& definitions) override {
+    region = definitions.region_table.of(3);  // of the many enters and leaves
+    return {};
+  }
   void event(const TraceEvent& event) override {
+    wrong += event.ticks > kFirstPair && event.ref != region;
     falls += event.ticks < last;
     // The many enters and leaves are a tick apart.
     if (last >= kFirstPair && event.ticks > last + 1) gaps.emplace_back(last, event.ticks);
@@ -37,7 +41,8 @@ class Counted final : public TraceSink {
   }
   std::string error() const override { return {}; }
   base::Result<> finish(std::uint64_t) override { return {}; }
-  std::uint64_t events = 0, last = 0, falls = 0, repeated = 0;
+  std::uint64_t events = 0, last = 0, falls = 0, repeated = 0, wrong = 0;
+  std::uint32_t region = kNone;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
 };
 
@@ -213,6 +218,7 @@ void check_damaged(const fs::path& archive, std::uint64_t all, std::size_t from,
   }
   CHECK(sink.falls == 0);
   CHECK(sink.repeated == 0);
+  CHECK(sink.wrong == 0);
   REQUIRE(sink.gaps.size() == 1);
   const auto [begin, end] = sink.gaps[0];
   const std::uint64_t missing = end - begin - 1;
