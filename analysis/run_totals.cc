@@ -96,10 +96,6 @@ RunTotals totals_of(const std::vector<std::optional<ProcessTotals>>& all,
   return totals;
 }
 
-}  // namespace
-
-namespace {
-
 void add_files(const std::vector<summary::RunSummary>& summaries, RunTotals& totals) {
   std::map<std::string, RunTotals::File> files;
   for (const summary::RunSummary& summary : summaries) {

@@ -268,19 +268,20 @@ words_aside_other:
   ret
   .cfi_endproc
 
-  # The frame pointer has another word's address on one way to the loop, the word's own in the next function.
-  .type words_address, @function
-words_address:
+  # The frame pointer has an address of the frame on one way to the loop: another word's, and in the next function the counter's own.
+  .macro words_address_of name, offset
+  .type words_\name, @function
+words_\name:
   .cfi_startproc
   push %rbp
   sub $32, %rsp
   xor %ebp, %ebp
   test %edi, %edi
   je 1f
-  lea 24(%rsp), %rbp
+  lea \offset(%rsp), %rbp
 1:
   call words_callee
-words_address_call:
+words_\name\()_call:
   addl $1, 8(%rsp)
   cmpl $3, 8(%rsp)
   jne 1b
@@ -288,25 +289,9 @@ words_address_call:
   pop %rbp
   ret
   .cfi_endproc
-  .type words_own_address, @function
-words_own_address:
-  .cfi_startproc
-  push %rbp
-  sub $32, %rsp
-  xor %ebp, %ebp
-  test %edi, %edi
-  je 1f
-  lea 8(%rsp), %rbp
-1:
-  call words_callee
-words_own_address_call:
-  addl $1, 8(%rsp)
-  cmpl $3, 8(%rsp)
-  jne 1b
-  add $32, %rsp
-  pop %rbp
-  ret
-  .cfi_endproc
+  .endm
+  words_address_of address, 24
+  words_address_of own_address, 8
 
   # A list: the frame pointer is a register like others.
   .type words_list, @function

@@ -46,16 +46,19 @@ class Counted final : public TraceSink {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
 };
 
+Counted counted(const fs::path& archive) {
+  Counted sink;
+  ArchiveStream stream;
+  REQUIRE(stream.open(archive.string()).ok());
+  REQUIRE(stream.run(sink).ok());
+  CHECK(sink.falls == 0);
+  return sink;
+}
+
 // What can be read of the archive, which must say so.
 std::uint64_t read(const fs::path& archive, std::size_t notes = 1) {
   base::take_notes();
-  Counted sink;
-  {
-    ArchiveStream stream;
-    REQUIRE(stream.open(archive.string()).ok());
-    REQUIRE(stream.run(sink).ok());
-  }
-  CHECK(sink.falls == 0);
+  const Counted sink = counted(archive);
   const auto said = base::take_notes();
   CHECK(said.size() == notes);
   for (const std::string& line : said)
@@ -210,13 +213,7 @@ void damage(const fs::path& file, std::size_t at, std::size_t bytes) {
 void check_damaged(const fs::path& archive, std::uint64_t all, std::size_t from,
                    std::size_t until) {
   base::take_notes();
-  Counted sink;
-  {
-    ArchiveStream stream;
-    REQUIRE(stream.open(archive.string()).ok());
-    REQUIRE(stream.run(sink).ok());
-  }
-  CHECK(sink.falls == 0);
+  const Counted sink = counted(archive);
   CHECK(sink.repeated == 0);
   CHECK(sink.wrong == 0);
   REQUIRE(sink.gaps.size() == 1);

@@ -599,7 +599,7 @@ int RunCommand::run() {
   if (const auto done = choose_library(choice, traced, library); !done)
     return fail(done.error());
   if (const auto done = choose_runtime(traced); !done) return fail(done.error());
-  const std::string files_library = files_ ? find_files_library(library) : std::string();
+  const std::string files_library = files_ ? find_variant(library, "files") : std::string();
   if (files_ && files_library.empty())
     return fail("librefrain_files.so was not found next to " + library);
   report_untraceable(traced);

@@ -47,14 +47,10 @@ std::string find_library() {
   return {};
 }
 
-std::string find_variant(const std::string& library, const std::string& mpi) {
+std::string find_variant(const std::string& library, const std::string& name) {
   std::error_code error;
-  const fs::path variant = fs::path(library).parent_path() / ("librefrain_" + mpi + ".so");
+  const fs::path variant = fs::path(library).parent_path() / ("librefrain_" + name + ".so");
   return fs::exists(variant, error) ? variant.string() : std::string();
-}
-
-std::string find_files_library(const std::string& library) {
-  return find_variant(library, "files");
 }
 
 std::string find_loop_tool() {

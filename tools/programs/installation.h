@@ -9,12 +9,9 @@ namespace refrain::tools {
 // Debian's package ../lib/refrain) or as built (../tracer). Empty if there is none.
 std::string find_library();
 
-// The variant of the library for an MPI library ("mpich"), next to `library`. Empty if there
-// is none.
-std::string find_variant(const std::string& library, const std::string& mpi);
-
-// librefrain_files.so, which stands before the C library's calls on files, likewise.
-std::string find_files_library(const std::string& library);
+// The variant of the library for an MPI library ("mpich"), or what stands before the C library's calls on files ("files"), next to
+// `library`. Empty if there is none.
+std::string find_variant(const std::string& library, const std::string& name);
 
 // The tool for valgrind that counts loops: REFRAIN_LOOP_TOOL, or in ../libexec/refrain as installed, or as
 // built. Empty if there is none.

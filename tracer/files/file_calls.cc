@@ -44,10 +44,23 @@ constexpr std::uint32_t kOfEarly = 1U << 31;  // the slot is one of g_early
 constexpr std::int64_t kNotKnown = -1;
 constexpr std::int64_t kShared = -2;  // and will not be, until it is closed
 
-struct Descriptor {
-  std::atomic<std::uint32_t> file{kUnknown};
-  std::atomic<std::int64_t> position{kNotKnown};
+// Zeros at first: a table with other values would be a megabyte of the library's file.
+class Descriptor {
+ public:
+  std::uint32_t file() const noexcept { return file_.load(std::memory_order_relaxed); }
+  std::int64_t position() const noexcept {
+    return ~not_position_.load(std::memory_order_relaxed);
+  }
+  void is_of(std::uint32_t file) noexcept { file_.store(file, std::memory_order_relaxed); }
+  void stands_at(std::int64_t position) noexcept {
+    not_position_.store(~position, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> file_{0};
+  std::atomic<std::int64_t> not_position_{0};
 };
+static_assert(kUnknown == 0 && ~kNotKnown == 0);
 constexpr unsigned kMaxDescriptors = 1 << 16;
 constinit std::array<Descriptor, kMaxDescriptors> g_descriptors{};
 constinit std::atomic<unsigned> g_used{0};  // those from here on were never used
@@ -59,8 +72,8 @@ std::uint64_t now(const FileTable& table) noexcept {
 void forget(unsigned first, unsigned last) {
   const unsigned end = std::min(last, kMaxDescriptors - 1);
   for (unsigned i = first; i <= end && i < g_used.load(std::memory_order_relaxed); ++i) {
-    g_descriptors[i].file.store(kUnknown, std::memory_order_relaxed);
-    g_descriptors[i].position.store(kNotKnown, std::memory_order_relaxed);
+    g_descriptors[i].is_of(kUnknown);
+    g_descriptors[i].stands_at(kNotKnown);
   }
 }
 
@@ -99,9 +112,8 @@ void keep(Descriptor& known, unsigned number, std::uint32_t file,
   unsigned used = g_used.load(std::memory_order_relaxed);
   while (used <= number && !g_used.compare_exchange_weak(used, number + 1)) {
   }
-  if (known.position.load(std::memory_order_relaxed) != kShared)
-    known.position.store(position, std::memory_order_relaxed);
-  known.file.store(file, std::memory_order_relaxed);
+  if (known.position() != kShared) known.stands_at(position);
+  known.is_of(file);
 }
 
 std::int64_t position_of(int descriptor) noexcept {
@@ -127,7 +139,7 @@ __attribute__((noinline, cold)) std::uint32_t first_sight(FileTable& table, int 
 std::uint32_t file_of(FileTable& table, int descriptor, bool anew = true) noexcept {
   if (static_cast<unsigned>(descriptor) >= kMaxDescriptors) return kNoFile;
   Descriptor& known = g_descriptors[static_cast<unsigned>(descriptor)];
-  std::uint32_t file = known.file.load(std::memory_order_relaxed);
+  std::uint32_t file = known.file();
   if (file == kNoFile || (file == kUnknown && !anew)) return kNoFile;
   const bool early = &table == &g_early;
   if (file == kUnknown || ((file & kOfEarly) != 0) != early) [[unlikely]]
@@ -175,9 +187,8 @@ bool begin(Call* call, FileOperation operation, int descriptor) {
   call->descriptor = descriptor;
   call->operation = operation;
   const bool stream = spool::kFileOperations[static_cast<std::size_t>(operation)].stream;
-  call->offset = stream ? kNotKnown
-                        : g_descriptors[static_cast<unsigned>(descriptor)].position.load(
-                              std::memory_order_relaxed);
+  call->offset =
+      stream ? kNotKnown : g_descriptors[static_cast<unsigned>(descriptor)].position();
   call->begin = now(*table);
   return true;
 }
@@ -235,8 +246,7 @@ std::int64_t follow_position(const Call& call, std::int64_t moved,
                              std::int64_t given) noexcept {
   if (given >= 0 || call.offset < 0) return std::max(given, kNotKnown);
   if (moved != 0)
-    g_descriptors[static_cast<unsigned>(call.descriptor)].position.store(
-        call.offset + moved, std::memory_order_relaxed);
+    g_descriptors[static_cast<unsigned>(call.descriptor)].stands_at(call.offset + moved);
   return call.offset;
 }
 
@@ -308,7 +318,7 @@ void end_open(Call* call, int descriptor, bool append) {
   Descriptor& known = g_descriptors[static_cast<unsigned>(descriptor)];
   const bool stream =
       spool::kFileOperations[static_cast<std::size_t>(call->operation)].stream;
-  known.position.store(kNotKnown, std::memory_order_relaxed);
+  known.stands_at(kNotKnown);
   keep(known, static_cast<unsigned>(descriptor), file,
        stream   ? kShared
        : append ? kNotKnown
@@ -327,7 +337,7 @@ void share(int descriptor) {
   const unsigned number = static_cast<unsigned>(descriptor);
   if (number >= kMaxDescriptors) return;
   Descriptor& known = g_descriptors[number];
-  keep(known, number, known.file.load(std::memory_order_relaxed), kShared);
+  keep(known, number, known.file(), kShared);
 }
 
 void seek(int descriptor, std::int64_t result) {
@@ -337,8 +347,7 @@ void seek(int descriptor, std::int64_t result) {
   if (file == kNoFile) return;
   table->add(file - kFirstFile, &FileUse::seeks, 1);
   Descriptor& known = g_descriptors[static_cast<unsigned>(descriptor)];
-  if (result >= 0 && known.position.load(std::memory_order_relaxed) >= 0)
-    known.position.store(result, std::memory_order_relaxed);
+  if (result >= 0 && known.position() >= 0) known.stands_at(result);
 }
 
 constexpr Api kApi = {begin, end, begin_open, end_open, forget, share, seek};

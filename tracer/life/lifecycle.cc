@@ -498,9 +498,9 @@ bool is_meant() noexcept {
 
 // After what the other parts of the library do when they are loaded, for theirs have a priority.
 __attribute__((constructor)) void at_load() {
-  if (!is_meant() || !runtime::tracing_enabled() ||
-      (runtime::wanted_settings().loops_hz == 0 && runtime::wanted_settings().files_s == 0))
-    return;
+  if (!is_meant() || !runtime::tracing_enabled()) return;
+  const auto settings = runtime::wanted_settings();
+  if (settings.loops_hz == 0 && settings.files_s == 0) return;
   // No slow path around both: the clock is chosen in the first.
   if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
     runtime::attach_thread(spool::kRoleRoot, false);
