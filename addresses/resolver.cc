@@ -21,14 +21,62 @@ bool is_system(std::string_view file) {
   return file.starts_with("libc.so.") || file.starts_with("ld-linux");
 }
 
-void resolve_function(std::vector<Dwarf_Die> scopes, Place& symbol) {
+bool is_of_cpp_library(std::string_view file) {
+  return file.find("/include/c++/") != std::string_view::npos ||
+         file.find("/c++/v1/") != std::string_view::npos;
+}
+
+// Where a function begins, whatever was inlined there.
+code::SourceLine begin_of(Dwarf_Die* function) {
+  code::SourceLine line;
+  int number = 0;
+  line.file = dwarf_decl_file(function);
+  if (dwarf_decl_line(function, &number) == 0 && number > 0)
+    line.line = static_cast<std::uint32_t>(number);
+  return line;
+}
+
+// A place in what the C++ library's headers brought in is where the program calls them: std::mutex's, that of the lock. The `first` one of a
+// function is the function's.
+void resolve_inlined(Dwarf_Die* unit, std::vector<Dwarf_Die> scopes, bool first,
+                     code::SourceLine line, Place& symbol) {
+  std::size_t inner = 0;
+  if (first && scopes.size() > 1) {
+    inner = scopes.size() - 1;
+    if (const code::SourceLine begin = begin_of(&scopes[inner]); begin.file != nullptr)
+      line = begin;
+  }
+  for (; inner + 1 < scopes.size() && line.file != nullptr && is_of_cpp_library(line.file);
+       ++inner) {
+    const code::SourceLine call = code::call_of(unit, &scopes[inner]);
+    if (call.file == nullptr) break;
+    line = call;
+  }
+  if (line.file != nullptr) {
+    symbol.file = line.file;
+    symbol.line = line.line;
+  }
   if (scopes.empty()) return;
-  const char* linkage = code::attribute_text(&scopes.front(), DW_AT_linkage_name);
-  symbol.function = code::function_of(&scopes.front());
+  const char* linkage = code::attribute_text(&scopes[inner], DW_AT_linkage_name);
+  symbol.function = code::function_of(&scopes[inner]);
   if (linkage != nullptr) symbol.linkage = linkage;
 }
 
 }  // namespace
+
+std::string thread_function(const Place& function) {
+  constexpr std::string_view kBefore = "std::thread::_Invoker<std::tuple<",
+                             kAfter = "> > >::_M_run";
+  // Debug information has the last part of its name only.
+  const std::string name = function.function == "_M_run"
+                               ? code::demangled(function.elf_symbol.c_str())
+                               : function.function;
+  const std::size_t before = name.find(kBefore), after = name.rfind(kAfter);
+  if (before == std::string::npos || after == std::string::npos || after < before)
+    return {};
+  const std::size_t begin = before + kBefore.size();
+  return name.substr(begin, after - begin);
+}
 
 bool parse_module(std::string_view text, Module& module) {
   const auto field = [&text](std::uint64_t& value) {
@@ -126,12 +174,9 @@ const Place& Resolver::at(std::uint64_t address) {
     Dwarf_Die* unit =
         is_system(symbol.module) ? nullptr : impl_->units.find(module, address, bias);
     if (unit != nullptr) {
-      const code::SourceLine line = impl_->line_of(unit, address - bias);
-      if (line.file != nullptr) {
-        symbol.file = line.file;
-        symbol.line = line.line;
-      }
-      resolve_function(impl_->functions.scopes(unit, address - bias), symbol);
+      resolve_inlined(unit, impl_->functions.scopes(unit, address - bias),
+                      name != nullptr && elf_symbol.begin == address,
+                      impl_->line_of(unit, address - bias), symbol);
     }
     if (symbol.function.empty() && name != nullptr)
       symbol.function = code::demangled(name) + "+" + hex(address - elf_symbol.begin);

@@ -24,13 +24,19 @@
 namespace refrain::addresses {
 
 struct Place {
-  std::string function;    // as in the source, demangled; of the innermost inlined call
+  std::string
+      function;  // as in the source, demangled; of the innermost inlined call, but for those in the
+                 // C++ library's headers
   std::string linkage;     // its linkage name, if it has one
   std::string elf_symbol;  // of the machine code that contains the address
   std::string file;        // full path as the compiler knew it; empty: unknown
   std::uint32_t line = 0;
   std::string module;  // file name of the executable or library
 };
+
+// What a thread of std::thread executes, where that has no name of its own: "f()::{lambda()#1}" of std::thread's function around it. Empty: it
+// is another function. Pure.
+std::string thread_function(const Place& function);
 
 // One executable mapping, from a kTextModule text.
 struct Module {

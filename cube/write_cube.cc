@@ -298,7 +298,7 @@ class Builder {
     const double run_time = static_cast<double>(ticks) / process.ticks_per_second;
     for (const RunSummary::Location& from : process.locations) {
       out_.add(kTime, paths.program, location,
-               from.helper ? time_in_regions(process, from) : run_time);
+               from.only_in_regions() ? time_in_regions(process, from) : run_time);
       if (from.primary) {
         out_.add(kVisits, paths.program, location, std::uint64_t{1});
         out_.add(kMinimumTime, paths.program, location, run_time);

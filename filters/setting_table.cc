@@ -298,6 +298,12 @@ constexpr SettingInfo kTable[] = {
          "With refrain run only, which preloads librefrain_files.so for it. "
          "Memory: 0.6 MiB a process.",
      .implicit_value = "100us", .maximum = 1e9},
+    {.name = "threads", .type = kBool, .field = &Settings::threads, .range = "yes or no",
+     .one_line = "record the program's own threads (POSIX, C++), and where they wait for each other",
+     .long_text =
+         "Each thread that the program begins is a location, named by its function; waiting for locks, conditions, "
+         "barriers, semaphores and the end of threads is a region. Locks that are free are not recorded. "
+         "With refrain run only, which preloads librefrain_threads.so for it."},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "growth step of a spool file",

@@ -164,9 +164,12 @@ class Resolver {
       const auto properties = raw_.location_properties.find(ref);
       if (properties != raw_.location_properties.end())
         location.properties = std::move(properties->second);
-      for (const ExtraValue& each : location.properties)
-        location.helper =
-            location.helper || (each.bits != 0 && out_.text(each.ref) == "REFRAIN::HELPER");
+      for (const ExtraValue& each : location.properties) {
+        if (each.bits == 0) continue;
+        location.helper = location.helper || out_.text(each.ref) == "REFRAIN::HELPER";
+        location.temporary =
+            location.temporary || out_.text(each.ref) == "REFRAIN::TEMPORARY";
+      }
       index_of_[ref] = index;
     }
   }

@@ -151,8 +151,11 @@ struct LocationInfo {
   ProcessId process{};                 // index
   std::uint32_t thread = 0;            // in its process
   std::vector<ExtraValue> properties;  // `ref`: their name, a string; as they were defined
-  // One of the OpenMP runtime's own threads, says the archive: its time counts in regions only.
+  // One of the OpenMP runtime's own threads, or of threads that the program begins itself, says the archive: its time counts in
+  // regions only.
   bool helper = false;
+  bool temporary = false;
+  bool only_in_regions() const noexcept { return helper || temporary; }
 
   // Of a process; else a stream of a device, or a place for values of metrics.
   bool is_thread() const noexcept {

@@ -7,6 +7,7 @@
 
 #include "spool/mpi_format.h"
 #include "spool/ompt_values.h"
+#include "spool/thread_format.h"
 
 namespace refrain::regions {
 
@@ -90,6 +91,16 @@ constexpr Class kClasses[] = {
     {R::kKokkos, nullptr, OTF2_REGION_ROLE_CODE},
     {R::kFile, nullptr, OTF2_REGION_ROLE_FILE_IO},
     {R::kFileName, nullptr, OTF2_REGION_ROLE_ARTIFICIAL},
+    {R::kThreadCreate, "pthread_create", OTF2_REGION_ROLE_THREAD_CREATE},
+    {R::kThreadJoin, "pthread_join", OTF2_REGION_ROLE_THREAD_WAIT},
+    {R::kMutexLock, "pthread_mutex_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kReadLock, "pthread_rwlock_rdlock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kWriteLock, "pthread_rwlock_wrlock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kSpinLock, "pthread_spin_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kCondition, "pthread_cond_wait", OTF2_REGION_ROLE_FUNCTION},
+    {R::kThreadBarrier, "pthread_barrier_wait", OTF2_REGION_ROLE_BARRIER},
+    {R::kSemaphore, "sem_wait", OTF2_REGION_ROLE_FUNCTION},
+    {R::kHolder, nullptr, OTF2_REGION_ROLE_FUNCTION},
 };
 
 static_assert([] {
@@ -111,6 +122,8 @@ std::uint8_t paradigm_of(RegionClass cls) noexcept {
   if (cls == RegionClass::kFunction) return OTF2_PARADIGM_COMPILER;
   if (cls == RegionClass::kKokkos) return OTF2_PARADIGM_KOKKOS;
   if (cls == RegionClass::kFile) return OTF2_PARADIGM_NONE;
+  if (cls >= RegionClass::kThreadCreate && cls <= RegionClass::kHolder)
+    return OTF2_PARADIGM_PTHREAD;
   if (cls == RegionClass::kProgram) return OTF2_PARADIGM_MEASUREMENT_SYSTEM;
   return cls == RegionClass::kMpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_OPENMP;
 }
@@ -195,6 +208,12 @@ RegionClass parallel_class(std::uint8_t sub) noexcept {
   return (sub & spool::kTeamLeague) != 0 ? RegionClass::kTeams : RegionClass::kParallel;
 }
 
+RegionClass thread_call_class(std::uint8_t sub) noexcept {
+  constexpr auto kLast = static_cast<unsigned>(spool::ThreadCall::kCount) - 1;
+  return static_cast<RegionClass>(static_cast<unsigned>(RegionClass::kThreadCreate) +
+                                  std::min<unsigned>(sub & spool::kThreadCalls, kLast));
+}
+
 RegionClass target_class(std::uint8_t sub) noexcept {
   switch (sub & spool::kTargetKinds & ~ompt::kTargetNowait) {
     case ompt::kTargetEnterData:
@@ -258,6 +277,8 @@ RegionKeys keys_opened_by(const spool::Record& record) noexcept {
     case spool::kNestLock:
       return one(record.sub == ompt::kScopeBegin ? RegionClass::kRelockNestLock
                                                  : RegionClass::kUnlockNestLock);
+    case spool::kThreadCallBegin:
+      return one(thread_call_class(record.sub));
     case spool::kTargetBegin:
       return one(target_class(record.sub));
     case spool::kTargetDataBegin:

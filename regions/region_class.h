@@ -44,6 +44,7 @@ RegionClass wait_class(std::uint8_t sub) noexcept;
 RegionClass mutex_class(std::uint8_t sub) noexcept;        // acquire .. acquired/released
 RegionClass mutex_block_class(std::uint8_t sub) noexcept;  // acquired .. released, or kNone
 RegionClass parallel_class(std::uint8_t sub) noexcept;
+RegionClass thread_call_class(std::uint8_t sub) noexcept;  // of POSIX threads
 RegionClass target_class(std::uint8_t sub) noexcept;       // of a construct
 RegionClass target_data_class(std::uint8_t sub) noexcept;  // of an operation
 

@@ -1,5 +1,7 @@
 #include "regions/region_table.h"
 
+#include <otf2/otf2.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -92,6 +94,16 @@ RegionDef define_file(const spool::FileTable& files, std::uint64_t key) {
   return def;
 }
 
+// Of a lock that is waited for.
+RegionDef define_holder(std::uint64_t function, addresses::Resolver& resolver) {
+  RegionDef def;
+  def.cls = RegionClass::kHolder;
+  def.name = "held by " + (function == 0 ? std::string("main thread")
+                                         : thread_name(resolver.at(function), function));
+  def.canonical = def.name;
+  return def;
+}
+
 }  // namespace
 
 RegionDef define_construct(RegionKey key, const addresses::Place& where) {
@@ -105,7 +117,9 @@ RegionDef define_construct(RegionKey key, const addresses::Place& where) {
                       ? named_at(RegionClass::kImplicitBarrier, place)
                       : def.name;
   const bool directive = def.name.starts_with("!$omp");
-  def.file = where.file.empty() || !directive ? "OMP" : where.file;
+  def.file = paradigm_of(key.cls) == OTF2_PARADIGM_PTHREAD ? where.file
+             : where.file.empty() || !directive            ? "OMP"
+                                                           : where.file;
   def.linkage_name = where.elf_symbol;
   def.source_file = where.file;
   def.line = where.line;
@@ -153,10 +167,18 @@ std::string place_of(const addresses::Place& where) {
 }
 
 std::string function_name(const addresses::Place& function, std::uint64_t address) {
+  if (std::string name = addresses::thread_function(function); !name.empty()) return name;
   if (std::string name = without_offset(function.function); !name.empty()) return name;
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
+}
+
+std::string thread_name(const addresses::Place& function, std::uint64_t address) {
+  if (std::string name = addresses::thread_function(function); !name.empty()) return name;
+  const std::string name = function_name(function, address);
+  std::string in_short = addresses::short_name(name);
+  return in_short.empty() ? name : in_short;
 }
 
 std::uint8_t role_of(const RegionDef& region) noexcept {
@@ -294,6 +316,8 @@ ProcessRegions RegionTable::add_process(std::vector<std::uint64_t> keys,
       out.by_key_[packed] = intern(define_user(journal.user.region(number)));
     if (key.cls == RegionClass::kFile)
       out.by_key_[packed] = intern(define_file(journal.files, key.address));
+    if (key.cls == RegionClass::kHolder)
+      out.by_key_[packed] = intern(define_holder(key.address, resolver));
     if (key.cls == RegionClass::kFileName) {
       out.by_parameter_[kFileParameter.packed()] = intern_parameter({"file", true});
       out.by_parameter_[kOffsetParameter.packed()] = intern_parameter({"offset", false});

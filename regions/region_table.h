@@ -142,6 +142,9 @@ std::string place_of(const addresses::Place& where);
 // A function by its own address.
 std::string function_name(const addresses::Place& function, std::uint64_t address);
 
+// Likewise of one that a thread executes, in short.
+std::string thread_name(const addresses::Place& function, std::uint64_t address);
+
 // The name of an event in a loop's body, as that of its region.
 std::string body_event_name(const spool::LoopBodyEvent& event,
                             const spool::Journal& journal, addresses::Resolver& resolver);

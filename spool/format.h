@@ -59,7 +59,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 23;
+inline constexpr std::uint32_t kVersion = 24;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -293,6 +293,8 @@ struct Header {
   std::uint32_t
       team_number;  // of the location's thread in the first team of the primary that it was in: OpenMP's, not 0;
                     // 0: none
+  // Of a thread that the program has begun: the code address of its function; 0: another one.
+  std::uint64_t thread_function;
   double ticks_per_second;       // as known when the file was made; kClockPair is better
   std::uint64_t start_ticks;     // of the process' recording
   std::uint64_t start_epoch_ns;  // the same moment by CLOCK_REALTIME

@@ -29,6 +29,7 @@ inline constexpr unsigned kFileShift = 48;
 inline constexpr std::uint64_t kNoFileOffset = (std::uint64_t{1} << 48) - 1;
 
 inline constexpr std::uint8_t kTargetKinds = 15;  // bits of sub of kTargetBegin
+inline constexpr std::uint8_t kThreadCalls = 15;  // bits of sub of kThreadCallBegin
 
 // A copy of the start record of a region that is open at a Sync: kind | kSnapshot.
 inline constexpr std::uint8_t kSnapshot = 0x80;
@@ -43,6 +44,14 @@ enum Kind : std::uint8_t {
   kSuspend = 2,  // a48: gap; payload: epoch. The log has nothing from there on...
   kResume = 3,   // a48: gap; payload: epoch from which on it is again; a cut follows.
                  // Between the two are only the ends of regions open at the kSuspend.
+
+  // --- Calls of POSIX threads that wait or begin a thread (thread_format.h) -------------
+  kThreadCallBegin =
+      4,               // sub: ThreadCall, kTeamCut, then a48: epoch; payload: code address
+  kThreadCallEnd = 5,  // sub: ThreadCall; payload as its start
+  kHolderBegin = 6,  // inside: who has the lock: payload: address of the function that the
+                     // thread began with, 0: the main thread
+  kHolderEnd = 7,    // payload as its start
 
   // --- Events of OpenMP's target constructs, on the thread that encounters them --------
   kTargetBegin = 10,  // sub: ompt_target_t, kTeamCut, then a48: epoch; payload: code
@@ -259,6 +268,17 @@ enum class RegionClass : std::uint8_t {
   kKokkos,        // of a region only, whose key is kUser: Kokkos reported it
   kFile,  // a call on a file: the key's address is name | FileOperation << kFileOperationShift
   kFileName,  // no region: which file it was, by its slot
+  // Of ThreadCall, in its order.
+  kThreadCreate,
+  kThreadJoin,
+  kMutexLock,
+  kReadLock,
+  kWriteLock,
+  kSpinLock,
+  kCondition,
+  kThreadBarrier,
+  kSemaphore,
+  kHolder,  // who has the lock that is waited for: the key's address is its thread's function
   kCount
 };
 
@@ -331,6 +351,12 @@ inline constexpr auto kRecordKinds = [] {
       {kSync, "sync", kStructure},
       {kSuspend, "suspend", kStructure},
       {kResume, "resume", kStructure},
+
+      begin(kThreadCallBegin, "thread_call_begin", kEdge, R::kThreadCreate,
+            T::kSynchronization, {.may_cut = true, .sub = kThreadCalls}),
+      end(kThreadCallEnd, "thread_call_end"),
+      begin(kHolderBegin, "lock_holder_begin", kEdge, R::kHolder, T::kSynchronization),
+      end(kHolderEnd, "lock_holder_end"),
 
       begin(kTargetBegin, "target_begin", kEdge, R::kTarget, T::kTargetWait,
             {.may_cut = true, .sub = kTargetKinds}),

@@ -110,6 +110,7 @@ void SpoolFile::read_header() {
   facts_.location = header.location;
   facts_.role = header.role;
   facts_.team_number = header.team_number;
+  facts_.thread_function = header.thread_function;
   facts_.pid = header.pid;
   facts_.clock_kind = header.clock_kind;
   facts_.start_ticks = header.start_ticks;

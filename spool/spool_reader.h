@@ -32,6 +32,7 @@ struct SpoolFacts {
   std::uint32_t location = 0;
   std::uint32_t role = 0;
   std::uint32_t team_number = 0;
+  std::uint64_t thread_function = 0;
   std::uint64_t pid = 0;
   std::uint32_t clock_kind = 0;
   double ticks_per_second = 1e9;

@@ -53,6 +53,7 @@ json location_to_json(const RunSummary::Location& location) {
               {"number", location.number},
               {"primary", location.primary},
               {"helper", location.helper},
+              {"temporary", location.temporary},
               {"time_outside", location.outside.time_elsewhere},
               {"regions_outside", location.outside.regions_elsewhere}};
   for (const base::ThreadUseNumber& number : base::kThreadUseNumbers)
@@ -139,6 +140,8 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary,
   location.number = small(member(from, "number"), "number");
   location.primary = boolean(member(from, "primary"), "primary");
   if (from.contains("helper")) location.helper = boolean(from["helper"], "helper");
+  if (from.contains("temporary"))
+    location.temporary = boolean(from["temporary"], "temporary");
   for (const base::ThreadUseNumber& each : base::kThreadUseNumbers)
     if (from.contains(each.name))
       location.use.*each.value = number(from[each.name], each.name);

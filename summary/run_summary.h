@@ -80,7 +80,10 @@ struct RunSummary {
     // One of the OpenMP runtime's own threads, that execute target constructs with nowait: its time counts in
     // regions only.
     bool helper = false;
+    // Of threads that the program begins itself: there is one in its regions only, and no time outside of them.
+    bool temporary = false;
     base::ThreadUse use = {};  // of its threads; all 0: not known
+    bool only_in_regions() const noexcept { return helper || temporary; }
     bool operator==(const Location&) const = default;
   };
 

@@ -293,7 +293,8 @@ class Estimator {
     double counted = 0;
     idle_known_ = true;
     for (LocationId i; i < from_.locations.size(); ++i) {
-      if (is_primary(i) || from_.locations[i].helper) continue;
+      if (is_primary(i) || from_.locations[i].helper || from_.locations[i].temporary)
+        continue;
       double time = 0, known = 0;
       for (PathId path{}; path < from_.paths.size(); ++path) {
         time += seen(kTime, path, i);

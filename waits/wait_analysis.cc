@@ -100,7 +100,8 @@ class AnalysisBuilder {
         out_.locations.push_back({.name = definitions_.locations[at].name,
                                   .process = ProcessId(i),
                                   .number = definitions_.locations[at].thread,
-                                  .helper = definitions_.locations[at].helper});
+                                  .helper = definitions_.locations[at].helper,
+                                  .temporary = definitions_.locations[at].temporary});
       }
   }
 

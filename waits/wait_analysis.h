@@ -116,6 +116,7 @@ struct WaitAnalysis {
     ProcessId process{};
     std::uint32_t number = 0;  // in its process
     bool helper = false;       // one of the OpenMP runtime's own
+    bool temporary = false;    // of threads that the program begins itself
   };
   // Waits of a kind at a path, and the location whose time on another path caused them directly.
   struct Cause {

@@ -46,6 +46,7 @@ class Summarizer {
       location.number = static_cast<std::uint32_t>(i);
       location.primary = i == model_.primary();
       location.helper = file.facts().role == spool::kRoleHelper;
+      location.temporary = file.facts().thread_function != 0;
       location.use = file.facts().use;
       add(tree, location);
       location.flow = flow_graph_of(file.flow_graph(), model_, table_);

@@ -195,6 +195,11 @@ class CauseSearch {
   const RunProfile::Path* inside(std::uint32_t path) const;
   // How long and by whom a lock is held; empty: that is not known.
   std::string held_text(std::uint32_t path) const;
+  // Of locks of POSIX threads: a region inside of the wait, and a sentence on all of them.
+  bool is_holder(std::uint32_t path) const;
+  std::string holders_text(std::uint32_t path) const;
+  // Who waits for the end of threads has nothing else to do.
+  bool is_join(std::uint32_t path) const;
   void synchronization();
   void files();
   void management();

@@ -25,7 +25,7 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
     {"communication", "communication"},
     {"uneven_threads", "waiting for threads with more work"},
     {"serial", "threads without work in serial parts"},
-    {"synchronization", "OpenMP synchronization"},
+    {"synchronization", "synchronization of threads"},
     {"management", "start and end of parallel regions"},
     {"file_io", "file I/O"},
     {"start", "start and end of MPI"},
@@ -141,6 +141,9 @@ double CauseSearch::workers() const {
 
 double CauseSearch::all_threads() const {
   double sum = 0;
+  // As many as there were at a time, on average.
+  if (std::ranges::any_of(profile_.locations, &RunProfile::Location::temporary))
+    return std::max(1.0, counted_ / std::max(1.0, out_.run_ns));
   for (const std::size_t threads : parts_.threads) sum += static_cast<double>(threads);
   return std::max(1.0, sum);
 }

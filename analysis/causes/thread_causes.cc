@@ -9,6 +9,12 @@
 #include "analysis/causes/cause_texts.h"
 
 namespace refrain::analysis {
+namespace {
+
+// The region in a wait for a lock, of who has it.
+constexpr std::string_view kHeldBy = "held by ";
+
+}  // namespace
 
 void CauseSearch::serial_parts() {
   RootCause cause;
@@ -46,6 +52,8 @@ bool CauseSearch::is_lock(const RunProfile::Path& path) const {
   if (path.cls != TimeClass::kSynchronization || path.region == RunProfile::kNone)
     return false;
   const RunProfile::Region& region = profile_.regions[path.region];
+  if (region.paradigm == OTF2_PARADIGM_PTHREAD)
+    return region.name.substr(0, region.name.find(" @")).ends_with("lock");
   return region.role == OTF2_REGION_ROLE_CRITICAL || region.name.starts_with("omp_set_");
 }
 
@@ -185,7 +193,43 @@ const RunProfile::Path* CauseSearch::inside(std::uint32_t path) const {
   return nullptr;
 }
 
+bool CauseSearch::is_join(std::uint32_t path) const {
+  return profile_.paths[path].region != RunProfile::kNone &&
+         profile_.regions[profile_.paths[path].region].role == OTF2_REGION_ROLE_THREAD_WAIT;
+}
+
+bool CauseSearch::is_holder(std::uint32_t path) const {
+  const RunProfile::Path& each = profile_.paths[path];
+  return each.region != RunProfile::kNone && each.parent != RunProfile::kNone &&
+         profile_.regions[each.region].paradigm == OTF2_PARADIGM_PTHREAD &&
+         profile_.regions[each.region].name.starts_with(kHeldBy);
+}
+
+std::string CauseSearch::holders_text(std::uint32_t path) const {
+  std::vector<std::pair<double, std::uint32_t>> holders;
+  double all = 0;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    if (profile_.paths[i].parent != path || !is_holder(i)) continue;
+    holders.emplace_back(totals_.paths[i].time_ns, i);
+    all += totals_.paths[i].time_ns;
+  }
+  if (all <= 0) return {};
+  std::ranges::sort(holders, std::greater());
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(holders.size(), kMost); ++i) {
+    const std::string& name =
+        profile_.regions[profile_.paths[holders[i].second].region].name;
+    text += fmt::format(
+        "{}{}{}", i == 0 ? "" : ", ", name.substr(kHeldBy.size()),
+        holders.size() == 1 ? "" : " (" + percent_text(holders[i].first / all) + ")");
+  }
+  return fmt::format(" Who has it when they begin to wait: {}.", text);
+}
+
 std::string CauseSearch::held_text(std::uint32_t path) const {
+  if (profile_.regions[profile_.paths[path].region].paradigm == OTF2_PARADIGM_PTHREAD)
+    return holders_text(path);
   const RunProfile::Path* block = inside(path);
   if (block == nullptr) return {};
   double visits = 0, all = 0, most = 0;
@@ -218,9 +262,18 @@ void CauseSearch::synchronization() {
           "one lock for each part of the data, atomic, or a reduction.";
       return;
     }
-    cause.what = "OpenMP synchronization";
+    const bool openmp =
+        profile_.regions[profile_.paths[path].region].paradigm != OTF2_PARADIGM_PTHREAD;
+    cause.what = openmp ? "OpenMP synchronization" : "Waiting for threads";
     cause.text =
         fmt::format("Threads wait {}: {}. Lost: {}.", cause.where, often, lost_text(cause));
+    if (!openmp) {
+      // What they wait for is not known.
+      cause.gain.clear();
+      cause.hint =
+          "Give these threads other work meanwhile, or divide the work of those that they wait for.";
+      return;
+    }
     cause.hint = "Synchronize less often; remove barriers that are not needed (nowait).";
   };
   paths_of({TimeClass::kSynchronization}, Account::kSynchronization, tell);
@@ -261,23 +314,25 @@ void CauseSearch::management() {
 
 void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account account,
                            const Tell& tell) {
-  std::vector<double> times(profile_.paths.size());
+  std::vector<double> times(profile_.paths.size()), own(profile_.paths.size());
   double all = 0;
   for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
     if (std::ranges::find(classes, profile_.paths[i].cls) == classes.end()) continue;
-    times[i] = totals_.paths[i].own_ns + of_lock(i);
-    all += times[i];
+    const std::uint32_t path = is_holder(i) ? profile_.paths[i].parent : i;
+    own[path] += totals_.paths[i].own_ns;
+    times[path] += totals_.paths[i].own_ns + of_lock(i);
+    all += totals_.paths[i].own_ns + of_lock(i);
   }
   for (std::uint32_t i = 0; i < profile_.paths.size() && all > 0; ++i) {
     const double ns = times[i] / all * ledger(account);
-    if (share(ns) < kMinShare) continue;
+    if (share(ns) < kMinShare || is_join(i)) continue;
     const PathTotal& total = totals_.paths[i];
     const auto visits = static_cast<double>(std::max<std::uint64_t>(1, total.visits));
     RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);
     tell(cause, i,
-         total.visits == 1 ? std::string("once")
-                           : fmt::format("{} times, {} each", total.visits,
-                                         time_text(total.own_ns / visits)));
+         total.visits == 1
+             ? std::string("once")
+             : fmt::format("{} times, {} each", total.visits, time_text(own[i] / visits)));
     out_.causes.push_back(std::move(cause));
   }
 }

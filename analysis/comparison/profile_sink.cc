@@ -161,7 +161,10 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   if (ns <= thread.ns) return;
   const auto passed = static_cast<double>(ns - thread.ns);
   thread.ns = ns;
-  if (thread.stack.empty() && is_helper(processes_[thread.process], thread.number)) return;
+  if (thread.stack.empty() &&
+      definitions_->locations[processes_[thread.process].locations[thread.number]]
+          .only_in_regions())
+    return;
   Place& place = place_of(thread);
   if (!thread.written) {
     if (thread.first) place.add_gap(passed);

@@ -326,6 +326,7 @@ class TreeSink final : public reader::TraceSink {
       location.number = definitions_->locations[at].thread;
       location.primary = summary.locations.size() == 1;
       location.helper = definitions_->locations[at].helper;
+      location.temporary = definitions_->locations[at].temporary;
       location.outside = thread.outside;
       location.sums = std::move(thread.sums);
       location.sums.resize(summary.nodes.size());

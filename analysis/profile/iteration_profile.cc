@@ -77,6 +77,7 @@ class ProfileBuilder {
     to.primary = from.primary;
     to.worker = known.worker;
     to.helper = known.helper;
+    to.temporary = known.temporary;
     const double tick_ns = 1e9 / summary.ticks_per_second;
     const auto since = [&](std::uint64_t ticks) {
       return static_cast<double>(ticks - std::min(ticks, summary.begin)) * tick_ns;
@@ -93,7 +94,7 @@ class ProfileBuilder {
         out.times[cls] = static_cast<double>(row.times[cls]) * tick_ns;
       const TimeClass outside =
           known.worker ? TimeClass::kLimitedParallelism : TimeClass::kUseful;
-      if (!known.helper)
+      if (!known.only_in_regions())
         out.times[static_cast<std::size_t>(outside)] +=
             static_cast<double>(row.times[IterationRows::kOutside]) * tick_ns;
       out.counters.resize(out_.counters.size());
@@ -112,7 +113,7 @@ class ProfileBuilder {
     std::map<std::uint32_t, double> times;
     for (auto at = begin; at != out_.locations.end(); ++at) {
       for (const Profile::Row& row : at->rows) {
-        out_.time_ns += at->helper
+        out_.time_ns += at->helper || at->temporary
                             ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
                             : row.end_ns - row.begin_ns;
         if (row.loop >= out_.loops.size()) {

@@ -35,7 +35,8 @@ struct IterationProfile {
     std::uint32_t thread = 0;
     bool primary = false;
     bool worker = false;
-    bool helper = false;  // one of the OpenMP runtime's own: time in regions only
+    bool helper = false;     // one of the OpenMP runtime's own: time in regions only
+    bool temporary = false;  // likewise, of threads that the program begins itself
     std::vector<Row> rows;
   };
   // Several iterations of a loop, counted through all its visits, on all threads.

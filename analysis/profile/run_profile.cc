@@ -25,10 +25,10 @@ struct Names {
 
 constexpr std::array<Names, kTimeClasses> kNames = {{
     {"useful", "useful computation"},
-    {"synchronization", "OpenMP, synchronization"},
+    {"synchronization", "threads, synchronization"},
     {"imbalance", "OpenMP, imbalance"},
     {"limited_parallelism", "OpenMP, limited parallelism"},
-    {"thread_management", "OpenMP, thread management"},
+    {"thread_management", "threads, management"},
     {"mpi_point_to_point", "MPI, point-to-point"},
     {"mpi_collective", "MPI, collective"},
     {"mpi_synchronization", "MPI, synchronization"},
@@ -69,6 +69,16 @@ TimeClass class_of_target(std::string_view name) noexcept {
   return TimeClass::kTargetData;
 }
 
+// Of POSIX threads, by the names of the calls; `held by` is inside of one.
+TimeClass class_of_pthread(std::string_view name) noexcept {
+  for (const std::string_view waits :
+       {"_lock", "_rdlock", "_wrlock", "_wait", "_timedwait", "_join"})
+    if (name.substr(0, name.find(" @")).ends_with(waits))
+      return TimeClass::kSynchronization;
+  return name.starts_with("held by ") ? TimeClass::kSynchronization
+                                      : TimeClass::kThreadManagement;
+}
+
 }  // namespace
 
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
@@ -97,6 +107,7 @@ TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
     default:
       break;
   }
+  if (paradigm == OTF2_PARADIGM_PTHREAD) return class_of_pthread(name);
   if (paradigm != OTF2_PARADIGM_OPENMP) return TimeClass::kUseful;
   if (name.starts_with("!$omp target")) return class_of_target(name);
   if (role == OTF2_REGION_ROLE_ARTIFICIAL || name.starts_with("omp_unset_"))
@@ -230,16 +241,18 @@ class Merger {
       (parent == RunProfile::kNone ? top : inside[parent]) += from.sums[i].time;
     }
     const std::uint64_t inside_regions = top + from.outside.time_elsewhere;
-    const std::uint64_t run = from.helper ? inside_regions : profile_.processes.back().time;
+    const std::uint64_t run =
+        from.only_in_regions() ? inside_regions : profile_.processes.back().time;
     profile_.locations.push_back(
         {.process = static_cast<std::uint32_t>(profile_.processes.size() - 1),
          .reference = from.reference,
          .thread = from.number,
          .primary = from.primary,
-         .worker = !from.helper && is_worker(summary, from),
+         .worker = !from.only_in_regions() && is_worker(summary, from),
          .outside = static_cast<std::int64_t>(run - inside_regions),
          .elsewhere = static_cast<std::int64_t>(from.outside.time_elsewhere),
          .helper = from.helper,
+         .temporary = from.temporary,
          .time = run});
     for (std::size_t i = 0; i < summary.nodes.size(); ++i)
       if (!is_empty(from.sums[i])) add_node(summary, i, from.sums[i], inside[i], number);

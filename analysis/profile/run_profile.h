@@ -71,9 +71,11 @@ struct RunProfile {
     bool worker = false;
     std::int64_t outside = 0;    // in no region
     std::int64_t elsewhere = 0;  // in regions without a place
-    // One of the OpenMP runtime's own threads: `time` is that in regions, there is none outside.
+    // One of the OpenMP runtime's own threads.
     bool helper = false;
-    std::uint64_t time = 0;
+    bool temporary = false;  // RunSummary::Location::temporary
+    std::uint64_t time = 0;  // of one that is only in regions: in them
+    bool only_in_regions() const noexcept { return helper || temporary; }
   };
   struct Region {
     std::string name{}, file{};
@@ -124,8 +126,8 @@ struct RunProfile {
     return processes[locations[location].process];
   }
   std::uint64_t time_of(LocationId location) const {
-    return locations[location].helper ? locations[location].time
-                                      : process_of(location).time;
+    return locations[location].only_in_regions() ? locations[location].time
+                                                 : process_of(location).time;
   }
   // Those of the program.
   std::size_t threads() const { return locations.size() - helpers(); }

@@ -205,8 +205,8 @@ class RunCommand final : public Subcommand {
   std::string task_;     // behind the archive's name: ".task-3"
   bool overwrite_ = false;
   bool quiet_ = false;
-  bool files_ = false;     // file I/O is recorded
-  bool reported_ = false;  // that something is not traced
+  std::vector<const char*> sources_;  // with libraries of their own
+  bool reported_ = false;             // that something is not traced
   bool no_summary_ = false;
   std::vector<std::string> command_;
   std::string mpi_ = "auto";
@@ -377,7 +377,8 @@ base::Result<> RunCommand::export_settings() {
   if (settings.overwrite) setenv("REFRAIN_OVERWRITE", "no", 1);
   overwrite_ = settings.overwrite;
   quiet_ = settings.quiet;
-  files_ = settings.files_s > 0;
+  if (settings.threads) sources_.push_back("threads");
+  if (settings.files_s > 0) sources_.push_back("files");
   // Read again as the library will: what belongs together is fitted there.
   settings = {};
   for (const std::string& line : filters::read_settings(
@@ -599,15 +600,19 @@ int RunCommand::run() {
   if (const auto done = choose_library(choice, traced, library); !done)
     return fail(done.error());
   if (const auto done = choose_runtime(traced); !done) return fail(done.error());
-  const std::string files_library = files_ ? find_variant(library, "files") : std::string();
-  if (files_ && files_library.empty())
-    return fail("librefrain_files.so was not found next to " + library);
+  std::vector<std::string> stand_ins;
+  for (const char* const source : sources_) {
+    stand_ins.push_back(find_variant(library, source));
+    if (stand_ins.back().empty())
+      return fail(std::string("librefrain_") + source + ".so was not found next to " +
+                  library);
+  }
   report_untraceable(traced);
   report_devices(traced);
   // Preloaded for what the program itself reports (refrain.h), whether it uses OpenMP or not.
   // It does nothing before it is asked for, so it does no harm to a launcher or a shell. Before
   // the runtime: so the process ends with us first (tracer/life/lifecycle.cc, 2).
-  if (!files_library.empty()) prepend("LD_PRELOAD", files_library);
+  for (const std::string& stand_in : stand_ins) prepend("LD_PRELOAD", stand_in);
   prepend("LD_PRELOAD", library);
   // It ends a program in which it does not come first.
   if (const std::string sanitizer = sanitizer_of(traced); !sanitizer.empty())

@@ -107,6 +107,7 @@ Json location_json(const ProfiledRun& run, LocationId number) {
           {"primary", location.primary},
           {"worker", location.worker},
           {"helper", location.helper},
+          {"temporary", location.temporary},
           {"time_ticks", run.profile.time_of(number)},
           {"outside_ticks", location.outside},
           {"outside_class", analysis::class_name(run.profile.outside_class(number))},

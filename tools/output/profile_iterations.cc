@@ -210,6 +210,7 @@ std::string iterations_json(const ProfiledIterations& run) {
          {"primary", location.primary},
          {"worker", location.worker},
          {"helper", location.helper},
+         {"temporary", location.temporary},
          {"rows", std::move(rows)}});
   }
   // A name that is no UTF-8 must not cost the rest.

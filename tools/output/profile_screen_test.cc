@@ -81,7 +81,7 @@ TEST_CASE("Profile screen: numbers with units, in the order of time, no line too
   // 300 ms outside, 150 ms of the function's own, 100 ms of the region's.
   const std::string useful = line_with(lines, "useful computation");
   CHECK(useful.find("550 ms     55.0 %") != std::string::npos);
-  CHECK(line_with(lines, "thread management").find("50 ms      5.0 %") !=
+  CHECK(line_with(lines, "threads, management").find("50 ms      5.0 %") !=
         std::string::npos);
   const std::string send = line_with(lines, "> MPI_Send @p.c:20");
   CHECK(send.find("400 ms     40.0 %       1000     400 us") != std::string::npos);

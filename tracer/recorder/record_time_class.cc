@@ -1,5 +1,7 @@
 #include "tracer/recorder/record_time_class.h"
 
+#include "spool/thread_format.h"
+
 namespace refrain::recorder {
 
 using spool::CallKey;
@@ -62,6 +64,10 @@ TimeClass class_of_region(CallKey key, CallKey parent_key, TimeClass parent,
       if (inside) return parent;
       return is_single(before) ? TimeClass::kLimitedParallelism : cls;
     }
+    case spool::kThreadCallBegin:
+      if (key.sub() == static_cast<std::uint8_t>(spool::ThreadCall::kCreate))
+        return TimeClass::kThreadManagement;
+      break;
     case spool::kNestLock:
       if (key.sub() == kScopeBegin) return TimeClass::kSynchronization;
       break;

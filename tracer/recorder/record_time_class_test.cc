@@ -21,8 +21,11 @@ TimeClass in_archive(CallKey key) {
   const bool block = key.kind() == spool::kMutexAcquired;
   const regions::RegionClass cls = keys[block ? 1 : 0].cls;
   const char* const name = regions::class_name(cls);
+  const bool holder = cls == spool::RegionClass::kHolder;
   return analysis::class_of(regions::role_of(cls), regions::paradigm_of(cls),
-                            name == nullptr ? "" : name);
+                            holder            ? "held by f"
+                            : name == nullptr ? ""
+                                              : name);
 }
 
 TEST_CASE("Region class: every kind of region - as in a profile") {

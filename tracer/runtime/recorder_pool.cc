@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "spool/summary_format.h"
@@ -71,11 +72,14 @@ RecorderPool::RecorderPool(const filters::Settings& settings, bool has_mpi)
 RecorderPool::Taken RecorderPool::take(const std::string& folder,
                                        const RecordingStart& start,
                                        spool::LocationRole role,
-                                       const recorder::DecisionBoard& board,
-                                       int descriptor) {
-  if (!free_.empty()) {
-    ThreadRecorder* const reused = free_.back();
-    free_.pop_back();
+                                       const recorder::DecisionBoard& board, int descriptor,
+                                       std::uint64_t function) {
+  const auto free = std::find_if(free_.rbegin(), free_.rend(), [&](auto* recorder) {
+    return recorder->header().thread_function == function;
+  });
+  if (free != free_.rend()) {
+    ThreadRecorder* const reused = *free;
+    free_.erase(std::next(free).base());
     reused->thread_begins(false);
     return {reused, {}};
   }
@@ -88,6 +92,7 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   start.fill(header, spool::kLocationFile);
   header.role = role;
   header.location = static_cast<std::uint32_t>(recorders_.size());
+  header.thread_function = function;
   const std::string name = "location-" + std::to_string(recorders_.size()) + ".spool";
   const std::string path = descriptor >= 0 ? name : folder + "/" + name;
   const std::uint64_t summary = budget_.share_of(summary_bytes_);

@@ -37,9 +37,10 @@ class RecorderPool {
   };
   // A recorder that was given back, or a new one with a file in `folder`, which obeys what is
   // decided from now on. `descriptor`: of the directory, as long as the recorders live; -1: there is none.
+  // `function`: spool::Header::thread_function; a recorder goes on with threads of one function only.
   Taken take(const std::string& folder, const RecordingStart& start,
              spool::LocationRole role, const recorder::DecisionBoard& board,
-             int descriptor = -1);
+             int descriptor = -1, std::uint64_t function = 0);
   void give_back(recorder::ThreadRecorder* recorder) noexcept {
     recorder->thread_ends();
     free_.push_back(recorder);

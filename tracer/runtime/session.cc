@@ -130,21 +130,21 @@ void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook
   journal_.text(spool::kTextMetrics, text);
 }
 
-ThreadRecorder* Session::attach(spool::LocationRole role) noexcept {
+ThreadRecorder* Session::attach(spool::LocationRole role, std::uint64_t function) noexcept {
   const recorder::SlowPath slow_path;
   ThreadRecorder* recorder = nullptr;
-  if (!recorder::attempted([&] { recorder = attach_locked(role); }))
+  if (!recorder::attempted([&] { recorder = attach_locked(role, function); }))
     report_not_attached(spool::kLossMemory);
   if (recorder != nullptr && metric_hook_ != nullptr) metric_hook_(*recorder, true);
   return recorder;
 }
 
-ThreadRecorder* Session::attach_locked(spool::LocationRole role) {
+ThreadRecorder* Session::attach_locked(spool::LocationRole role, std::uint64_t function) {
   if (is_changing_here()) return nullptr;
   const std::lock_guard lock(mutex_);
   if (finished_) return nullptr;
-  const RecorderPool::Taken taken =
-      recorders_.take(folder_.spool(), start_, role, board_, folder_.descriptor());
+  const RecorderPool::Taken taken = recorders_.take(folder_.spool(), start_, role, board_,
+                                                    folder_.descriptor(), function);
   if (taken.recorder == nullptr) report_not_attached(taken.cause);
   return taken.recorder;
 }

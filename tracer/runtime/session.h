@@ -92,7 +92,8 @@ class Session final : private recorder::RingWatch {
 
   // A recorder for the calling thread; null if there is no memory or disk for one (reported
   // on stderr once, its events are counted as lost).
-  recorder::ThreadRecorder* attach(spool::LocationRole role) noexcept;
+  recorder::ThreadRecorder* attach(spool::LocationRole role,
+                                   std::uint64_t function = 0) noexcept;
   void detach(recorder::ThreadRecorder* recorder) noexcept;
 
   // Counters that threads have: one text for the journal (spool::kTextMetrics), and what is
@@ -229,7 +230,7 @@ class Session final : private recorder::RingWatch {
   void start_samples() noexcept;
   void start_files() noexcept;
   void start_stream();
-  recorder::ThreadRecorder* attach_locked(spool::LocationRole role);
+  recorder::ThreadRecorder* attach_locked(spool::LocationRole role, std::uint64_t function);
   void report_not_attached(spool::LossCause cause) noexcept;
   // Where a fact of `by` goes; null: nowhere. Under the lock.
   Journal* place_of_fact(const recorder::ThreadRecorder* by) noexcept;

@@ -14,10 +14,11 @@ constinit base::ThreadEnd g_thread_end([](void*) { detach_thread(); });
 
 }  // namespace
 
-void attach_thread(spool::LocationRole role, bool at_exit) noexcept {
+void attach_thread(spool::LocationRole role, bool at_exit,
+                   std::uint64_t function) noexcept {
   if (t_thread.recorder != nullptr || t_thread.forks) return;
   const recorder::SlowPath slow_path;
-  t_thread.recorder = g_session->attach(role);
+  t_thread.recorder = g_session->attach(role, function);
   if (t_thread.recorder == nullptr) return;
   t_thread.location = t_thread.recorder->header().location;
   if (at_exit) g_thread_end.set(&t_thread);

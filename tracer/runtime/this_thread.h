@@ -38,8 +38,9 @@ extern constinit thread_local ThisThread t_thread
 extern Session* g_session;
 
 // Gives the calling thread a recorder if it has none; `at_exit`: takes it back when the
-// thread ends, for sources that are not notified of that.
-void attach_thread(spool::LocationRole role, bool at_exit) noexcept;
+// thread ends, for sources that are not notified of that. `function`: spool::Header::thread_function.
+void attach_thread(spool::LocationRole role, bool at_exit,
+                   std::uint64_t function = 0) noexcept;
 void detach_thread() noexcept;
 // The primary thread has ended: the calling one goes on in its place, if it can. Not while a Scope is open.
 void take_primary_place() noexcept;

@@ -166,11 +166,11 @@ struct Frame {
 struct LocationState {
   ProcessId process{kNone};
   std::uint32_t thread = 0;
-  bool counts = false;  // a thread of a process
-  bool off = false;     // in a gap
-  bool worker = false;  // has been in a team of another thread
-  bool helper = false;  // one of the OpenMP runtime's own: no time outside of regions
-  PathId base{};        // path below which its regions lie
+  bool counts = false;           // a thread of a process
+  bool off = false;              // in a gap
+  bool worker = false;           // has been in a team of another thread
+  bool only_in_regions = false;  // no time outside of them
+  PathId base{};                 // path below which its regions lie
   bool begun = false;
   bool steps = false;          // since it has left a call: joint ones (joint_replay.h)
   bool message_steps = false;  // ends of messages

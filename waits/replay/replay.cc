@@ -106,7 +106,7 @@ void Replay::account(LocationState& at, LocationId location, Ticks now) {
   if (now <= at.last) return;
   const Ticks passed = now - at.last;
   at.last = now;
-  if (at.helper && at.stack.empty()) return;
+  if (at.only_in_regions && at.stack.empty()) return;
   const PathId path = at.path();
   if (!at.stack.empty() || !at.worker)
     recorder_.passed(location, at.off ? PathId(path | paths::kInGap) : path, passed);

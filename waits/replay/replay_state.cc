@@ -232,7 +232,7 @@ void ReplayState::begin(const reader::TraceDefinitions& of, PatternSet& patterns
     LocationState& at = locations[i];
     at.process = info.process;
     at.thread = info.thread;
-    at.helper = info.helper;
+    at.only_in_regions = info.only_in_regions();
     at.counts = info.is_thread() && info.process < processes.size();
     if (at.counts && processes[at.process].primary == kNone)
       processes[at.process].primary = LocationId(i);

@@ -154,7 +154,7 @@ class DefinitionWriter {
     return (facts.plain != 0    ? "Thread "
             : facts.helper != 0 ? "OpenMP helper thread "
                                 : "OpenMP thread ") +
-           std::to_string(index);
+           std::to_string(index) + (facts.function.empty() ? "" : ": " + facts.function);
   }
 
   void process(std::size_t index) {
@@ -304,6 +304,7 @@ class DefinitionWriter {
         const LocationFacts& facts = process.locations[i];
         if (i == process.primary) property(location, "PRIMARY", 1);
         if (facts.helper != 0) property(location, "HELPER", 1);
+        if (!facts.function.empty()) property(location, "TEMPORARY", 1);
         property(location, "EVENTS_SEEN", facts.events_seen);
         property(location, "EVENTS_WRITTEN", facts.events_written);
         property(location, "THREADS_BEGUN", facts.threads_begun);

@@ -133,8 +133,10 @@ void put_process(exchange::ByteWriter& out, const ProcessFacts& process) {
   put_double(out, process.ticks_per_second);
   put_double(out, process.duration_s);
   out.number(process.locations.size());
-  for (const LocationFacts& location : process.locations)
+  for (const LocationFacts& location : process.locations) {
     each_number(location, [&out](std::uint64_t value) { out.number(value); });
+    out.text(location.function);
+  }
   out.number(process.streams.size());
   for (const StreamFacts& stream : process.streams)
     each_number(stream, [&out](std::uint64_t value) { out.number(value); });
@@ -172,9 +174,11 @@ ProcessFacts take_process(exchange::ByteReader& in) {
     *text = in.text();
   process.ticks_per_second = take_double(in);
   process.duration_s = take_double(in);
-  for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
-    each_number(process.locations.emplace_back(),
-                [&in](std::uint64_t& value) { value = in.number(); });
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    LocationFacts& location = process.locations.emplace_back();
+    each_number(location, [&in](std::uint64_t& value) { value = in.number(); });
+    location.function = in.text();
+  }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     each_number(process.streams.emplace_back(),
                 [&in](std::uint64_t& value) { value = in.number(); });
@@ -232,6 +236,9 @@ void add_locations(const ProcessModel& process,
     location.kernel_thread = scan.kernel_thread;
     location.plain = facts.role == spool::kRoleRoot && scan.threads_begun == 0 ? 1 : 0;
     location.helper = facts.role == spool::kRoleHelper ? 1 : 0;
+    if (facts.thread_function != 0)
+      location.function = regions::thread_name(process.resolver().at(facts.thread_function),
+                                               facts.thread_function);
     out.events_seen += facts.events_seen;
     out.locks_left_out += facts.locks_left_out;
     out.events_filtered += outcome.filtered;

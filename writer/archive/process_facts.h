@@ -34,6 +34,7 @@ struct LocationFacts {
   std::uint64_t kernel_thread = 0;
   std::uint64_t plain = 0;   // 1: not a thread of OpenMP
   std::uint64_t helper = 0;  // 1: one of the runtime's own
+  std::string function;      // that the program began it with; empty: not known
   MpiCounts mpi;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };

@@ -11,8 +11,8 @@ const kClasses = {
   unknown: '#c3c7cc', program: '#b9d6cb', skipped: '#c3c7cc',
 };
 const kNames = {
-  useful: 'useful computation', synchronization: 'OpenMP, synchronization', imbalance: 'OpenMP, imbalance',
-  limited_parallelism: 'OpenMP, limited parallelism', thread_management: 'OpenMP, thread management',
+  useful: 'useful computation', synchronization: 'threads, synchronization', imbalance: 'OpenMP, imbalance',
+  limited_parallelism: 'OpenMP, limited parallelism', thread_management: 'threads, management',
   mpi_point_to_point: 'MPI, point-to-point', mpi_collective: 'MPI, collective',
   mpi_synchronization: 'MPI, synchronization', mpi_one_sided: 'MPI, one-sided', mpi_io: 'MPI, file I/O',
   mpi_management: 'MPI, management', target_wait: 'devices, waiting and management',

@@ -50,7 +50,7 @@ export class Blocks {
 
 export const page = (template, blocks) => template.replace('<!-- refrain:data -->', () => blocks.html());
 
-const kClasses = [['useful', 'useful computation'], ['synchronization', 'OpenMP, synchronization'], ['imbalance', 'OpenMP, imbalance'], ['thread_management', 'OpenMP, thread management'], ['mpi_point_to_point', 'MPI, point-to-point'], ['mpi_collective', 'MPI, collective']];
+const kClasses = [['useful', 'useful computation'], ['synchronization', 'threads, synchronization'], ['imbalance', 'OpenMP, imbalance'], ['thread_management', 'threads, management'], ['mpi_point_to_point', 'MPI, point-to-point'], ['mpi_collective', 'MPI, collective']];
 
 // What `refrain loops --json` would print: a recursion, a loop in a loop, one without a line.
 function madeUpLoops(names, hostile) {

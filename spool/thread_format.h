@@ -1,0 +1,24 @@
+// Calls of POSIX threads, as records and regions have them.
+//
+// Place in the flow: ARCHITECTURE.md, stage 3 (recorded by tracer/threads) and 5.
+#pragma once
+
+#include <cstdint>
+
+namespace refrain::spool {
+
+// In `sub` of kThreadCallBegin, and in the order of RegionClass.
+enum class ThreadCall : std::uint8_t {
+  kCreate,
+  kJoin,
+  kMutex,
+  kRead,
+  kWrite,
+  kSpin,
+  kCondition,
+  kBarrier,
+  kSemaphore,
+  kCount
+};
+
+}  // namespace refrain::spool

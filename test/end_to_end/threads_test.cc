@@ -1,0 +1,179 @@
+// refrain run --threads: waits of a program that knows how often and how long its threads wait, also of one that is killed or ends in a thread;
+// names of threads; the loop of a main thread; locks that OpenMP's threads take; and that nothing is there without it.
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "test/end_to_end/traced.h"
+#include "test/support/files.h"
+#include "test/support/process.h"
+
+namespace refrain::test::threads_test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kFolder = "test/programs/threads/";
+
+Json json_of(const char* command, const fs::path& archive) {
+  const Result result = run_refrain({command, archive, "--json"});
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  return Json::parse(result.output);
+}
+
+struct Calls {
+  long visits = 0;
+  double us = 0;
+};
+
+// By the name of the region, without its place; what is around it does not matter.
+std::map<std::string, Calls> calls_of(const Json& profile) {
+  std::map<std::string, Calls> all;
+  for (const Json& path : profile.at("paths")) {
+    if (!path.at("name").is_string()) continue;
+    const std::string name = path.at("name");
+    Calls& calls = all[name.substr(0, name.find(" @"))];
+    calls.visits += path.at("visits").get<long>();
+    calls.us += path.at("time_ns").get<double>() / 1e3;
+  }
+  return all;
+}
+
+// Lines of known.cc: "call calls certain us". A call that finds its lock free is no region, and one that waits is one for not
+// much longer than the program has seen.
+void check_waits(const Json& profile, const std::string& known) {
+  std::map<std::string, Calls> certain, most;
+  std::istringstream lines(known);
+  std::string name;
+  for (Calls calls; lines >> name >> calls.visits;) {
+    Calls& of = certain[name];
+    long waited = 0;
+    double us = 0;
+    lines >> waited >> us;
+    of.visits += waited;
+    of.us += us;
+    most[name].visits += calls.visits;
+  }
+  REQUIRE(certain.size() == 7);
+  std::map<std::string, Calls> found = calls_of(profile);
+  for (const auto& [call, of] : certain) {
+    INFO(call);
+    CHECK(found[call].visits >= of.visits);
+    // Its own clock is read outside of the call; what else waits is short.
+    CHECK(found[call].us >= 0.98 * of.us - 1000);
+    // The lock of a condition is taken by others, too; two waits for a semaphore are in vain.
+    const long more = call == "pthread_mutex_lock"  ? 30
+                      : call == "pthread_cond_wait" ? 1
+                      : call == "sem_wait"          ? 2
+                                                    : 0;
+    CHECK(found[call].visits <= most[call].visits + more);
+  }
+  // keep() has it when wait_for_lock() waits for it.
+  CHECK(found["held by keep"].visits +
+            found["held by (anonymous namespace)::keep"].visits >=
+        certain["pthread_mutex_lock"].visits);
+  CHECK(found["pthread_create"].visits == 14 + 80 + 1);
+  CHECK(found["pthread_join"].visits == 14 + 80 + 1);
+}
+
+std::multiset<std::string> names_of_threads(const Json& info) {
+  std::multiset<std::string> names;
+  for (const Json& location : info.at("locations")) {
+    const std::string name = location.at("name");
+    const std::size_t at = name.find(": ");
+    std::string function = at == std::string::npos ? name : name.substr(at + 2);
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    if (function.starts_with(kAnonymous)) function = function.substr(kAnonymous.size());
+    // As clang calls it.
+    names.insert(function == "cpp()::$_0" ? "cpp()::{lambda()#1}" : function);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Threads: waits are what the program knows, and it prints and returns the same") {
+  for (const char* compiler : {"gcc", "clang"}) {
+    INFO(compiler);
+    TemporaryFolder folder;
+    Job job{.program = std::string(kFolder) + "known_" + compiler};
+    job.settings = {{"THREADS", "yes"}};
+    const Traced traced = trace(job, folder / "archive");
+    const Json profile = json_of("profile", folder / "archive");
+    check_waits(profile, traced.result.output);
+    const Json info = json_of("info", folder / "archive");
+    const std::multiset<std::string> names = names_of_threads(info);
+    CHECK(names.count("Master thread") == 1);
+    for (const char* name : {"keep", "wait_for_lock", "consume", "produce", "wait_in_cpp",
+                             "cpp()::{lambda()#1}", "cancelled"}) {
+      INFO(name);
+      CHECK(names.count(name) == 1);
+    }
+    // Also where the C++ library's headers make the call.
+    for (const Json& path : profile.at("paths"))
+      if (const std::string name = path.at("name"); name.starts_with("pthread_"))
+        CHECK(name.find(" @known.cc:") != std::string::npos);
+    // Two at a time, of 80.
+    CHECK(names.count("step") == 2);
+    // The main thread's loop is found by what comes in the same order in every run.
+    std::multiset<long> iterations;
+    for (const Json& phase : info.at("phases"))
+      iterations.insert(phase.at("iterations").get<long>());
+    CHECK(iterations.count(40) == 1);
+    // There is no time of a thread that does not exist.
+    for (const Json& location : profile.at("locations")) {
+      CHECK(location.at("temporary") == (location.at("primary") == false));
+      if (location.at("temporary") == true) CHECK(location.at("outside_ticks") == 0);
+    }
+  }
+}
+
+TEST_CASE(
+    "Threads: of a killed run all waits are there, and of one that ends in a thread the one that goes on") {
+  TemporaryFolder folder;
+  Job job{.program = std::string(kFolder) + "known_gcc"};
+  job.settings = {{"THREADS", "yes"}};
+  job.arguments = {"kill"};
+  const Result killed = run_job(job, Way::kRun, folder / "killed");
+  CHECK(killed.signal == SIGKILL);
+  CHECK(run_refrain({"recover", folder / "killed"}).exit_status == 0);
+  check_waits(json_of("profile", folder / "killed"), killed.output);
+  job.arguments = {"exit"};
+  trace(job, folder / "ended");
+  bool waits = false;
+  const Json profile = json_of("profile", folder / "ended");
+  std::set<int> idle;
+  for (const Json& path : profile.at("paths")) {
+    if (path.at("name").get<std::string>().find("idle") != std::string::npos)
+      idle.insert(path.at("path").get<int>());
+    if (path.at("parent").is_null() || idle.count(path.at("parent").get<int>()) == 0)
+      continue;
+    waits = waits || path.at("time_ns").get<double>() > 5e6;
+  }
+  CHECK(waits);
+}
+
+TEST_CASE("Threads: without the setting nothing stands before the program's calls") {
+  TemporaryFolder folder;
+  Job job{.program = std::string(kFolder) + "known_gcc"};
+  job.settings = {{"LOOPS", "100"}};
+  CHECK(run_job(job, Way::kRun, folder / "archive").exit_status == 0);
+  CHECK(json_of("info", folder / "archive").at("locations").size() == 1);
+  for (const bool on : {false, true}) {
+    std::vector<std::string> words = {"run", "--quiet", "-o", folder / "maps"};
+    if (on) words.push_back("--threads");
+    words.insert(words.end(), {"--", "/bin/cat", "/proc/self/maps"});
+    CHECK((run_refrain(words).output.find("librefrain_threads") != std::string::npos) ==
+          on);
+  }
+}
+
+}  // namespace refrain::test::threads_test

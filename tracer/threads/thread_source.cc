@@ -1,0 +1,238 @@
+// Event source: threads that the program begins by itself, and where its threads wait for each other.
+//
+// Place in the flow: ARCHITECTURE.md, stage 2. A thread that begins while the setting `threads` is on has a location, and its
+// function is its outermost region. The main thread's calls that make a thread, wait for its end, or for all at a barrier are
+// symbols of the detector: they come in the same order in every run. Whether a lock is free, and how often a condition is waited
+// for, is nondeterministic.
+// Thread-safety: any thread; not in signal handlers. Errors: what cannot be recorded is counted as lost; the program's calls go on.
+#include "tracer/threads/thread_source.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+
+#include "tracer/recorder/clock.h"
+#include "tracer/runtime/this_thread.h"
+#include "tracer/sampler/sampler.h"
+#include "tracer/threads/thread_places.h"
+#include "tracer/threads/threads_api.h"
+#include "tracer/user/user_thread.h"
+
+namespace refrain::threads {
+namespace {
+
+using recorder::Clock;
+using recorder::ThreadRecorder;
+using runtime::g_session;
+using runtime::Scope;
+using runtime::t_thread;
+using spool::ThreadCall;
+
+// --- The functions of threads, by the kernel's numbers of these ---
+
+// A number that the kernel gives again is another thread's; where there is no room the first one goes.
+class ThreadFunctions {
+ public:
+  void add(std::uint32_t thread, std::uint64_t function) noexcept {
+    Entry* free = nullptr;
+    for (std::size_t i = 0; i < kProbes; ++i) {
+      Entry& entry = at(thread, i);
+      const std::uint32_t known = entry.thread.load(std::memory_order_relaxed);
+      if (known == thread || known == 0) {
+        free = &entry;
+        break;
+      }
+    }
+    if (free == nullptr) free = &at(thread, 0);
+    free->function.store(function, std::memory_order_relaxed);
+    free->thread.store(thread, std::memory_order_release);
+  }
+  // False: it is none of the program's.
+  bool find(std::uint32_t thread, std::uint64_t& function) noexcept {
+    for (std::size_t i = 0; i < kProbes; ++i) {
+      const Entry& entry = at(thread, i);
+      if (entry.thread.load(std::memory_order_acquire) != thread) continue;
+      function = entry.function.load(std::memory_order_relaxed);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Entry {
+    std::atomic<std::uint32_t> thread{0};
+    std::atomic<std::uint64_t> function{0};
+  };
+  static constexpr std::size_t kSlots = 4096, kProbes = 16;
+  Entry& at(std::uint32_t thread, std::size_t probe) noexcept {
+    return entries_[(thread + probe) % kSlots];
+  }
+  std::array<Entry, kSlots> entries_{};
+};
+constinit ThreadFunctions g_functions{};
+
+bool find_holder(std::uint32_t thread, std::uint64_t& function) noexcept {
+  if (thread == 0) return false;
+  if (thread == static_cast<std::uint32_t>(getpid())) {
+    function = 0;
+    return true;
+  }
+  return g_functions.find(thread, function);
+}
+
+// --- Calls ---
+
+constexpr bool is_in_order(ThreadCall call) noexcept {
+  return call == ThreadCall::kCreate || call == ThreadCall::kJoin ||
+         call == ThreadCall::kBarrier;
+}
+
+bool is_in_mpi(const ThreadRecorder& recorder) noexcept {
+  for (std::uint32_t i = recorder.depth(); i-- > 0;)
+    if (recorder.open_region(i).kind == spool::kMpiEnter) return true;
+  return false;
+}
+
+// The thread records, and what it is about to do is the program's.
+bool is_recorded() noexcept {
+  const ThreadRecorder* const recorder = t_thread.recorder;
+  return recorder != nullptr && !recorder::OwnCode::is_here() && !recorder->busy() &&
+         g_session->settings().threads && g_session->state().recording() &&
+         !is_in_mpi(*recorder);
+}
+
+void begin_call(ThreadRecorder& recorder, ThreadCall call, std::uint64_t place) noexcept {
+  const std::uint64_t ticks = Clock::now();
+  const bool outside = t_thread.teams_open == 0;
+  std::uint8_t cut = 0;
+  std::uint64_t epoch = 0;
+  if (!is_in_order(call) || !user::feeds(recorder)) {
+    if (outside) user::keep_up(recorder, ticks);
+  } else if (g_session->auto_symbols() && !g_session->in_phase()) {
+    if (outside) {
+      cut = g_session->begin_epoch(recorder, ticks);
+      epoch = recorder.epoch();
+    }
+    const auto symbol = runtime::make_symbol(spool::kThreadCallBegin,
+                                             static_cast<std::uint16_t>(call), place);
+    g_session->on_symbol(recorder, symbol, symbol, ticks);
+  }
+  recorder.begin(spool::record_words(
+      spool::kThreadCallBegin, ticks, place,
+      static_cast<std::uint8_t>(static_cast<std::uint8_t>(call) | cut), epoch));
+}
+
+bool begin(ThreadCall call, const void* returns_to, std::uint32_t holder) noexcept {
+  if (!is_recorded()) return false;
+  const recorder::KeepErrno keep_errno;
+  const std::uint64_t place = place_of(returns_to);
+  if (place == 0) return false;
+  std::uint64_t function = 0;
+  const bool held = find_holder(holder, function);
+  const Scope scope;
+  if (!scope) return false;
+  if (scope->depth() + 2 > spool::kMaxDepth) {
+    scope->count_loss(spool::kLossDepth);
+    return false;
+  }
+  begin_call(*scope, call, place);
+  if (held)
+    scope->begin(spool::record_words(spool::kHolderBegin, scope->time_known(), function));
+  return true;
+}
+
+void end_innermost(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+  const spool::Record& open = *recorder.top();
+  recorder.end(spool::record_words(open.kind + 1, ticks, open.payload,
+                                   open.sub & spool::kThreadCalls));
+}
+
+void end() noexcept {
+  if (t_thread.recorder == nullptr) return;
+  const recorder::KeepErrno keep_errno;
+  const Scope scope;
+  if (!scope) return;
+  const std::uint64_t ticks = Clock::now();
+  const auto is_open = [&](std::uint8_t kind) {
+    return scope->depth() != 0 && scope->top()->kind == kind;
+  };
+  if (is_open(spool::kHolderBegin)) end_innermost(*scope, ticks);
+  if (!is_open(spool::kThreadCallBegin)) return scope->count_loss(spool::kLossUnmatched);
+  const auto call = static_cast<ThreadCall>(scope->top()->sub & spool::kThreadCalls);
+  end_innermost(*scope, ticks);
+  if (!g_session->primary().is(&*scope)) {
+    if (t_thread.teams_open == 0) user::keep_up(*scope, ticks);
+  } else if (is_in_order(call) && g_session->auto_symbols() && !g_session->in_phase() &&
+             user::in_order(*scope)) {
+    g_session->on_symbol_end(ticks, scope->depth());
+  }
+}
+
+constexpr Api kApi = {begin, end};
+
+// --- Threads ---
+
+void begin_thread(std::uint64_t function) noexcept {
+  if (t_thread.recorder != nullptr || !g_session->state().recording()) return;
+  g_functions.add(static_cast<std::uint32_t>(syscall(SYS_gettid)), function);
+  runtime::attach_thread(spool::kRoleRoot, true, function);
+  const Scope scope;
+  if (!scope) return;
+  const std::uint64_t ticks = Clock::now();
+  user::keep_up(*scope, ticks);
+  scope->begin(spool::record_words(spool::kFunctionEnter, ticks, function));
+}
+
+using Begin = void* (*)(void*);
+struct Start {
+  Begin begin;
+  void* argument;
+  bool sampled;
+  std::uint64_t function;  // 0: not recorded
+};
+
+// The program's function comes last, and with optimisation in the place of this one: stacks look as without us.
+void* begin_known(void* data) {
+  auto* const given = static_cast<Start*>(data);
+  const Start start = *given;
+  std::free(given);
+  if (start.sampled) sampler::sample_this_thread();
+  if (start.function != 0) begin_thread(start.function);
+  return start.begin(start.argument);
+}
+
+}  // namespace
+
+int create(CreateThread* next, pthread_t* thread, const pthread_attr_t* attributes,
+           Begin begin_function, void* argument, const void* returns_to) noexcept {
+  const bool sampled = sampler::sampling();
+  const bool recorded = is_recorded();
+  std::uint64_t function = 0;
+  if (recorded) {
+    const recorder::KeepErrno keep_errno;
+    function = function_of(returns_to, begin_function, argument);
+  }
+  auto* const start =
+      sampled || function != 0 ? static_cast<Start*>(std::malloc(sizeof(Start))) : nullptr;
+  if (start == nullptr) return next(thread, attributes, begin_function, argument);
+  *start = {begin_function, argument, sampled, function};
+  const bool on = function != 0 && begin(ThreadCall::kCreate, returns_to, 0);
+  const int result = next(thread, attributes, begin_known, start);
+  if (on) end();
+  if (result != 0) std::free(start);
+  return result;
+}
+
+}  // namespace refrain::threads
+
+// What librefrain_threads.so looks for.
+extern "C" __attribute__((visibility("default"))) const refrain::threads::Api*
+refrain_threads_api() {
+  return &refrain::threads::kApi;
+}
