@@ -9,6 +9,7 @@
 #include "addresses/short_name.h"
 #include "base/mpi_roles.h"
 #include "spool/file_format.h"
+#include "spool/thread_format.h"
 
 namespace refrain::regions {
 namespace {
@@ -98,8 +99,13 @@ RegionDef define_file(const spool::FileTable& files, std::uint64_t key) {
 RegionDef define_holder(std::uint64_t function, addresses::Resolver& resolver) {
   RegionDef def;
   def.cls = RegionClass::kHolder;
-  def.name = "held by " + (function == 0 ? std::string("main thread")
-                                         : thread_name(resolver.at(function), function));
+  def.name = "held by ";
+  if (function == spool::kMainThread)
+    def.name += "main thread";
+  else if (function == spool::kAnotherThread)
+    def.name += "another thread";
+  else
+    def.name += thread_name(resolver.at(function), function);
   def.canonical = def.name;
   return def;
 }

@@ -50,7 +50,7 @@ enum Kind : std::uint8_t {
       4,               // sub: ThreadCall, kTeamCut, then a48: epoch; payload: code address
   kThreadCallEnd = 5,  // sub: ThreadCall; payload as its start
   kHolderBegin = 6,  // inside: who has the lock: payload: address of the function that the
-                     // thread began with, 0: the main thread
+                     // thread began with, or kMainThread, kAnotherThread
   kHolderEnd = 7,    // payload as its start
 
   // --- Events of OpenMP's target constructs, on the thread that encounters them --------

@@ -21,4 +21,8 @@ enum class ThreadCall : std::uint8_t {
   kCount
 };
 
+// Of the thread that has a lock, where it was not begun by the program.
+inline constexpr std::uint64_t kMainThread = 0;
+inline constexpr std::uint64_t kAnotherThread = 1;
+
 }  // namespace refrain::spool

@@ -473,7 +473,8 @@ class Adder {
       const bool lock = within(metric, kOmpCritical) || within(metric, kOmpLockApi);
       const std::uint32_t own = refrains(metric);
       const bool wait =
-          own >= kBaseMetrics && !management && !out_.tree.metrics[own].cause.empty();
+          within(metric, kPthreadSynchronization) ||
+          (own >= kBaseMetrics && !management && !out_.tree.metrics[own].cause.empty());
       if (wait && !(overhead && lock)) continue;
       if (!overhead && (management || within(metric, kOmpOrdered))) continue;
       for (const auto& [path, row] : out_.values[metric])

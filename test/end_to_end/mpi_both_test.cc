@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -245,6 +246,53 @@ TEST_CASE("MPI both: several processes share an analysis - the output is that of
     CHECK(result.exit_status == 0);
     CHECK(result.errors == "");
     CHECK((result.output == alone.output));
+  }
+}
+
+// Of one rank, by the names of regions from the outermost on.
+std::map<std::string, long> visits_of(const json& profile, int rank) {
+  std::map<std::string, long> visits;
+  std::map<int, std::string> names;
+  for (const json& path : profile.at("paths")) {
+    const std::string name = path.at("name");
+    std::string whole = name.substr(0, name.find(" @"));
+    if (!path.at("parent").is_null())
+      whole = names.at(path.at("parent").get<int>()) + " > " + whole;
+    names[path.at("path").get<int>()] = whole;
+    for (const json& sums : path.at("locations"))
+      if (profile.at("locations").at(sums.at("location").get<std::size_t>()).at("process") ==
+          rank)
+        visits[whole] += sums.at("visits").get<long>();
+  }
+  return visits;
+}
+
+TEST_CASE("MPI both: calls of a thread that the program begins - belong to it") {
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const MpiJob job{.program = "test/programs/threads/ranks_gcc" +
+                                std::string(mpi == "openmpi" ? "_openmpi" : ""),
+                     .settings = {{"THREADS", "yes"}, {"LIMIT", "0"}},
+                     .mpi = mpi};
+    const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+    const Result result = run_refrain({"profile", "--json", folder / "archive"});
+    REQUIRE(result.exit_status == 0);
+    const json profile = json::parse(result.output);
+    CHECK(profile.at("locations").size() == 4);
+    for (const int rank : {0, 1}) {
+      std::map<std::string, long> visits = visits_of(profile, rank);
+      CHECK(visits["talk > MPI_Sendrecv"] == 30);
+      CHECK(visits["MPI_Allreduce"] == 20);
+      CHECK(visits["MPI_Sendrecv"] == 0);
+      CHECK(visits["pthread_create"] == 1);
+      CHECK(visits["pthread_join"] == 1);
+      const std::string line = "rank " + std::to_string(rank) + " waits ";
+      const std::size_t at = traced.result.output.find(line);
+      REQUIRE(at != std::string::npos);
+      CHECK(visits["pthread_cond_wait"] ==
+            std::stol(traced.result.output.substr(at + line.size())));
+    }
   }
 }
 

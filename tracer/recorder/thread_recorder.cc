@@ -321,12 +321,13 @@ bool ThreadRecorder::renew_metrics(const Record& end, std::uint64_t ticks) noexc
 }
 
 void ThreadRecorder::end_user_regions(std::uint64_t ticks) noexcept {
-  while (depth_ != 0) {
+  for (bool first = true; depth_ != 0; first = false) {
     const RecordWords open = RecordWords::load(stack_[depth_ - 1]);
     const std::uint8_t kind = open.kind();
     if (kind != spool::kUserEnter && kind != spool::kFunctionEnter &&
         kind != spool::kThreadCallBegin && kind != spool::kHolderBegin)
       return;
+    if (!first) count_event();
     const auto sub = static_cast<std::uint8_t>(
         kind == spool::kThreadCallBegin ? stack_[depth_ - 1].sub & spool::kThreadCalls : 0);
     end(spool::record_words(kind + 1, ticks, open.payload, sub), ticks);

@@ -12,6 +12,7 @@
 #include "base/append_only_map.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
+#include "tracer/runtime/python_places.h"
 
 namespace refrain::threads {
 namespace {
@@ -117,12 +118,14 @@ std::uint64_t function_in(void* argument) noexcept {
 
 std::uint64_t place_of(const void* returns_to) noexcept {
   const Whose of = whose(returns_to);
-  if (of == Whose::kProgram) return runtime::code_address(returns_to);
+  if (of == Whose::kProgram) return runtime::call_address(returns_to);
   if (of == Whose::kOther) return 0;
   const recorder::SlowPath slow_path;
   Caller caller;
   _Unwind_Backtrace(look, &caller);
-  return runtime::code_address(caller.returns_to);
+  return caller.returns_to == 0
+             ? 0
+             : runtime::call_address(reinterpret_cast<const void*>(caller.returns_to));
 }
 
 std::uint64_t function_of(const void* creator, void* (*begin)(void*),

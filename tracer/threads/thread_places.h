@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. The libraries of OpenMP, MPI and Refrain wait for threads and have ones of their own: those are
 // not the program's. What comes through the C++ library is its caller's: its threads begin with a function of the library, and
-// its condition variables wait there.
+// its condition variables wait there. Under Python code the place is there.
 // Thread-safety: any thread; not in signal handlers. Errors: without memory a call is left out.
 // Cost: a look into a table; of an address that was never seen some microseconds; through the C++ library an unwind.
 #pragma once

@@ -79,11 +79,11 @@ constinit ThreadFunctions g_functions{};
 
 bool find_holder(std::uint32_t thread, std::uint64_t& function) noexcept {
   if (thread == 0) return false;
-  if (thread == static_cast<std::uint32_t>(getpid())) {
-    function = 0;
-    return true;
-  }
-  return g_functions.find(thread, function);
+  if (thread == static_cast<std::uint32_t>(getpid()))
+    function = spool::kMainThread;
+  else if (!g_functions.find(thread, function))
+    function = spool::kAnotherThread;  // of OpenMP, say
+  return true;
 }
 
 // --- Calls ---
@@ -142,8 +142,10 @@ bool begin(ThreadCall call, const void* returns_to, std::uint32_t holder) noexce
     return false;
   }
   begin_call(*scope, call, place);
-  if (held)
+  if (held) {
+    scope->count_event();
     scope->begin(spool::record_words(spool::kHolderBegin, scope->time_known(), function));
+  }
   return true;
 }
 
@@ -162,7 +164,10 @@ void end() noexcept {
   const auto is_open = [&](std::uint8_t kind) {
     return scope->depth() != 0 && scope->top()->kind == kind;
   };
-  if (is_open(spool::kHolderBegin)) end_innermost(*scope, ticks);
+  if (is_open(spool::kHolderBegin)) {
+    scope->count_event();
+    end_innermost(*scope, ticks);
+  }
   if (!is_open(spool::kThreadCallBegin)) return scope->count_loss(spool::kLossUnmatched);
   const auto call = static_cast<ThreadCall>(scope->top()->sub & spool::kThreadCalls);
   end_innermost(*scope, ticks);

@@ -66,6 +66,11 @@ enum BaseMetric : std::uint32_t {
   kOmpTarget,
   kOmpTargetData,
   kOmpTargetSubmit,
+  kPthreadTime,
+  kPthreadManagement,
+  kPthreadSynchronization,
+  kPthreadLockApi,
+  kPthreadConditional,
   kOmpIdleThreads,
   kSkipped,
   kBaseMetrics

@@ -140,6 +140,20 @@ RegionKind mpi_kind(const reader::RegionInfo& region) {
   return kind;
 }
 
+// Who has a lock is a region inside of the wait for it.
+RegionKind pthread_kind(const reader::RegionInfo& region) {
+  const std::string_view name =
+      std::string_view(region.name).substr(0, region.name.find(" @"));
+  const auto ends_with = [name](std::initializer_list<std::string_view> ends) {
+    return std::ranges::any_of(ends,
+                               [&](std::string_view each) { return name.ends_with(each); });
+  };
+  if (ends_with({"_lock", "_rdlock", "_wrlock"}) || name.starts_with("held by "))
+    return {.metric = kPthreadLockApi};
+  if (ends_with({"_wait", "_timedwait"})) return {.metric = kPthreadConditional};
+  return {.metric = name.ends_with("_join") ? kPthreadSynchronization : kPthreadManagement};
+}
+
 RegionKind openmp_kind(const reader::RegionInfo& region) {
   RegionKind kind;
   const auto names = [&](const char* what) {
@@ -209,6 +223,7 @@ RegionKind kind_of(const reader::RegionInfo& region) {
   if (region.is_loop) return {.ignored = true};
   if (region.paradigm == OTF2_PARADIGM_MPI) return mpi_kind(region);
   if (region.paradigm == OTF2_PARADIGM_OPENMP) return openmp_kind(region);
+  if (region.paradigm == OTF2_PARADIGM_PTHREAD) return pthread_kind(region);
   // The tool's own: no execution of the program.
   if (region.paradigm == OTF2_PARADIGM_MEASUREMENT_SYSTEM) return {.metric = kTime};
   return {};
