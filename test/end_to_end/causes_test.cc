@@ -190,6 +190,11 @@ void check_gain(const Case& of, const Run& run, const Json& cause) {
   CHECK(said == Approx(gained).epsilon(0.15).margin(0.005));
 }
 
+// Ranks without a core of their own do less at some times.
+void check_shape(const Case& of, const Json& cause, const std::string& shape) {
+  if (has_cores(of)) CHECK(cause["when"]["shape"] == shape);
+}
+
 std::optional<Json> check_rank(const Case& of, std::uint32_t causer) {
   INFO(of.cause << ", " << of.ranks << " ranks, limit " << of.limit);
   const std::optional<Run> run = run_planted(of);
@@ -215,7 +220,7 @@ TEST_CASE(
     for (const std::string limit : {"10", "0"}) {
       const auto cause = check_rank({.cause = "rank", .ranks = ranks, .limit = limit}, 1);
       if (!cause) continue;
-      CHECK((*cause)["when"]["shape"] == "all");
+      check_shape({.cause = "rank", .ranks = ranks}, *cause, "all");
       CHECK((*cause)["when"]["after_seconds"].get<double>() == Approx(1.5e-3).epsilon(0.2));
     }
 }
@@ -243,7 +248,7 @@ TEST_CASE(
     "Causes: a chain of late senders - its first rank, not those that wait themselves") {
   for (const int ranks : {3, 4})
     if (const auto cause = check_rank({.cause = "chain", .ranks = ranks}, 0))
-      CHECK((*cause)["when"]["shape"] == "all");
+      check_shape({.cause = "chain", .ranks = ranks}, *cause, "all");
 }
 
 TEST_CASE("Causes: a rank that writes a file, one that touches new memory") {
@@ -264,7 +269,7 @@ TEST_CASE("Causes: two ranks with more work, each in its own way - two causes") 
     REQUIRE(run->causes[i]["ranks"].size() == 1);
     const std::uint32_t rank = run->causes[i]["ranks"][0];
     ranks.push_back(rank);
-    CHECK(run->causes[i]["when"]["shape"] == (rank == 1 ? "all" : "growing"));
+    check_shape(of, run->causes[i], rank == 1 ? "all" : "growing");
     if (rank < 1 || rank > 2) continue;
     // Each alone gains what it has more than the other.
     CHECK(run->causes[i]["gain_seconds"].get<double>() ==

@@ -260,8 +260,9 @@ std::map<std::string, long> visits_of(const json& profile, int rank) {
       whole = names.at(path.at("parent").get<int>()) + " > " + whole;
     names[path.at("path").get<int>()] = whole;
     for (const json& sums : path.at("locations"))
-      if (profile.at("locations").at(sums.at("location").get<std::size_t>()).at("process") ==
-          rank)
+      if (profile.at("locations")
+              .at(sums.at("location").get<std::size_t>())
+              .at("process") == rank)
         visits[whole] += sums.at("visits").get<long>();
   }
   return visits;
@@ -271,8 +272,7 @@ TEST_CASE("MPI both: calls of a thread that the program begins - belong to it") 
   for (const std::string mpi : {"mpich", "openmpi"}) {
     INFO(mpi);
     TemporaryFolder folder;
-    const MpiJob job{.program = "test/programs/threads/ranks_gcc" +
-                                std::string(mpi == "openmpi" ? "_openmpi" : ""),
+    const MpiJob job{.program = "test/programs/threads/ranks_gcc",
                      .settings = {{"THREADS", "yes"}, {"LIMIT", "0"}},
                      .mpi = mpi};
     const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
