@@ -114,17 +114,6 @@ void ChromeSink::event(const reader::TraceEvent& event) {
     case Kind::kLeave:
       messages_->send_call_left(event.location, event.ns);
       return leave(event, location);
-    case Kind::kMpiSend:
-    case Kind::kMpiIsend:
-      return messages_->send(event);
-    case Kind::kMpiRecv:
-    case Kind::kMpiIrecv:
-      return messages_->receive(
-          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
-    case Kind::kMpiIrecvRequest:
-      return messages_->receive_posted(event);
-    case Kind::kMpiRequestCancelled:
-      return messages_->cancelled(event);
     case Kind::kMeasurementOnOff:
       return on_off(event, location, event.op == OTF2_MEASUREMENT_ON);
     case Kind::kParameterInt:
@@ -134,7 +123,8 @@ void ChromeSink::event(const reader::TraceEvent& event) {
     case Kind::kMetric:
       return metric(event, location);
     default:
-      return;
+      return messages_->event(
+          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
   }
 }
 
@@ -212,14 +202,14 @@ void ChromeSink::message(const reader::MatchedMessage& message) {
     file_.text(",\"id\":");
     file_.number(message_);
     file_.text(",\"name\":\"message\",\"cat\":\"message\",\"args\":{\"bytes\":");
-    file_.number(message.bytes);
+    file_.number(message.receive.bytes);
     file_.text(",\"tag\":");
-    file_.number(message.tag);
+    file_.number(message.channel.tag);
     file_.text("}}");
   };
-  const std::uint64_t arrived = message.receive.done_ns;
-  end('s', message.send, message.send.posted_ns);
-  end('f', message.receive, arrived > message.receive.posted_ns ? arrived - 1 : arrived);
+  const std::uint64_t arrived = message.receive.done;
+  end('s', message.send, message.send.posted);
+  end('f', message.receive, arrived > message.receive.posted ? arrived - 1 : arrived);
 }
 
 void ChromeSink::parameter(const reader::TraceEvent& event, Location& location) {

@@ -67,10 +67,12 @@ base::Result<> ParaverSink::begin(const reader::TraceDefinitions& definitions) {
   return {};
 }
 
+// A send is done when the message has arrived, at the latest.
 void ParaverSink::communication(const reader::MatchedMessage& m) {
-  records_.communication({m.send.posted_ns, m.send.done_ns, m.receive.posted_ns,
-                          m.receive.done_ns, m.bytes, m.send.location, m.receive.location,
-                          m.tag});
+  const std::uint64_t sent = std::max(m.send.posted, std::min(m.send.done, m.receive.done));
+  records_.communication({m.send.posted, sent, m.receive.posted, m.receive.done,
+                          m.receive.bytes, m.send.location, m.receive.location,
+                          m.channel.tag});
 }
 
 void ParaverSink::event(const reader::TraceEvent& event) {
@@ -207,19 +209,15 @@ void ParaverSink::device_bytes(const reader::TraceEvent& event, const Location& 
 }
 
 void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
-  const std::uint64_t begin_ns =
-      location.frames.empty() ? event.ns : location.frames.back().begin_ns;
   switch (event.kind) {
     case Kind::kMpiSend:
     case Kind::kMpiIsend:
-      return messages_->send(event);
     case Kind::kMpiIrecvRequest:
-      return messages_->receive_posted(event);
     case Kind::kMpiRequestCancelled:
-      return messages_->cancelled(event);
     case Kind::kMpiRecv:
     case Kind::kMpiIrecv:
-      return messages_->receive(event, begin_ns);
+      return messages_->event(
+          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
     case Kind::kMpiCollectiveEnd:
     case Kind::kNonBlockingCollectiveComplete:
       return collective(event, location);

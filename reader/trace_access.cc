@@ -25,7 +25,8 @@ base::Result<> EventWindow::begin(const TraceDefinitions& definitions) {
     locations_[i].process =
         std::min(definitions.locations[i].process, ProcessId(definitions.processes.size()));
   matcher_ = std::make_unique<MessageMatcher>(
-      definitions, [this](const MatchedMessage& message) { matched(message); });
+      definitions, [this](const MatchedMessage& message) { matched(message); },
+      [this](const MessageChannel&, const MessageSide& side, bool) { take_message(side); });
   collectives_ = std::make_unique<Collectives>(definitions);
   teams_ = std::make_unique<Teams>(definitions);
   return {};
@@ -180,8 +181,9 @@ void EventWindow::request(Location& at, StatefulEvent& event, bool begins, bool 
 
 void EventWindow::message_end(Location& at, StatefulEvent& event, bool sends) {
   const TraceEvent& e = event.event;
-  if (definitions_->process_of(e.ref, e.peer, at.process) >= definitions_->processes.size())
-    return;
+  const bool known =
+      definitions_->process_of(e.ref, e.peer, at.process) < definitions_->processes.size();
+  if (!known) return matcher_->event(e, {.location = e.location});
   auto message = std::make_shared<Message>();
   message->bytes = e.bytes;
   message->comm = e.ref;
@@ -195,24 +197,22 @@ void EventWindow::message_end(Location& at, StatefulEvent& event, bool sends) {
   end.begun_ticks = requested ? event.request.begun_ticks : end.enter_ticks;
   event.message = message;
   at.messages[event.number] = std::move(message);
-  const std::uint64_t number = event.number;
-  if (sends)
-    matcher_->send(e, number);
-  else
-    matcher_->receive(e, definitions_->ns(end.enter_ticks), number);
+  matcher_->event(e, {.location = e.location, .number = event.number});
+}
+
+std::shared_ptr<Message> EventWindow::take_message(const MessageSide& side) {
+  auto& messages = locations_[side.location].messages;
+  const auto at = messages.find(side.number);
+  if (at == messages.end()) return nullptr;
+  std::shared_ptr<Message> message = std::move(at->second);
+  messages.erase(at);
+  return message;
 }
 
 // Both ends have an object of their own, for one may have left the window: now they know of each other.
 void EventWindow::matched(const MatchedMessage& found) {
-  const auto taken = [this](const MessageSide& side) -> std::shared_ptr<Message> {
-    auto& messages = locations_[side.location].messages;
-    const auto at = messages.find(side.number);
-    if (at == messages.end()) return nullptr;
-    std::shared_ptr<Message> message = std::move(at->second);
-    messages.erase(at);
-    return message;
-  };
-  const std::shared_ptr<Message> send = taken(found.send), receive = taken(found.receive);
+  const std::shared_ptr<Message> send = take_message(found.send),
+                                 receive = take_message(found.receive);
   if (send == nullptr || receive == nullptr) return;
   send->receive = receive->receive;
   receive->send = send->send;
@@ -227,14 +227,14 @@ void EventWindow::other(Location& at, StatefulEvent& event) {
       request(at, event, true, false);
       return message_end(at, event, true);
     case EventKind::kMpiIrecvRequest:
-      matcher_->receive_posted(event.event);
+      matcher_->event(event.event, {.location = event.event.location});
       return request(at, event, true, false);
     case EventKind::kNonBlockingCollectiveRequest:
       return request(at, event, true, false);
     case EventKind::kMpiRequestTest:
       return request(at, event, false, false);
     case EventKind::kMpiRequestCancelled:
-      matcher_->cancelled(event.event);
+      matcher_->cancelled(event.event.location, event.event.request);
       return request(at, event, false, true);
     case EventKind::kMpiIsendComplete:
     case EventKind::kNonBlockingCollectiveComplete:

@@ -301,6 +301,7 @@ class EventWindow final : public TraceSink {
   void request(Location& at, StatefulEvent& event, bool begins, bool ends);
   void message_end(Location& at, StatefulEvent& event, bool sends);
   void matched(const MatchedMessage& message);
+  std::shared_ptr<Message> take_message(const MessageSide& side);
   void other(Location& at, StatefulEvent& event);
   void pop(Location& at);
 

@@ -131,8 +131,6 @@ void IdealNetwork::leave(Thread& thread, std::uint32_t region, Ticks now) {
 // What it sends it has sent before it waits for others.
 void IdealNetwork::end_call(Thread& thread, Ticks now) {
   const Kind& kind = kinds_[thread.region];
-  matcher_->send_call_left(thread.location,
-                           definitions_->ns(static_cast<std::uint64_t>(now)));
   for (const Item& item : thread.sends) push(thread, item);
   for (const Item& item : thread.waits) push(thread, item);
   thread.sends.clear();
@@ -150,29 +148,26 @@ void IdealNetwork::in_mpi(Thread& thread, const TraceEvent& event, Ticks now) {
     return definitions_->process_of(event.ref, event.peer, thread.process) <
            threads_.size();
   };
+  reader::MessageSide message{.location = event.location};
   switch (event.kind) {
     case EventKind::kMpiSend:
     case EventKind::kMpiIsend:
       if (!known()) return;
       thread.sends.push_back({.step = Step::kSend, .number = end_of_message()});
-      matcher_->send(event, thread.sends.back().number);
+      message.number = thread.sends.back().number;
+      matcher_->event(event, message);
       break;
     case EventKind::kMpiRecv:
     case EventKind::kMpiIrecv:
       if (known()) {
         thread.waits.push_back({.step = Step::kReceive, .number = end_of_message()});
-        matcher_->receive(event,
-                          definitions_->ns(static_cast<std::uint64_t>(
-                              thread.depth != 0 ? thread.begun : now)),
-                          thread.waits.back().number);
-      } else {
-        matcher_->receive(event, event.ns);
+        message.number = thread.waits.back().number;
       }
+      matcher_->event(event, message);
       break;
     case EventKind::kMpiIrecvRequest:
-      return matcher_->receive_posted(event);
     case EventKind::kMpiRequestCancelled:
-      return matcher_->cancelled(event);
+      return matcher_->event(event, message);
     case EventKind::kMpiCollectiveEnd:
     case EventKind::kRmaCollectiveEnd: {
       const bool window = event.kind == EventKind::kRmaCollectiveEnd;
