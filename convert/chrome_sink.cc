@@ -140,8 +140,7 @@ void ChromeSink::enter(const reader::TraceEvent& event, Location& location) {
     location.after_iteration = true;
     return;
   }
-  location.frames.push_back({event.ref, event.ns});
-  location.counts.entered(event.ref);
+  location.frames.push({event.ref, event.ns});
   open('B', location, event.ns);
   file_.put(',');
   file_.text(regions_[event.ref]);
@@ -152,20 +151,15 @@ void ChromeSink::leave(const reader::TraceEvent& event, Location& location) {
   location.after_iteration = false;
   if (definitions_->regions[event.ref].is_loop)
     return end_iteration(event.location, location, event.ns);
-  std::size_t depth = location.counts.is_closed(event.ref) ? 0 : location.frames.size();
-  while (depth > 0 && location.frames[depth - 1].region != event.ref) --depth;
-  if (depth == 0) {
-    ++not_nested_;
-    return location.counts.searched([&](const auto& count) {
-      for (const Frame& frame : location.frames) count(frame.region);
-    });
-  }
-  not_nested_ += location.frames.size() - depth;
-  for (; location.frames.size() >= depth; location.frames.pop_back()) {
-    location.counts.left(location.frames.back().region);
-    open('E', location, event.ns);
-    file_.put('}');
-  }
+  const std::size_t ended = location.frames.ended_by(event.ref);
+  not_nested_ += ended == 0 ? 1 : ended - 1;
+  for (std::size_t i = 0; i < ended; ++i) end_region(location, event.ns);
+}
+
+void ChromeSink::end_region(Location& location, std::uint64_t ns) {
+  location.frames.pop();
+  open('E', location, ns);
+  file_.put('}');
 }
 
 void ChromeSink::end_iteration(LocationId index, Location& location, std::uint64_t ns) {
@@ -270,10 +264,7 @@ base::Result<> ChromeSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   for (LocationId i; i < locations_.size(); ++i) {
     Location& location = locations_[i];
-    for (; !location.frames.empty(); location.frames.pop_back()) {
-      open('E', location, end_ns);
-      file_.put('}');
-    }
+    while (!location.frames.empty()) end_region(location, end_ns);
     while (!location.iterations.empty()) end_iteration(i, location, end_ns);
     reader::TraceEvent on;
     on.ns = end_ns;

@@ -119,43 +119,25 @@ void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
     records_.event(event.location, event.ns, kTypeCallLine, event.extras[i].bits + 1);
     break;
   }
-  location.frames.push_back(frame);
-  location.counts.entered(frame.region);
+  location.frames.push(frame);
 }
 
-// The innermost one of the region, if there is one. Frames of suspended tasks need not be the innermost ones.
-std::vector<ParaverSink::Frame>::iterator ParaverSink::open_frame(Location& location,
-                                                                  std::uint32_t region) {
-  std::vector<Frame>& frames = location.frames;
-  if (location.counts.is_closed(region)) return frames.end();
-  for (auto frame = frames.end(); frame != frames.begin();)
-    if ((--frame)->region == region) return frame;
-  location.counts.searched([&](const auto& count) {
-    for (const Frame& frame : frames) count(frame.region);
-  });
-  return frames.end();
-}
-
-void ParaverSink::close_frame(Location& location, std::vector<Frame>::iterator frame) {
-  if (frame == location.frames.end()) return;
-  location.counts.left(frame->region);
-  location.frames.erase(frame);
-}
-
+// Frames of suspended tasks need not be the innermost ones.
 void ParaverSink::leave(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
-  const auto frame = open_frame(location, event.ref);
-  const bool known = frame != location.frames.end();
+  const std::size_t ended = location.frames.ended_by(event.ref),
+                    depth = location.frames.size() - ended;
+  const bool known = ended != 0;
   if (region.is_loop) {
     if (known) leave_iteration(event.ns, location);
   } else {
     records_.event(event.location, event.ns, region.type, 0);
     if (region.has_line)
       records_.event(event.location, event.ns, region.type + kLineOffset, 0);
-    if (known && frame->has_place)
+    if (known && location.frames[depth].has_place)
       records_.event(event.location, event.ns, kTypeCallLine, 0);
   }
-  close_frame(location, frame);
+  if (known) location.frames.remove(depth);
 }
 
 void ParaverSink::enter_iteration(const reader::TraceEvent& event, Location& location) {
@@ -226,13 +208,14 @@ void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
     case Kind::kOmpFork:
     case Kind::kThreadFork:
       records_.event(event.location, event.ns, kTypeParallel, 3);
-      location.frames.push_back({reader::kNone, kForkJoin, false, event.ns});
-      location.counts.entered(reader::kNone);
+      location.frames.push({reader::kNone, kForkJoin, false, event.ns});
       return;
     case Kind::kOmpJoin:
     case Kind::kThreadJoin:
       records_.event(event.location, event.ns, kTypeParallel, 0);
-      return close_frame(location, open_frame(location, reader::kNone));
+      if (const std::size_t ended = location.frames.ended_by(reader::kNone))
+        location.frames.remove(location.frames.size() - ended);
+      return;
     case Kind::kParameterUnsignedInt:
       device_bytes(event, location);
       [[fallthrough]];

@@ -92,9 +92,9 @@ void EventWindow::event(const TraceEvent& event) {
     else
       leave(at, entry);
   }
-  if (entry.stack == kNone && at.stack != kNone && event.kind != EventKind::kLeave) {
-    entry.stack = at.stack;
-    stacks_.use(at.stack);
+  if (entry.stack == kNone && !at.open.empty() && event.kind != EventKind::kLeave) {
+    entry.stack = at.open.back().stack;
+    stacks_.use(entry.stack);
   }
   entry.in_region = entry.stack != kNone;
   if (entry.in_region) entry.region = stacks_.innermost(entry.stack);
@@ -103,41 +103,22 @@ void EventWindow::event(const TraceEvent& event) {
 }
 
 void EventWindow::enter(Location& at, StatefulEvent& event) {
-  const OpenRegions::Stack around = at.stack;
-  at.stack =
-      stacks_.enter(around, RegionId(event.event.ref), event.id(), event.event.ticks);
-  stacks_.release(around);
-  at.open.entered(event.event.ref);
+  at.open.push({event.event.ref,
+                stacks_.enter(at.open.empty() ? kNone : at.open.back().stack,
+                              RegionId(event.event.ref), event.id(), event.event.ticks)});
   if (event.event.ref < definitions_->regions.size() &&
       is_team_barrier(definitions_->regions[event.event.ref]))
     event.barrier = teams_->enter_barrier(event.id(), event.event.ticks);
 }
 
-void EventWindow::pop(Location& at) {
-  const OpenRegions::Stack innermost = at.stack;
-  at.open.left(stacks_.innermost(innermost).region);
-  at.stack = stacks_.around(innermost);
-  stacks_.use(at.stack);
-  stacks_.release(innermost);
-}
-
 // A Leave without Enter changes nothing. Regions inside that were not left end with it.
 void EventWindow::leave(Location& at, StatefulEvent& event) {
-  if (at.open.is_closed(event.event.ref)) return;
-  OpenRegions::Stack open = at.stack;
-  while (open != kNone && stacks_.innermost(open).region != event.event.ref)
-    open = stacks_.around(open);
-  if (open == kNone)
-    return at.open.searched([&](const auto& count) {
-      for (OpenRegions::Stack each = at.stack; each != kNone; each = stacks_.around(each))
-        count(stacks_.innermost(each).region);
-    });
-  while (at.stack != open) pop(at);
-  event.stack = open;
-  stacks_.use(open);
-  if (StatefulEvent* begin = entry(stacks_.innermost(open).enter))
+  const std::size_t ended = at.open.ended_by(event.event.ref);
+  if (ended == 0) return;
+  for (std::size_t i = 1; i < ended; ++i) stacks_.release(at.open.pop().stack);
+  event.stack = at.open.pop().stack;  // which is the event's now
+  if (StatefulEvent* begin = entry(stacks_.innermost(event.stack).enter))
     begin->leave = event.id();
-  pop(at);
   if (is_team_barrier(definitions_->regions[event.event.ref]))
     event.barrier = teams_->leave_barrier(event.id(), event.event.ticks);
 }

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/open_counts.h"
+#include "base/region_stack.h"
 #include "base/result.h"
 #include "reader/archive_stream.h"
 #include "reader/message_matcher.h"
@@ -287,8 +287,11 @@ class EventWindow final : public TraceSink {
     ProcessId process{kNone};
     std::uint64_t first = 0;  // number of the front
     std::deque<StatefulEvent> events;
-    OpenRegions::Stack stack = kNone;
-    base::OpenCounts open;                                     // of the stack
+    struct Open {
+      std::uint32_t region;
+      OpenRegions::Stack stack;
+    };
+    base::RegionStack<Open> open;
     std::vector<std::pair<RegionId, EventId>> iterations;      // region, Enter
     std::unordered_map<std::uint64_t, RequestLinks> requests;  // `after`: the latest event
     std::unordered_map<std::uint64_t, std::shared_ptr<Message>> messages;  // by event
@@ -303,7 +306,6 @@ class EventWindow final : public TraceSink {
   void matched(const MatchedMessage& message);
   std::shared_ptr<Message> take_message(const MessageSide& side);
   void other(Location& at, StatefulEvent& event);
-  void pop(Location& at);
 
   std::uint64_t before_;
   const TraceDefinitions* definitions_ = nullptr;

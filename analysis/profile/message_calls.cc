@@ -186,21 +186,15 @@ void MessageEvents::event(const TraceEvent& event) {
 
 void MessageEvents::enter(Location& location, const TraceEvent& event) {
   if (event.ref >= procedures_.size() || procedures_[event.ref] == reader::kNone) return;
-  location.open.push_back(
+  location.open.push(
       {.region = event.ref, .procedure = procedures_[event.ref], .begin = event.ticks});
 }
 
 void MessageEvents::leave(Location& location, std::uint32_t process,
                           const TraceEvent& event) {
   if (event.ref >= procedures_.size() || procedures_[event.ref] == reader::kNone) return;
-  std::vector<Call>& open = location.open;
-  if (std::ranges::find(open, event.ref, &Call::region) == open.end()) return;
-  for (bool last = false; !last;) {
-    last = open.back().region == event.ref;
-    Call call = std::move(open.back());
-    open.pop_back();
-    end(location, process, std::move(call), event.ticks);
-  }
+  for (std::size_t ended = location.open.ended_by(event.ref); ended > 0; --ended)
+    end(location, process, location.open.pop(), event.ticks);
 }
 
 void MessageEvents::moved(Location& location, std::uint32_t process, std::uint64_t sent,

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/region_stack.h"
 #include "reader/trace.h"
 #include "summary/flow_graph.h"
 #include "summary/run_summary.h"
@@ -123,7 +124,7 @@ class MessageEvents {
     std::size_t requests = 0;  // of these, still open
   };
   struct Location {
-    std::vector<Call> open;
+    base::RegionStack<Call> open;
     std::map<std::uint64_t, std::uint64_t> waits_for;  // request: number of one that waits
     std::map<std::uint64_t, Waiting> waiting;          // by number
     std::uint64_t next = 0;
