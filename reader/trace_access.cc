@@ -252,22 +252,10 @@ const CollectiveInstance::Member* CollectiveInstance::root_member() const {
   return root == kNone || found == members.end() ? nullptr : &*found;
 }
 
-void Collectives::know(Comm& comm, const CommInfo& info) {
-  comm.known = true;
-  // Of an intercommunicator both groups, one after the other.
-  for (const std::uint32_t group : {info.group, info.remote})
-    if (group < definitions_.groups.size())
-      for (const ProcessId process : definitions_.groups[group])
-        comm.ranks.try_emplace(process, static_cast<std::uint32_t>(comm.ranks.size()));
-  comm.next.resize(comm.ranks.size());
-}
-
 Collectives::Instance Collectives::end(const TraceEvent& event, EventId id,
                                        const OpenRegion& call) {
   if (event.ref >= comms_.size()) return nullptr;
-  const CommInfo& info = definitions_.comms[event.ref];
-  const CollectiveInstance::Member member = {0, call.enter, id, call.enter_ticks,
-                                             event.ticks};
+  CollectiveInstance::Member member = {0, call.enter, id, call.enter_ticks, event.ticks};
   const auto make = [&](std::uint64_t number, std::size_t size) {
     auto made = std::make_shared<CollectiveInstance>();
     made->comm = event.ref;
@@ -276,29 +264,24 @@ Collectives::Instance Collectives::end(const TraceEvent& event, EventId id,
     made->size = size;
     return made;
   };
-  if (info.self) {
+  if (definitions_.comms[event.ref].self) {
     auto alone = make(0, 1);
     alone->members.push_back(member);
     return alone;
   }
-  Comm& comm = comms_[event.ref];
-  if (!comm.known) know(comm, info);
-  const auto rank = comm.ranks.find(definitions_.locations[id.location].process);
-  if (rank == comm.ranks.end()) return nullptr;
-  const std::uint64_t number = comm.next[rank->second]++;
-  if (number < comm.front) return nullptr;
-  while (number - comm.front >= comm.open.size())
-    comm.open.push_back(make(comm.front + comm.open.size(), comm.ranks.size()));
-  std::shared_ptr<CollectiveInstance> instance = comm.open[number - comm.front];
-  if (instance->members.empty()) instance->op = event.op;
-  if (event.peer < comm.ranks.size()) instance->root = event.peer;
+  auto& comm = comms_[event.ref];
+  if (!comm.known())
+    comm = std::decay_t<decltype(comm)>(CommMembers(definitions_, event.ref));
+  const auto turn = comm.next(definitions_.locations[id.location].process);
+  if (turn.operation == nullptr) return nullptr;
+  if (*turn.operation == nullptr) *turn.operation = make(turn.number, comm.size());
+  const std::shared_ptr<CollectiveInstance> instance = *turn.operation;
+  if (event.peer < comm.size()) instance->root = event.peer;
+  member.rank = turn.rank;
   instance->members.push_back(member);
-  instance->members.back().rank = rank->second;
-  while (!comm.open.empty() &&
-         (comm.open.front()->complete() || comm.open.size() > kMaxPending)) {
-    comm.open.pop_front();
-    ++comm.front;
-  }
+  const auto done = [](const auto& each) { return each != nullptr && each->complete(); };
+  while (!comm.open.empty() && (done(comm.open.front()) || comm.open.size() > kMaxPending))
+    comm.drop_front();
   return instance;
 }
 

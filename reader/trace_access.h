@@ -14,6 +14,7 @@
 #include "base/region_stack.h"
 #include "base/result.h"
 #include "reader/archive_stream.h"
+#include "reader/communicators.h"
 #include "reader/message_matcher.h"
 #include "reader/trace.h"
 
@@ -158,17 +159,8 @@ class Collectives {
   Instance end(const TraceEvent& event, EventId id, const OpenRegion& call);
 
  private:
-  struct Comm {
-    bool known = false;
-    std::unordered_map<std::uint32_t, std::uint32_t> ranks;  // by process
-    std::vector<std::uint64_t> next;                         // by rank
-    std::uint64_t front = 0;                                 // its number
-    std::deque<std::shared_ptr<CollectiveInstance>> open;
-  };
-  void know(Comm& comm, const CommInfo& info);
-
   const TraceDefinitions& definitions_;
-  std::vector<Comm> comms_;
+  std::vector<CommOperations<std::shared_ptr<CollectiveInstance>>> comms_;
 };
 
 class Teams {

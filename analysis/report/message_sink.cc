@@ -79,13 +79,6 @@ base::Result<> CollectiveSink::begin(const reader::TraceDefinitions& definitions
   definitions_ = &definitions;
   calls_.resize(definitions.locations.size());
   comms_.resize(definitions.comms.size());
-  for (std::size_t i = 0; i < comms_.size(); ++i) {
-    const reader::CommInfo& info = definitions.comms[i];
-    if (info.self || !info.of_processes) continue;
-    for (const std::uint32_t group : {info.group, info.remote})
-      if (group < definitions.groups.size())
-        comms_[i].size += definitions.groups[group].size();
-  }
   return {};
 }
 
@@ -95,7 +88,7 @@ void CollectiveSink::event(const TraceEvent& event) {
   if (event.kind == EventKind::kEnter) {
     call = {event.ref, ns, reader::kNone};
   } else if (event.kind == EventKind::kMpiCollectiveEnd) {
-    if (event.ref < comms_.size() && comms_[event.ref].size > 1) call.comm = event.ref;
+    if (event.ref < comms_.size()) call.comm = event.ref;
   } else if (event.kind == EventKind::kLeave && call.comm != reader::kNone &&
              call.region == event.ref) {
     join(call, definitions_->locations[event.location].process, ns);
@@ -103,12 +96,13 @@ void CollectiveSink::event(const TraceEvent& event) {
   }
 }
 
-void CollectiveSink::join(const Call& call, std::uint32_t process, double left_ns) {
-  Comm& comm = comms_[call.comm];
-  const std::uint64_t number = comm.next[process]++;
-  if (number < comm.front) return;
-  while (comm.front + comm.pending.size() <= number) comm.pending.emplace_back();
-  Pending& pending = comm.pending[number - comm.front];
+void CollectiveSink::join(const Call& call, ProcessId process, double left_ns) {
+  auto& comm = comms_[call.comm];
+  if (!comm.known())
+    comm = reader::CommOperations<Pending>(reader::CommMembers(*definitions_, call.comm));
+  const auto turn = comm.next(process);
+  if (turn.operation == nullptr || comm.size() < 2) return;
+  Pending& pending = *turn.operation;
   Operation& operation = pending.operation;
   if (pending.members == 0) {
     operation = {call.region, call.comm, call.ns, call.ns, left_ns};
@@ -118,12 +112,11 @@ void CollectiveSink::join(const Call& call, std::uint32_t process, double left_n
     operation.left_ns = std::max(operation.left_ns, left_ns);
   }
   ++pending.members;
-  while (!comm.pending.empty() &&
-         (comm.pending.front().members >= comm.size || comm.pending.size() > kMaxPending)) {
-    if (comm.pending.front().members >= comm.size)
-      kept_.add(comm.pending.front().operation);
-    comm.pending.pop_front();
-    ++comm.front;
+  while (!comm.open.empty()) {
+    const bool all = comm.open.front().members == comm.size();
+    if (!all && comm.open.size() <= kMaxPending) return;
+    if (all) kept_.add(comm.open.front().operation);
+    comm.drop_front();
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "analysis/report/timeline_sink.h"
 #include "base/result.h"
+#include "reader/communicators.h"
 #include "reader/message_matcher.h"
 #include "reader/trace.h"
 
@@ -109,23 +109,17 @@ class CollectiveSink final : public reader::TraceSink {
     Operation operation;
     std::size_t members = 0;
   };
-  struct Comm {
-    std::size_t size = 0;
-    std::uint64_t front = 0;  // number of the first that is pending
-    std::deque<Pending> pending;
-    std::map<std::uint32_t, std::uint64_t> next;  // by process
-  };
   struct Call {
     std::uint32_t region = reader::kNone;
     double ns = 0;
     std::uint32_t comm = reader::kNone;  // of the operation that ends in it
   };
 
-  void join(const Call& call, std::uint32_t process, double left_ns);
+  void join(const Call& call, ProcessId process, double left_ns);
 
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<Call> calls_;  // by location: the region entered last
-  std::vector<Comm> comms_;
+  std::vector<reader::CommOperations<Pending>> comms_;
   Longest<Operation> kept_;
   std::vector<Operation> operations_;
 };

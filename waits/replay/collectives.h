@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "reader/communicators.h"
 #include "reader/trace.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
@@ -78,17 +79,14 @@ class Collectives {
     bool done = false;
   };
   struct Comm {
-    bool known = false;
     bool window = false;
     bool started = false;  // operations that do not block
     const std::vector<reader::GridDimension>* grid = nullptr;
-    std::size_t first = 0;  // members of the first group of an intercommunicator; else 0
     // By process: target and latest access since its last fence.
     std::map<ProcessId, std::map<ProcessId, Ticks>> accesses;
-    std::vector<std::pair<ProcessId, std::uint32_t>> ranks;  // by process
-    std::vector<std::uint64_t> next;                         // by rank: number
-    std::uint64_t front = 0;                                 // its number
-    std::deque<Instance> instances;
+    reader::CommOperations<Instance> operations;
+
+    bool between() const { return operations.members().first() != 0; }
   };
 
   // One that does not block, from its start until all before it have completed.
@@ -137,9 +135,9 @@ class Collectives {
   void finish_started();
   Comm& comm_of(std::vector<Comm>& comms, std::uint32_t comm);
   Comm& window_of(std::uint32_t window);
-  static std::uint32_t rank_of(const Comm& comm,
-                               ProcessId process);  // kNone: no member
-  void set_members(Comm& comm, const std::vector<ProcessId>& processes);
+  static std::uint32_t side_of(const Comm& comm, std::uint32_t rank) {
+    return rank >= comm.operations.members().first() ? 1 : 0;
+  }
   void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,
            Member member);
   void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,

@@ -6,32 +6,21 @@
 
 namespace refrain::waits {
 
-const std::vector<std::uint32_t>& GridSteps::ranks_of(std::uint32_t comm) {
-  std::vector<std::uint32_t>& ranks = ranks_[comm];
-  if (!ranks.empty()) return ranks;
-  ranks.assign(definitions_.processes.size(), kNone);
-  const std::uint32_t group = definitions_.comms[comm].group;
-  if (group >= definitions_.groups.size()) return ranks;
-  const std::vector<ProcessId>& members = definitions_.groups[group];
-  for (std::uint32_t rank = 0; rank < members.size(); ++rank)
-    if (members[rank] < ranks.size()) ranks[members[rank]] = rank;
-  return ranks;
-}
-
 GridStep GridSteps::step(std::uint32_t comm, ProcessId sender, ProcessId receiver) {
   if (comm >= definitions_.comms.size()) return {};
   const std::vector<reader::GridDimension>& grid = definitions_.comms[comm].grid;
   const bool periodic = std::ranges::any_of(grid, &reader::GridDimension::periodic);
   if (periodic || grid.size() < 2 || grid.size() > kMaxGridDimensions) return {};
-  const std::vector<std::uint32_t>& ranks = ranks_of(comm);
-  if (sender >= ranks.size() || receiver >= ranks.size() || ranks[sender] == kNone ||
-      ranks[receiver] == kNone)
-    return {};
+  const auto [known, is_new] = members_.try_emplace(comm);
+  if (is_new) known->second = reader::CommMembers(definitions_, comm);
+  const std::uint32_t from_rank = known->second.rank_of(sender),
+                      to_rank = known->second.rank_of(receiver);
+  if (from_rank == kNone || to_rank == kNone) return {};
   GridStep step;
   std::uint32_t changed = 0, stride = 1;
   for (std::size_t i = grid.size(); i-- > 0; stride *= grid[i].size) {
-    const std::uint32_t from = ranks[sender] / stride % grid[i].size;
-    const std::uint32_t to = ranks[receiver] / stride % grid[i].size;
+    const std::uint32_t from = from_rank / stride % grid[i].size;
+    const std::uint32_t to = to_rank / stride % grid[i].size;
     if (to == 0) step.at_first |= 1U << i;
     if (to + 1 == grid[i].size) step.at_last |= 1U << i;
     if (from == to) continue;

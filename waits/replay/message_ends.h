@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "reader/communicators.h"
 #include "reader/message_matcher.h"
 #include "reader/trace.h"
 #include "waits/metrics/pattern.h"
@@ -35,11 +36,8 @@ class GridSteps {
   GridStep step(std::uint32_t comm, ProcessId sender, ProcessId receiver);
 
  private:
-  const std::vector<std::uint32_t>& ranks_of(std::uint32_t comm);
-
   const reader::TraceDefinitions& definitions_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
-      ranks_;  // by communicator and process
+  std::unordered_map<std::uint32_t, reader::CommMembers> members_;  // by communicator
 };
 
 // An end of a message, or of a request. `process` has it, inside of a call that began at `enter`; `in_call`: left() comes
