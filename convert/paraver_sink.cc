@@ -112,13 +112,10 @@ void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
     if (region.has_line)
       records_.event(event.location, event.ns, region.type + kLineOffset, region.value);
   }
-  for (std::uint32_t i = event.metrics;
-       region.is_mpi && i < std::uint32_t{event.metrics} + event.attributes; ++i) {
-    if (event.extras[i].type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
-    frame.has_place = true;
-    records_.event(event.location, event.ns, kTypeCallLine, event.extras[i].bits + 1);
-    break;
-  }
+  const std::uint32_t site = region.is_mpi ? reader::call_site(event) : reader::kNone;
+  frame.has_place = site != reader::kNone;
+  if (frame.has_place)
+    records_.event(event.location, event.ns, kTypeCallLine, std::uint64_t{site} + 1);
   location.frames.push(frame);
 }
 

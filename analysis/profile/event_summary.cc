@@ -280,16 +280,13 @@ class TreeSink final : public reader::TraceSink {
   }
 
   std::uint32_t site_of(Tree& tree, const TraceEvent& event) const {
-    for (std::uint32_t i = 0; i < event.attributes; ++i) {
-      const reader::ExtraValue& value = event.extras[event.metrics + i];
-      if (value.type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
-      const auto next = static_cast<std::uint32_t>(tree.summary.sites.size());
-      const std::string text = definitions_->value_text(value.type, value.bits);
-      const auto [at, is_new] = tree.sites.try_emplace(text, next);
-      if (is_new) tree.summary.sites.push_back(text);
-      return at->second;
-    }
-    return RunSummary::kNone;
+    const std::uint32_t site = reader::call_site(event);
+    if (site == reader::kNone) return RunSummary::kNone;
+    const auto next = static_cast<std::uint32_t>(tree.summary.sites.size());
+    const std::string text = definitions_->value_text(OTF2_TYPE_SOURCE_CODE_LOCATION, site);
+    const auto [at, is_new] = tree.sites.try_emplace(text, next);
+    if (is_new) tree.summary.sites.push_back(text);
+    return at->second;
   }
 
   void facts(std::uint32_t number) {

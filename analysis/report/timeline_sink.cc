@@ -53,17 +53,13 @@ void TimelineSink::settle_class(Location& at) {
 // Calls of MPI are told apart by where they are, as call paths are.
 std::uint32_t TimelineSink::number_of(const TraceEvent& enter) {
   if (definitions_->regions[enter.ref].paradigm != OTF2_PARADIGM_MPI) return enter.ref;
-  for (std::uint32_t i = 0; i < enter.attributes; ++i) {
-    const reader::ExtraValue& value = enter.extras[enter.metrics + i];
-    if (value.type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
-    const auto site = static_cast<std::uint32_t>(value.bits);
-    const auto next = static_cast<std::uint32_t>(classes_.size() + calls_.size());
-    const auto [at, is_new] =
-        numbers_.try_emplace(std::uint64_t{enter.ref} << 32 | site, next);
-    if (is_new) calls_.push_back({enter.ref, site});
-    return at->second;
-  }
-  return enter.ref;
+  const std::uint32_t site = reader::call_site(enter);
+  if (site == reader::kNone) return enter.ref;
+  const auto next = static_cast<std::uint32_t>(classes_.size() + calls_.size());
+  const auto [at, is_new] =
+      numbers_.try_emplace(std::uint64_t{enter.ref} << 32 | site, next);
+  if (is_new) calls_.push_back({enter.ref, site});
+  return at->second;
 }
 
 void TimelineSink::event(const TraceEvent& event) {

@@ -108,14 +108,14 @@ Collectives::Comm& Collectives::window_of(std::uint32_t number) {
   return window;
 }
 
-void Collectives::end_on_window(const reader::TraceEvent& event) {
-  if (event.ref >= windows_.size()) {
+void Collectives::end_on_window(const GroupStep& step) {
+  if (step.ref >= windows_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
-  const std::uint32_t comm = definitions_.windows[event.ref].comm;
+  const std::uint32_t comm = definitions_.windows[step.ref].comm;
   if (comm < definitions_.comms.size() && definitions_.comms[comm].self) return;
-  pending_[event.location] = {event.ref, true, kNone, window_kind_of(event.op)};
+  pending_[step.location] = {step.ref, true, kNone, window_kind_of(step.op)};
 }
 
 void Collectives::accessed(ProcessId process, std::uint32_t window, ProcessId target,
@@ -124,13 +124,13 @@ void Collectives::accessed(ProcessId process, std::uint32_t window, ProcessId ta
   latest = std::max(latest, time);
 }
 
-void Collectives::end(const reader::TraceEvent& event) {
-  if (event.ref >= comms_.size()) {
+void Collectives::end(const GroupStep& step) {
+  if (step.ref >= comms_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
-  if (definitions_.comms[event.ref].self) return;
-  pending_[event.location] = {event.ref, false, event.peer, kind_of(event.op)};
+  if (definitions_.comms[step.ref].self) return;
+  pending_[step.location] = {step.ref, false, step.peer, kind_of(step.op)};
 }
 
 void Collectives::join(const Call& call) {
@@ -371,41 +371,39 @@ void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered
                 latest.second, latest.first);
 }
 
-void Collectives::started(const reader::TraceEvent& event, ProcessId process, Ticks enter,
-                          bool neighbours) {
-  OpenOnes& open = open_[process];
+void Collectives::started(const GroupStep& step) {
+  OpenOnes& open = open_[step.process];
   const auto number = open.front + static_cast<std::uint32_t>(open.queue.size());
   const auto at = [&](std::uint32_t which) -> Open* {
     const std::uint32_t place = which - open.front;
     return place < open.queue.size() ? &open.queue[place] : nullptr;
   };
   // One with the same number has never completed.
-  if (const auto before = requests_[event.location].put(event.request, number))
+  if (const auto before = requests_[step.location].put(step.request, number))
     if (Open* never = at(*before); never != nullptr && !never->known) never->lost = true;
   open.queue.push_back(
-      {.location = event.location, .enter = enter, .neighbours = neighbours});
+      {.location = step.location, .enter = step.enter, .neighbours = step.neighbours});
   if (open.queue.size() > kMaxOpen) open.queue.front().lost = true;
-  release(process);
+  release(step.process);
 }
 
-void Collectives::completed(const reader::TraceEvent& event, ProcessId process,
-                            bool in_call) {
-  if (event.ref >= comms_.size()) {
+void Collectives::completed(const GroupStep& step) {
+  if (step.ref >= comms_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
-  OpenOnes& open = open_[process];
-  const auto number = requests_[event.location].take(event.request);
+  OpenOnes& open = open_[step.process];
+  const auto number = requests_[step.location].take(step.request);
   const std::uint32_t place = number ? *number - open.front : kNone;
   if (place >= open.queue.size()) return;
   Open& known = open.queue[place];
   known.known = true;
-  known.comm = event.ref;
-  known.root = event.peer;
-  known.kind = known.neighbours ? neighbour_kind(event.ref) : kind_of(event.op);
-  if (definitions_.comms[event.ref].self) known.lost = true;
-  if (in_call && !known.lost) {
-    std::uint32_t& current = completing_[event.location];
+  known.comm = step.ref;
+  known.root = step.peer;
+  known.kind = known.neighbours ? neighbour_kind(step.ref) : kind_of(step.op);
+  if (definitions_.comms[step.ref].self) known.lost = true;
+  if (step.in_call && !known.lost) {
+    std::uint32_t& current = completing_[step.location];
     if (current == kNone && free_completions_.empty()) {
       current = static_cast<std::uint32_t>(completions_.size());
       completions_.emplace_back();
@@ -417,7 +415,7 @@ void Collectives::completed(const reader::TraceEvent& event, ProcessId process,
     known.completion = current;
     ++completions_[current].open;
   }
-  release(process);
+  release(step.process);
 }
 
 void Collectives::release(ProcessId process) {

@@ -24,6 +24,18 @@
 
 namespace refrain::waits {
 
+// A part of an operation of a communicator or window, as the archive has it, in a call that began at `enter`.
+struct GroupStep {
+  reader::EventKind kind = reader::EventKind::kUnknown;
+  bool in_call = false;
+  bool neighbours = false;  // the call is one of neighbours only
+  ProcessId process{};
+  LocationId location{};
+  std::uint32_t ref = 0, peer = 0, op = 0, tag = 0;
+  std::uint64_t request = 0;
+  Ticks enter = 0;
+};
+
 class Collectives {
  public:
   static constexpr std::size_t kMaxPending = std::size_t{1} << 14;
@@ -33,14 +45,13 @@ class Collectives {
               Problems& problems, paths::WaitLog& log);
 
   // kMpiCollectiveEnd, inside of a call; kRmaCollectiveEnd.
-  void end(const reader::TraceEvent& event);
-  void end_on_window(const reader::TraceEvent& event);
+  void end(const GroupStep& step);
+  void end_on_window(const GroupStep& step);
   // An access to another process' part of a window, between two fences, has ended.
   void accessed(ProcessId process, std::uint32_t window, ProcessId target, Ticks time);
-  // kNonBlockingCollectiveRequest, in a call that began at `enter`; kNonBlockingCollectiveComplete.
-  void started(const reader::TraceEvent& event, ProcessId process, Ticks enter,
-               bool neighbours);
-  void completed(const reader::TraceEvent& event, ProcessId process, bool in_call);
+  // kNonBlockingCollectiveRequest, kNonBlockingCollectiveComplete.
+  void started(const GroupStep& step);
+  void completed(const GroupStep& step);
   // That call, or any other one, is left.
   void left(const Call& call) {
     if (pending_[call.location].comm != kNone) join(call);

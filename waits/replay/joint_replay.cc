@@ -14,25 +14,17 @@ JointReplay::JointReplay(ReplayState& state, PatternSet& patterns, std::string f
       windows_(*state.definitions, collectives_, patterns, state.problems) {}
 
 void JointReplay::group(const GroupStep& step) {
-  reader::TraceEvent event;
-  event.kind = step.kind;
-  event.location = step.location;
-  event.ref = step.ref;
-  event.peer = step.peer;
-  event.op = step.op;
-  event.tag = step.tag;
-  event.request = step.request;
   switch (step.kind) {
     case EventKind::kMpiCollectiveEnd:
-      return collectives_.end(event);
+      return collectives_.end(step);
     case EventKind::kNonBlockingCollectiveRequest:
-      return collectives_.started(event, step.process, step.enter, step.neighbours);
+      return collectives_.started(step);
     case EventKind::kNonBlockingCollectiveComplete:
-      return collectives_.completed(event, step.process, step.in_call);
+      return collectives_.completed(step);
     case EventKind::kRmaCollectiveEnd:
-      return collectives_.end_on_window(event);
+      return collectives_.end_on_window(step);
     default:
-      return windows_.event(event);
+      return windows_.step(step);
   }
 }
 

@@ -29,18 +29,6 @@ namespace refrain::waits {
 // that of their times and, of the same time, of their locations. Thread-safety: none. Units: ticks of the archive
 // since its start.
 
-// A part of an operation of a communicator or window, as the archive has it, in a call that began at `enter`.
-struct GroupStep {
-  reader::EventKind kind = reader::EventKind::kUnknown;
-  bool in_call = false;
-  bool neighbours = false;  // the call is one of neighbours only
-  ProcessId process{};
-  LocationId location{};
-  std::uint32_t ref = 0, peer = 0, op = 0, tag = 0;
-  std::uint64_t request = 0;
-  Ticks enter = 0;
-};
-
 class JointSteps : public paths::Notes {
  public:
   // What comes after the events, in the order of locations or processes: see Replay::finish().

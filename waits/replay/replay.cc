@@ -245,19 +245,10 @@ void Replay::group(LocationState& at, const TraceEvent& event, Ticks now) {
                  .enter = in_call ? at.stack.back().enter : now});
 }
 
-std::uint32_t Replay::site_of(const TraceEvent& event) const {
-  for (std::uint32_t i = 0; i < event.attributes; ++i) {
-    const reader::ExtraValue& value = event.extras[event.metrics + i];
-    if (value.type == OTF2_TYPE_SOURCE_CODE_LOCATION)
-      return static_cast<std::uint32_t>(value.bits);
-  }
-  return kNone;
-}
-
 void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   if (event.ref >= state_.kinds.size() || state_.kinds[event.ref].ignored) return;
   const RegionKind& kind = state_.kinds[event.ref];
-  const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
+  const std::uint32_t site = kind.mpi ? reader::call_site(event) : kNone;
   CallPaths& paths = state_.processes[at.process].paths;
   const std::size_t known = paths.paths().size();
   const PathId path = paths.child(at.path(), RegionId(event.ref), site);
