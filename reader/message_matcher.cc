@@ -147,13 +147,22 @@ MessageSide MessageMatcher::pop(Queue& queue) {
 // Takes the oldest opposite end that waits in the channel, or waits there.
 void MessageMatcher::match(const MessageChannel& channel, bool is_send,
                            const MessageSide& side) {
-  const auto [queue, is_new] = queues_.add(channel);
-  if (is_new) queue->of_sends = is_send;
+  if (queues_.size() >= most_queues_) drop_empty();
+  Queue* const queue = queues_.add(channel).first;
+  if (queue->size == 0) queue->of_sends = is_send;
   if (queue->of_sends == is_send) return wait(channel, *queue, side);
   const MessageSide other = pop(*queue);
-  if (queue->size == 0) queues_.take(channel);
   --(is_send ? unmatched_receives_ : unmatched_sends_);
   found_({channel, is_send ? side : other, is_send ? other : side});
+}
+
+void MessageMatcher::drop_empty() {
+  base::FlatMap<MessageChannel, Queue> left;
+  queues_.each([&](const MessageChannel& channel, const Queue& queue) {
+    if (queue.size != 0) left.put(channel, queue);
+  });
+  queues_ = std::move(left);
+  most_queues_ = 2 * queues_.size() + kMaxEmpty;
 }
 
 void MessageMatcher::flush() {
@@ -161,7 +170,7 @@ void MessageMatcher::flush() {
   if (!lone_) return;
   std::vector<std::pair<MessageChannel, Queue>> left;
   queues_.each([&](const MessageChannel& channel, const Queue& queue) {
-    left.emplace_back(channel, queue);
+    if (queue.size != 0) left.emplace_back(channel, queue);
   });
   // By destination, and there as they came.
   std::ranges::sort(left, {}, [this](const auto& each) {

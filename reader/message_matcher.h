@@ -49,6 +49,7 @@ class MessageMatcher {
  public:
   static constexpr std::size_t kMaxPosted = 4096;
   static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxEmpty = 4096;  // channels without a message
 
   using Found = std::function<void(const MatchedMessage&)>;
   // An end without another one: too many wait, or it is the end of the archive.
@@ -116,11 +117,13 @@ class MessageMatcher {
   void match(const MessageChannel& channel, bool is_send, const MessageSide& side);
   void wait(const MessageChannel& channel, Queue& queue, const MessageSide& side);
   MessageSide pop(Queue& queue);
+  void drop_empty();
 
   const TraceDefinitions& definitions_;
   Found found_;
   Lone lone_;
-  base::FlatMap<MessageChannel, Queue> queues_;  // without empty ones
+  base::FlatMap<MessageChannel, Queue> queues_;
+  std::size_t most_queues_ = kMaxEmpty;  // more: the empty ones are dropped
   std::vector<Waiting> pool_;
   std::uint32_t free_ = kNone;
   std::vector<Process> processes_;

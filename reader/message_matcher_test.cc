@@ -88,4 +88,16 @@ TEST_CASE("Message matcher: too many ends in a channel - the oldest one has no o
   CHECK(ranks.found == "1 2-" + std::to_string(ranks.number) + " ");
 }
 
+TEST_CASE("Message matcher: channels - those without messages are dropped, others stay") {
+  Ranks ranks;
+  ranks.event(0, EventKind::kMpiSend, 0, 7);
+  for (std::uint32_t tag = 8; tag < 3 * MessageMatcher::kMaxEmpty; ++tag) {
+    ranks.event(0, EventKind::kMpiSend, 0, tag);
+    ranks.event(1, EventKind::kMpiRecv, 0, tag);
+  }
+  ranks.found.clear();
+  ranks.event(1, EventKind::kMpiRecv, 0, 7);
+  CHECK(ranks.found == "1-" + std::to_string(ranks.number) + " ");
+}
+
 }  // namespace refrain::reader::message_matcher_test

@@ -1,7 +1,8 @@
 // Messages: which calls their sends and receives complete in, and what these waited for.
 //
-// Place in the flow: private to waits/: of joint_replay.h. Ends are matched by reader/message_matcher.h. A call is handed to the patterns when
-// all messages that complete in it have their other ends; of a process in the order in which such calls are left.
+// Place in the flow: private to waits/: of joint_replay.h. Ends are matched by reader/message_matcher.h. A call is handed to
+// the patterns when all messages that complete in it have their other ends; of a process in the order in which such calls
+// are left.
 // Thread-safety: none. Units: ticks of the archive since its start.
 // Memory: what is pending: open requests, messages in flight, calls whose messages are.
 // Cost: O(1) a message, no allocation once pools have grown.
