@@ -75,10 +75,11 @@ class FlatMap {
   };
 
   static std::size_t hash(const Key& key) noexcept {
-    constexpr std::size_t kWords = (sizeof(Key) + 3) / 4;
-    static_assert(sizeof(Key) == 4 * kWords);
+    using Word = std::conditional_t<sizeof(Key) % 8 == 0, std::uint64_t, std::uint32_t>;
+    constexpr std::size_t kWords = sizeof(Key) / sizeof(Word);
+    static_assert(sizeof(Key) == sizeof(Word) * kWords);
     std::uint64_t sum = 0;
-    for (const std::uint32_t word : std::bit_cast<std::array<std::uint32_t, kWords>>(key)) {
+    for (const Word word : std::bit_cast<std::array<Word, kWords>>(key)) {
       sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
       sum ^= sum >> 32;
     }

@@ -114,17 +114,6 @@ void ChromeSink::event(const reader::TraceEvent& event) {
     case Kind::kLeave:
       messages_->send_call_left(event.location, event.ns);
       return leave(event, location);
-    case Kind::kMpiSend:
-    case Kind::kMpiIsend:
-      return messages_->send(event);
-    case Kind::kMpiRecv:
-    case Kind::kMpiIrecv:
-      return messages_->receive(
-          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
-    case Kind::kMpiIrecvRequest:
-      return messages_->receive_posted(event);
-    case Kind::kMpiRequestCancelled:
-      return messages_->cancelled(event);
     case Kind::kMeasurementOnOff:
       return on_off(event, location, event.op == OTF2_MEASUREMENT_ON);
     case Kind::kParameterInt:
@@ -134,7 +123,8 @@ void ChromeSink::event(const reader::TraceEvent& event) {
     case Kind::kMetric:
       return metric(event, location);
     default:
-      return;
+      return messages_->event(
+          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
   }
 }
 
@@ -150,8 +140,7 @@ void ChromeSink::enter(const reader::TraceEvent& event, Location& location) {
     location.after_iteration = true;
     return;
   }
-  location.frames.push_back({event.ref, event.ns});
-  location.counts.entered(event.ref);
+  location.frames.push({event.ref, event.ns});
   open('B', location, event.ns);
   file_.put(',');
   file_.text(regions_[event.ref]);
@@ -162,20 +151,15 @@ void ChromeSink::leave(const reader::TraceEvent& event, Location& location) {
   location.after_iteration = false;
   if (definitions_->regions[event.ref].is_loop)
     return end_iteration(event.location, location, event.ns);
-  std::size_t depth = location.counts.is_closed(event.ref) ? 0 : location.frames.size();
-  while (depth > 0 && location.frames[depth - 1].region != event.ref) --depth;
-  if (depth == 0) {
-    ++not_nested_;
-    return location.counts.searched([&](const auto& count) {
-      for (const Frame& frame : location.frames) count(frame.region);
-    });
-  }
-  not_nested_ += location.frames.size() - depth;
-  for (; location.frames.size() >= depth; location.frames.pop_back()) {
-    location.counts.left(location.frames.back().region);
-    open('E', location, event.ns);
-    file_.put('}');
-  }
+  const std::size_t ended = location.frames.ended_by(event.ref);
+  not_nested_ += ended == 0 ? 1 : ended - 1;
+  for (std::size_t i = 0; i < ended; ++i) end_region(location, event.ns);
+}
+
+void ChromeSink::end_region(Location& location, std::uint64_t ns) {
+  location.frames.pop();
+  open('E', location, ns);
+  file_.put('}');
 }
 
 void ChromeSink::end_iteration(LocationId index, Location& location, std::uint64_t ns) {
@@ -212,14 +196,14 @@ void ChromeSink::message(const reader::MatchedMessage& message) {
     file_.text(",\"id\":");
     file_.number(message_);
     file_.text(",\"name\":\"message\",\"cat\":\"message\",\"args\":{\"bytes\":");
-    file_.number(message.bytes);
+    file_.number(message.receive.bytes);
     file_.text(",\"tag\":");
-    file_.number(message.tag);
+    file_.number(message.channel.tag);
     file_.text("}}");
   };
-  const std::uint64_t arrived = message.receive.done_ns;
-  end('s', message.send, message.send.posted_ns);
-  end('f', message.receive, arrived > message.receive.posted_ns ? arrived - 1 : arrived);
+  const std::uint64_t arrived = message.receive.done;
+  end('s', message.send, message.send.posted);
+  end('f', message.receive, arrived > message.receive.posted ? arrived - 1 : arrived);
 }
 
 void ChromeSink::parameter(const reader::TraceEvent& event, Location& location) {
@@ -280,10 +264,7 @@ base::Result<> ChromeSink::finish(std::uint64_t end_ns) {
   messages_->flush();
   for (LocationId i; i < locations_.size(); ++i) {
     Location& location = locations_[i];
-    for (; !location.frames.empty(); location.frames.pop_back()) {
-      open('E', location, end_ns);
-      file_.put('}');
-    }
+    while (!location.frames.empty()) end_region(location, end_ns);
     while (!location.iterations.empty()) end_iteration(i, location, end_ns);
     reader::TraceEvent on;
     on.ns = end_ns;

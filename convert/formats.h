@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "base/open_counts.h"
+#include "base/region_stack.h"
 #include "base/result.h"
 #include "convert/paraver_labels.h"
 #include "convert/paraver_records.h"
@@ -100,8 +100,7 @@ class ChromeSink final : public reader::TraceSink {
   };
   struct Location {
     std::string ids;  // "pid":...,"tid":...,
-    std::vector<Frame> frames;
-    base::OpenCounts counts;  // of frames
+    base::RegionStack<Frame> frames;
     std::vector<Iteration> iterations;
     bool off = false;
     bool after_iteration = false;  // its number follows
@@ -112,6 +111,7 @@ class ChromeSink final : public reader::TraceSink {
   void time(std::uint64_t ns);
   void enter(const reader::TraceEvent& event, Location& location);
   void leave(const reader::TraceEvent& event, Location& location);
+  void end_region(Location& location, std::uint64_t ns);
   void end_iteration(LocationId index, Location& location, std::uint64_t ns);
   void on_off(const reader::TraceEvent& event, Location& location, bool on);
   void message(const reader::MatchedMessage& message);
@@ -182,8 +182,7 @@ class ParaverSink final : public reader::TraceSink {
     std::uint32_t region = reader::kNone;
   };
   struct Location {
-    std::vector<Frame> frames;
-    base::OpenCounts counts;  // of frames
+    base::RegionStack<Frame> frames;
     std::vector<Level> levels;
     std::size_t loops = 0;  // open ones
     std::uint8_t state = kNotCreated;
@@ -195,8 +194,6 @@ class ParaverSink final : public reader::TraceSink {
     std::vector<std::uint64_t> counters;  // last values, by metric
   };
 
-  static std::vector<Frame>::iterator open_frame(Location& location, std::uint32_t region);
-  static void close_frame(Location& location, std::vector<Frame>::iterator frame);
   void begin_location(const reader::TraceEvent& event, Location& location);
   void enter(const reader::TraceEvent& event, Location& location);
   void leave(const reader::TraceEvent& event, Location& location);

@@ -67,10 +67,12 @@ base::Result<> ParaverSink::begin(const reader::TraceDefinitions& definitions) {
   return {};
 }
 
+// A send is done when the message has arrived, at the latest.
 void ParaverSink::communication(const reader::MatchedMessage& m) {
-  records_.communication({m.send.posted_ns, m.send.done_ns, m.receive.posted_ns,
-                          m.receive.done_ns, m.bytes, m.send.location, m.receive.location,
-                          m.tag});
+  const std::uint64_t sent = std::max(m.send.posted, std::min(m.send.done, m.receive.done));
+  records_.communication({m.send.posted, sent, m.receive.posted, m.receive.done,
+                          m.receive.bytes, m.send.location, m.receive.location,
+                          m.channel.tag});
 }
 
 void ParaverSink::event(const reader::TraceEvent& event) {
@@ -110,50 +112,29 @@ void ParaverSink::enter(const reader::TraceEvent& event, Location& location) {
     if (region.has_line)
       records_.event(event.location, event.ns, region.type + kLineOffset, region.value);
   }
-  for (std::uint32_t i = event.metrics;
-       region.is_mpi && i < std::uint32_t{event.metrics} + event.attributes; ++i) {
-    if (event.extras[i].type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
-    frame.has_place = true;
-    records_.event(event.location, event.ns, kTypeCallLine, event.extras[i].bits + 1);
-    break;
-  }
-  location.frames.push_back(frame);
-  location.counts.entered(frame.region);
+  const std::uint32_t site = region.is_mpi ? reader::call_site(event) : reader::kNone;
+  frame.has_place = site != reader::kNone;
+  if (frame.has_place)
+    records_.event(event.location, event.ns, kTypeCallLine, std::uint64_t{site} + 1);
+  location.frames.push(frame);
 }
 
-// The innermost one of the region, if there is one. Frames of suspended tasks need not be the innermost ones.
-std::vector<ParaverSink::Frame>::iterator ParaverSink::open_frame(Location& location,
-                                                                  std::uint32_t region) {
-  std::vector<Frame>& frames = location.frames;
-  if (location.counts.is_closed(region)) return frames.end();
-  for (auto frame = frames.end(); frame != frames.begin();)
-    if ((--frame)->region == region) return frame;
-  location.counts.searched([&](const auto& count) {
-    for (const Frame& frame : frames) count(frame.region);
-  });
-  return frames.end();
-}
-
-void ParaverSink::close_frame(Location& location, std::vector<Frame>::iterator frame) {
-  if (frame == location.frames.end()) return;
-  location.counts.left(frame->region);
-  location.frames.erase(frame);
-}
-
+// Frames of suspended tasks need not be the innermost ones.
 void ParaverSink::leave(const reader::TraceEvent& event, Location& location) {
   const ParaverRegion& region = regions_.regions[event.ref];
-  const auto frame = open_frame(location, event.ref);
-  const bool known = frame != location.frames.end();
+  const std::size_t ended = location.frames.ended_by(event.ref),
+                    depth = location.frames.size() - ended;
+  const bool known = ended != 0;
   if (region.is_loop) {
     if (known) leave_iteration(event.ns, location);
   } else {
     records_.event(event.location, event.ns, region.type, 0);
     if (region.has_line)
       records_.event(event.location, event.ns, region.type + kLineOffset, 0);
-    if (known && frame->has_place)
+    if (known && location.frames[depth].has_place)
       records_.event(event.location, event.ns, kTypeCallLine, 0);
   }
-  close_frame(location, frame);
+  if (known) location.frames.remove(depth);
 }
 
 void ParaverSink::enter_iteration(const reader::TraceEvent& event, Location& location) {
@@ -207,19 +188,15 @@ void ParaverSink::device_bytes(const reader::TraceEvent& event, const Location& 
 }
 
 void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
-  const std::uint64_t begin_ns =
-      location.frames.empty() ? event.ns : location.frames.back().begin_ns;
   switch (event.kind) {
     case Kind::kMpiSend:
     case Kind::kMpiIsend:
-      return messages_->send(event);
     case Kind::kMpiIrecvRequest:
-      return messages_->receive_posted(event);
     case Kind::kMpiRequestCancelled:
-      return messages_->cancelled(event);
     case Kind::kMpiRecv:
     case Kind::kMpiIrecv:
-      return messages_->receive(event, begin_ns);
+      return messages_->event(
+          event, location.frames.empty() ? event.ns : location.frames.back().begin_ns);
     case Kind::kMpiCollectiveEnd:
     case Kind::kNonBlockingCollectiveComplete:
       return collective(event, location);
@@ -228,13 +205,14 @@ void ParaverSink::other(const reader::TraceEvent& event, Location& location) {
     case Kind::kOmpFork:
     case Kind::kThreadFork:
       records_.event(event.location, event.ns, kTypeParallel, 3);
-      location.frames.push_back({reader::kNone, kForkJoin, false, event.ns});
-      location.counts.entered(reader::kNone);
+      location.frames.push({reader::kNone, kForkJoin, false, event.ns});
       return;
     case Kind::kOmpJoin:
     case Kind::kThreadJoin:
       records_.event(event.location, event.ns, kTypeParallel, 0);
-      return close_frame(location, open_frame(location, reader::kNone));
+      if (const std::size_t ended = location.frames.ended_by(reader::kNone))
+        location.frames.remove(location.frames.size() - ended);
+      return;
     case Kind::kParameterUnsignedInt:
       device_bytes(event, location);
       [[fallthrough]];

@@ -2,59 +2,78 @@
 // destination, communicator, tag), as MPI delivers: in the order in which sends and
 // receives were posted, whatever the order in which receives complete.
 //
-// Place in the flow: ARCHITECTURE.md, stage 7, used by the sinks that draw messages and by trace_access.h.
+// Place in the flow: ARCHITECTURE.md, stages 6 and 7: used by all who need both ends of messages.
 // Shapes: events in the order of their times; the receive may come before the send
-// (clocks). Units: nanoseconds.
-// Times: a send is posted, and done when its call returns or the message arrives, whichever
-// comes first (MpiIsendComplete, which frees its buffer, may come long after); a receive is
-// posted (MpiIrecvRequest, or the start of the blocking call) and completes.
+// (clocks). What a side holds is its owner's: times in any unit, and a number.
 // A receive waits for those that its process posted before, because one of them may be of
-// its channel; for kMaxPosted of them at most, then the later ones go first.
+// its channel; for kMaxPosted of them at most, then the later ones go first. Of a channel kMaxPending ends wait for
+// their other ends, then the oldest one has none.
 // Thread-safety: none.
-// Cost: O(1) a message; memory for messages in flight.
+// Cost: O(1) a message, no allocation once tables have grown; memory for messages in flight.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <unordered_map>
+#include <optional>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "reader/trace.h"
 
 namespace refrain::reader {
 
+struct MessageChannel {
+  ProcessId source{}, destination{};
+  std::uint32_t comm = 0, tag = 0;
+  bool operator==(const MessageChannel&) const = default;
+};
+
 struct MessageSide {
+  static constexpr std::uint64_t kRunning = ~std::uint64_t{0};
+
   LocationId location{};
-  std::uint64_t posted_ns = 0;
-  std::uint64_t done_ns = 0;
+  std::uint64_t posted = 0;  // of a receive by request: as it was given when it was posted
+  std::uint64_t done = 0;    // of a send kRunning: when its call returns, send_call_left()
+  std::uint64_t bytes = 0;
   std::uint64_t number =
-      0;  // of the event that sends or completes, as the caller counts them
+      0;  // of the event that sends or completes, or what else the owner wants
 };
 
 struct MatchedMessage {
+  MessageChannel channel;
   MessageSide send, receive;
-  std::uint64_t bytes = 0;
-  std::uint32_t tag = 0;
 };
 
 class MessageMatcher {
  public:
   static constexpr std::size_t kMaxPosted = 4096;
+  static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxEmpty = 4096;  // channels without a message
 
   using Found = std::function<void(const MatchedMessage&)>;
-  MessageMatcher(const TraceDefinitions& definitions, Found found);
+  // An end without another one: too many wait, or it is the end of the archive.
+  using Lone = std::function<void(const MessageChannel&, const MessageSide&, bool sends)>;
+  explicit MessageMatcher(const TraceDefinitions& definitions, Found found, Lone lone = {});
 
-  // kMpiSend or kMpiIsend
-  void send(const TraceEvent& event, std::uint64_t number = 0);
-  // The call in which a location's latest sends were made returns.
-  void send_call_left(LocationId location, std::uint64_t ns);
-  void receive_posted(const TraceEvent& event);  // kMpiIrecvRequest
-  void cancelled(const TraceEvent& event);
-  // kMpiRecv or kMpiIrecv; `call_begin_ns`: of the blocking call.
-  void receive(const TraceEvent& event, std::uint64_t call_begin_ns,
-               std::uint64_t number = 0);
-  // At the end: receives wait no longer.
+  // An event of a message or request; others do nothing.
+  void event(const TraceEvent& event, const MessageSide& side);
+  // The same with the times of the event: a side is posted and done at it, but a receive that blocks is posted when its call
+  // begins, and a send is done when its call returns.
+  void event(const TraceEvent& event, std::uint64_t call_begin_ns);
+
+  void send(const MessageChannel& channel, const MessageSide& side) {
+    match(channel, true, side);
+  }
+  // The call in which a location's latest sends were made returns. (MpiIsendComplete, which frees a buffer, may come
+  // long after.)
+  void send_call_left(LocationId location, std::uint64_t time);
+  void receive_posted(std::uint64_t request, const MessageSide& side);
+  void cancelled(LocationId location, std::uint64_t request);
+  // Without a request it blocks. Without a channel nothing can be sent to it.
+  void received(std::optional<std::uint64_t> request,
+                const std::optional<MessageChannel>& channel, const MessageSide& side);
+  // At the end: receives wait no longer for others; then what is left has no other end.
   void flush();
 
   std::uint64_t unmatched_sends() const noexcept { return unmatched_sends_; }
@@ -62,21 +81,13 @@ class MessageMatcher {
   std::uint64_t unknown() const noexcept { return unknown_; }  // ends without a channel
 
  private:
-  struct Channel {
-    std::uint32_t source, destination, comm, tag;
-    bool operator==(const Channel&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Channel& c) const noexcept;
-  };
   struct Waiting {
     MessageSide side;
-    std::uint64_t bytes = 0;
     std::uint64_t number = 0;  // 0: free
     std::uint32_t next = kNone;
   };
   struct Queue {
-    std::uint32_t first = kNone, last = kNone;
+    std::uint32_t first = kNone, last = kNone, size = 0;
     bool of_sends = true;
   };
   struct OpenSend {
@@ -84,32 +95,39 @@ class MessageMatcher {
     std::uint64_t number;
   };
   struct Posted {
-    bool open = true;    // not complete
-    bool known = false;  // its channel is known
-    Channel channel{};
+    bool open = false;  // not complete
+    std::optional<MessageChannel> channel{};
     MessageSide side;
-    std::uint64_t bytes = 0;
   };
   struct Process {  // its receives by posting, from the oldest incomplete one on
     std::deque<Posted> posted;
     std::uint64_t first = 0;  // number of posted.front()
   };
+  struct Location {
+    base::FlatMap<std::uint64_t, std::uint64_t> requests;  // numbers of receives
+    std::vector<OpenSend> open_sends;                      // of the running call
+  };
 
-  bool channel_of(const TraceEvent& event, bool is_send, Channel& channel);
-  Posted* find_posted(LocationId location, std::uint64_t request);
+  Process& process_of(LocationId location) {
+    return processes_[definitions_.locations[location].process];
+  }
+  std::optional<MessageChannel> channel_of(const TraceEvent& event, bool is_send);
+  Posted* take_posted(LocationId location, std::uint64_t request);
   void release(Process& process, std::size_t most);
-  void match(const Channel& channel, bool is_send, const MessageSide& side,
-             std::uint64_t bytes);
-  std::uint32_t keep(const MessageSide& side, std::uint64_t bytes);
+  void match(const MessageChannel& channel, bool is_send, const MessageSide& side);
+  void wait(const MessageChannel& channel, Queue& queue, const MessageSide& side);
+  MessageSide pop(Queue& queue);
+  void drop_empty();
 
   const TraceDefinitions& definitions_;
   Found found_;
-  std::unordered_map<Channel, Queue, Hash> queues_;  // without empty ones
+  Lone lone_;
+  base::FlatMap<MessageChannel, Queue> queues_;
+  std::size_t most_queues_ = kMaxEmpty;  // more: the empty ones are dropped
   std::vector<Waiting> pool_;
   std::uint32_t free_ = kNone;
-  std::vector<std::vector<OpenSend>> open_sends_;  // by location, of the running call
   std::vector<Process> processes_;
-  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> requests_;  // by location
+  std::vector<Location> locations_;
   std::uint64_t next_number_ = 1;
   std::uint64_t unmatched_sends_ = 0, unmatched_receives_ = 0, unknown_ = 0;
 };

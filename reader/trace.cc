@@ -10,6 +10,15 @@
 
 namespace refrain::reader {
 
+std::uint32_t call_site(const TraceEvent& enter) noexcept {
+  for (std::uint32_t i = 0; i < enter.attributes; ++i) {
+    const ExtraValue& value = enter.extras[enter.metrics + i];
+    if (value.type == OTF2_TYPE_SOURCE_CODE_LOCATION)
+      return static_cast<std::uint32_t>(value.bits);
+  }
+  return kNone;
+}
+
 const char* event_name(EventKind kind) noexcept {
   static constexpr const char* kNames[] = {
 #define REFRAIN_NAME(name) #name,

@@ -109,6 +109,9 @@ struct TraceEvent {
   EventKind kind = EventKind::kUnknown;
 };
 
+// Where an MPI procedure is called, says an attribute of its Enter: reference of a source code location, or kNone.
+std::uint32_t call_site(const TraceEvent& enter) noexcept;
+
 // What an OTF2 archive defines, put in order for those who write other formats: processes
 // in the order of their ranks, threads numbered in them, references resolved to indices.
 //

@@ -25,7 +25,8 @@ base::Result<> EventWindow::begin(const TraceDefinitions& definitions) {
     locations_[i].process =
         std::min(definitions.locations[i].process, ProcessId(definitions.processes.size()));
   matcher_ = std::make_unique<MessageMatcher>(
-      definitions, [this](const MatchedMessage& message) { matched(message); });
+      definitions, [this](const MatchedMessage& message) { matched(message); },
+      [this](const MessageChannel&, const MessageSide& side, bool) { take_message(side); });
   collectives_ = std::make_unique<Collectives>(definitions);
   teams_ = std::make_unique<Teams>(definitions);
   return {};
@@ -91,9 +92,9 @@ void EventWindow::event(const TraceEvent& event) {
     else
       leave(at, entry);
   }
-  if (entry.stack == kNone && at.stack != kNone && event.kind != EventKind::kLeave) {
-    entry.stack = at.stack;
-    stacks_.use(at.stack);
+  if (entry.stack == kNone && !at.open.empty() && event.kind != EventKind::kLeave) {
+    entry.stack = at.open.back().stack;
+    stacks_.use(entry.stack);
   }
   entry.in_region = entry.stack != kNone;
   if (entry.in_region) entry.region = stacks_.innermost(entry.stack);
@@ -102,41 +103,22 @@ void EventWindow::event(const TraceEvent& event) {
 }
 
 void EventWindow::enter(Location& at, StatefulEvent& event) {
-  const OpenRegions::Stack around = at.stack;
-  at.stack =
-      stacks_.enter(around, RegionId(event.event.ref), event.id(), event.event.ticks);
-  stacks_.release(around);
-  at.open.entered(event.event.ref);
+  at.open.push({event.event.ref,
+                stacks_.enter(at.open.empty() ? kNone : at.open.back().stack,
+                              RegionId(event.event.ref), event.id(), event.event.ticks)});
   if (event.event.ref < definitions_->regions.size() &&
       is_team_barrier(definitions_->regions[event.event.ref]))
     event.barrier = teams_->enter_barrier(event.id(), event.event.ticks);
 }
 
-void EventWindow::pop(Location& at) {
-  const OpenRegions::Stack innermost = at.stack;
-  at.open.left(stacks_.innermost(innermost).region);
-  at.stack = stacks_.around(innermost);
-  stacks_.use(at.stack);
-  stacks_.release(innermost);
-}
-
 // A Leave without Enter changes nothing. Regions inside that were not left end with it.
 void EventWindow::leave(Location& at, StatefulEvent& event) {
-  if (at.open.is_closed(event.event.ref)) return;
-  OpenRegions::Stack open = at.stack;
-  while (open != kNone && stacks_.innermost(open).region != event.event.ref)
-    open = stacks_.around(open);
-  if (open == kNone)
-    return at.open.searched([&](const auto& count) {
-      for (OpenRegions::Stack each = at.stack; each != kNone; each = stacks_.around(each))
-        count(stacks_.innermost(each).region);
-    });
-  while (at.stack != open) pop(at);
-  event.stack = open;
-  stacks_.use(open);
-  if (StatefulEvent* begin = entry(stacks_.innermost(open).enter))
+  const std::size_t ended = at.open.ended_by(event.event.ref);
+  if (ended == 0) return;
+  for (std::size_t i = 1; i < ended; ++i) stacks_.release(at.open.pop().stack);
+  event.stack = at.open.pop().stack;  // which is the event's now
+  if (StatefulEvent* begin = entry(stacks_.innermost(event.stack).enter))
     begin->leave = event.id();
-  pop(at);
   if (is_team_barrier(definitions_->regions[event.event.ref]))
     event.barrier = teams_->leave_barrier(event.id(), event.event.ticks);
 }
@@ -180,8 +162,9 @@ void EventWindow::request(Location& at, StatefulEvent& event, bool begins, bool 
 
 void EventWindow::message_end(Location& at, StatefulEvent& event, bool sends) {
   const TraceEvent& e = event.event;
-  if (definitions_->process_of(e.ref, e.peer, at.process) >= definitions_->processes.size())
-    return;
+  const bool known =
+      definitions_->process_of(e.ref, e.peer, at.process) < definitions_->processes.size();
+  if (!known) return matcher_->event(e, {.location = e.location});
   auto message = std::make_shared<Message>();
   message->bytes = e.bytes;
   message->comm = e.ref;
@@ -195,24 +178,22 @@ void EventWindow::message_end(Location& at, StatefulEvent& event, bool sends) {
   end.begun_ticks = requested ? event.request.begun_ticks : end.enter_ticks;
   event.message = message;
   at.messages[event.number] = std::move(message);
-  const std::uint64_t number = event.number;
-  if (sends)
-    matcher_->send(e, number);
-  else
-    matcher_->receive(e, definitions_->ns(end.enter_ticks), number);
+  matcher_->event(e, {.location = e.location, .number = event.number});
+}
+
+std::shared_ptr<Message> EventWindow::take_message(const MessageSide& side) {
+  auto& messages = locations_[side.location].messages;
+  const auto at = messages.find(side.number);
+  if (at == messages.end()) return nullptr;
+  std::shared_ptr<Message> message = std::move(at->second);
+  messages.erase(at);
+  return message;
 }
 
 // Both ends have an object of their own, for one may have left the window: now they know of each other.
 void EventWindow::matched(const MatchedMessage& found) {
-  const auto taken = [this](const MessageSide& side) -> std::shared_ptr<Message> {
-    auto& messages = locations_[side.location].messages;
-    const auto at = messages.find(side.number);
-    if (at == messages.end()) return nullptr;
-    std::shared_ptr<Message> message = std::move(at->second);
-    messages.erase(at);
-    return message;
-  };
-  const std::shared_ptr<Message> send = taken(found.send), receive = taken(found.receive);
+  const std::shared_ptr<Message> send = take_message(found.send),
+                                 receive = take_message(found.receive);
   if (send == nullptr || receive == nullptr) return;
   send->receive = receive->receive;
   receive->send = send->send;
@@ -227,14 +208,14 @@ void EventWindow::other(Location& at, StatefulEvent& event) {
       request(at, event, true, false);
       return message_end(at, event, true);
     case EventKind::kMpiIrecvRequest:
-      matcher_->receive_posted(event.event);
+      matcher_->event(event.event, {.location = event.event.location});
       return request(at, event, true, false);
     case EventKind::kNonBlockingCollectiveRequest:
       return request(at, event, true, false);
     case EventKind::kMpiRequestTest:
       return request(at, event, false, false);
     case EventKind::kMpiRequestCancelled:
-      matcher_->cancelled(event.event);
+      matcher_->cancelled(event.event.location, event.event.request);
       return request(at, event, false, true);
     case EventKind::kMpiIsendComplete:
     case EventKind::kNonBlockingCollectiveComplete:
@@ -271,22 +252,10 @@ const CollectiveInstance::Member* CollectiveInstance::root_member() const {
   return root == kNone || found == members.end() ? nullptr : &*found;
 }
 
-void Collectives::know(Comm& comm, const CommInfo& info) {
-  comm.known = true;
-  // Of an intercommunicator both groups, one after the other.
-  for (const std::uint32_t group : {info.group, info.remote})
-    if (group < definitions_.groups.size())
-      for (const ProcessId process : definitions_.groups[group])
-        comm.ranks.try_emplace(process, static_cast<std::uint32_t>(comm.ranks.size()));
-  comm.next.resize(comm.ranks.size());
-}
-
 Collectives::Instance Collectives::end(const TraceEvent& event, EventId id,
                                        const OpenRegion& call) {
   if (event.ref >= comms_.size()) return nullptr;
-  const CommInfo& info = definitions_.comms[event.ref];
-  const CollectiveInstance::Member member = {0, call.enter, id, call.enter_ticks,
-                                             event.ticks};
+  CollectiveInstance::Member member = {0, call.enter, id, call.enter_ticks, event.ticks};
   const auto make = [&](std::uint64_t number, std::size_t size) {
     auto made = std::make_shared<CollectiveInstance>();
     made->comm = event.ref;
@@ -295,29 +264,24 @@ Collectives::Instance Collectives::end(const TraceEvent& event, EventId id,
     made->size = size;
     return made;
   };
-  if (info.self) {
+  if (definitions_.comms[event.ref].self) {
     auto alone = make(0, 1);
     alone->members.push_back(member);
     return alone;
   }
-  Comm& comm = comms_[event.ref];
-  if (!comm.known) know(comm, info);
-  const auto rank = comm.ranks.find(definitions_.locations[id.location].process);
-  if (rank == comm.ranks.end()) return nullptr;
-  const std::uint64_t number = comm.next[rank->second]++;
-  if (number < comm.front) return nullptr;
-  while (number - comm.front >= comm.open.size())
-    comm.open.push_back(make(comm.front + comm.open.size(), comm.ranks.size()));
-  std::shared_ptr<CollectiveInstance> instance = comm.open[number - comm.front];
-  if (instance->members.empty()) instance->op = event.op;
-  if (event.peer < comm.ranks.size()) instance->root = event.peer;
+  auto& comm = comms_[event.ref];
+  if (!comm.known())
+    comm = std::decay_t<decltype(comm)>(CommMembers(definitions_, event.ref));
+  const auto turn = comm.next(definitions_.locations[id.location].process);
+  if (turn.operation == nullptr) return nullptr;
+  if (*turn.operation == nullptr) *turn.operation = make(turn.number, comm.size());
+  const std::shared_ptr<CollectiveInstance> instance = *turn.operation;
+  if (event.peer < comm.size()) instance->root = event.peer;
+  member.rank = turn.rank;
   instance->members.push_back(member);
-  instance->members.back().rank = rank->second;
-  while (!comm.open.empty() &&
-         (comm.open.front()->complete() || comm.open.size() > kMaxPending)) {
-    comm.open.pop_front();
-    ++comm.front;
-  }
+  const auto done = [](const auto& each) { return each != nullptr && each->complete(); };
+  while (!comm.open.empty() && (done(comm.open.front()) || comm.open.size() > kMaxPending))
+    comm.drop_front();
   return instance;
 }
 

@@ -11,9 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/open_counts.h"
+#include "base/region_stack.h"
 #include "base/result.h"
 #include "reader/archive_stream.h"
+#include "reader/communicators.h"
 #include "reader/message_matcher.h"
 #include "reader/trace.h"
 
@@ -158,17 +159,8 @@ class Collectives {
   Instance end(const TraceEvent& event, EventId id, const OpenRegion& call);
 
  private:
-  struct Comm {
-    bool known = false;
-    std::unordered_map<std::uint32_t, std::uint32_t> ranks;  // by process
-    std::vector<std::uint64_t> next;                         // by rank
-    std::uint64_t front = 0;                                 // its number
-    std::deque<std::shared_ptr<CollectiveInstance>> open;
-  };
-  void know(Comm& comm, const CommInfo& info);
-
   const TraceDefinitions& definitions_;
-  std::vector<Comm> comms_;
+  std::vector<CommOperations<std::shared_ptr<CollectiveInstance>>> comms_;
 };
 
 class Teams {
@@ -287,8 +279,11 @@ class EventWindow final : public TraceSink {
     ProcessId process{kNone};
     std::uint64_t first = 0;  // number of the front
     std::deque<StatefulEvent> events;
-    OpenRegions::Stack stack = kNone;
-    base::OpenCounts open;                                     // of the stack
+    struct Open {
+      std::uint32_t region;
+      OpenRegions::Stack stack;
+    };
+    base::RegionStack<Open> open;
     std::vector<std::pair<RegionId, EventId>> iterations;      // region, Enter
     std::unordered_map<std::uint64_t, RequestLinks> requests;  // `after`: the latest event
     std::unordered_map<std::uint64_t, std::shared_ptr<Message>> messages;  // by event
@@ -301,8 +296,8 @@ class EventWindow final : public TraceSink {
   void request(Location& at, StatefulEvent& event, bool begins, bool ends);
   void message_end(Location& at, StatefulEvent& event, bool sends);
   void matched(const MatchedMessage& message);
+  std::shared_ptr<Message> take_message(const MessageSide& side);
   void other(Location& at, StatefulEvent& event);
-  void pop(Location& at);
 
   std::uint64_t before_;
   const TraceDefinitions* definitions_ = nullptr;

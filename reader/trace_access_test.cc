@@ -251,6 +251,20 @@ TEST_CASE("TraceAccess: links - a message, its calls and its request") {
   CHECK(seen == 7);
 }
 
+TEST_CASE("TraceAccess: messages - a receive from an unknown sender keeps back none") {
+  Made made(2);
+  made.message(1, EventKind::kMpiIrecvRequest, kNone, 5);
+  made.message(1, EventKind::kMpiIrecv, 7, 5);  // no such rank
+  made.message(0, EventKind::kMpiSend, 1);
+  made.message(1, EventKind::kMpiRecv, 0);  // 104
+  EventWindow window(10);
+  bool complete = false;
+  walk(made, window, 0, [&](const StatefulEvent& event) {
+    if (event.event.ticks == 104) complete = event.message && event.message->complete();
+  });
+  CHECK(complete);
+}
+
 TEST_CASE("TraceAccess: window - what is outside is not found, and memory does not grow") {
   const auto memory_of = [](int rounds) {
     Made made(2);

@@ -12,11 +12,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "base/result.h"
 #include "filters/nested_policy.h"
 #include "filters/slow_iterations.h"
+#include "reader/message_matcher.h"
 #include "reader/trace.h"
 
 namespace refrain::analysis {
@@ -115,8 +115,7 @@ class PlanSink final : public reader::TraceSink {
 // Which messages of a whole trace would have both ends in a reduced one: only those are in the archive of a run that
 // skips iterations (writer/agree leaves the others out).
 //
-// Sends and receives of a channel belong together in their order; receives in that in which they were posted (MPI
-// 4.0, section 3.5). Thread-safety: none. Errors: none; what has no other end is left out. Memory: one byte for each
+// Thread-safety: none. Errors: none; what has no other end is left out. Memory: one byte for each
 // end of a message.
 
 class WrittenMessages {
@@ -130,41 +129,14 @@ class WrittenMessages {
   void finish();
 
  private:
-  struct End {
-    std::uint32_t process = 0;
-    std::size_t number = 0;  // of the process' ends
-    bool written = false;
-  };
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t,
-                         std::uint32_t>;  // communicator, source, destination, tag
-  struct Channel {
-    std::deque<End> sends, receives;
-  };
-  struct Posted {
-    bool open = true;
-    bool matched = false;  // there was a message for it
-    bool written = false;  // that it was posted; then also that it has completed
-    Key key;
-    std::size_t number = 0;
-  };
   struct Process {
-    std::vector<bool> kept;  // by end
+    std::vector<bool> kept;  // by end of a message
     std::size_t next = 0;
-    std::deque<Posted> posted;
-    std::uint64_t first = 0;  // number of the first of them
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t>
-        requests;  // by location and request
   };
-
-  void learn(const reader::TraceEvent& event, bool written);
-  void completed(Process& process, const reader::TraceEvent& event, const Key& key,
-                 bool written);
-  void release(std::uint32_t number);
-  void match(Channel& channel);
 
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<Process> processes_;
-  std::map<Key, Channel> channels_;
+  std::unique_ptr<reader::MessageMatcher> matcher_;  // in the first pass
   bool known_ = false;
 };
 

@@ -131,8 +131,6 @@ void IdealNetwork::leave(Thread& thread, std::uint32_t region, Ticks now) {
 // What it sends it has sent before it waits for others.
 void IdealNetwork::end_call(Thread& thread, Ticks now) {
   const Kind& kind = kinds_[thread.region];
-  matcher_->send_call_left(thread.location,
-                           definitions_->ns(static_cast<std::uint64_t>(now)));
   for (const Item& item : thread.sends) push(thread, item);
   for (const Item& item : thread.waits) push(thread, item);
   thread.sends.clear();
@@ -150,29 +148,26 @@ void IdealNetwork::in_mpi(Thread& thread, const TraceEvent& event, Ticks now) {
     return definitions_->process_of(event.ref, event.peer, thread.process) <
            threads_.size();
   };
+  reader::MessageSide message{.location = event.location};
   switch (event.kind) {
     case EventKind::kMpiSend:
     case EventKind::kMpiIsend:
       if (!known()) return;
       thread.sends.push_back({.step = Step::kSend, .number = end_of_message()});
-      matcher_->send(event, thread.sends.back().number);
+      message.number = thread.sends.back().number;
+      matcher_->event(event, message);
       break;
     case EventKind::kMpiRecv:
     case EventKind::kMpiIrecv:
       if (known()) {
         thread.waits.push_back({.step = Step::kReceive, .number = end_of_message()});
-        matcher_->receive(event,
-                          definitions_->ns(static_cast<std::uint64_t>(
-                              thread.depth != 0 ? thread.begun : now)),
-                          thread.waits.back().number);
-      } else {
-        matcher_->receive(event, event.ns);
+        message.number = thread.waits.back().number;
       }
+      matcher_->event(event, message);
       break;
     case EventKind::kMpiIrecvRequest:
-      return matcher_->receive_posted(event);
     case EventKind::kMpiRequestCancelled:
-      return matcher_->cancelled(event);
+      return matcher_->event(event, message);
     case EventKind::kMpiCollectiveEnd:
     case EventKind::kRmaCollectiveEnd: {
       const bool window = event.kind == EventKind::kRmaCollectiveEnd;
@@ -604,28 +599,12 @@ IdealOperations::Kind IdealOperations::kind_of(std::uint32_t operation) {
   }
 }
 
-IdealOperations::Comm& IdealOperations::comm_of(std::uint32_t index) {
-  Comm& comm = comms_[index];
-  if (comm.known) return comm;
-  comm.known = true;
+std::uint32_t IdealOperations::comm_of(std::uint32_t index) const {
   const std::size_t comms = definitions_.comms.size(),
                     windows = definitions_.windows.size();
-  const std::uint32_t of = index < comms ? index
-                           : index < comms + windows
-                               ? definitions_.windows[index - comms].comm
-                               : static_cast<std::uint32_t>(index - comms - windows);
-  if (of >= comms) return comm;
-  const reader::CommInfo& info = definitions_.comms[of];
-  comm.grid = &info.grid;
-  if (info.self) return comm;
-  std::uint32_t rank = 0;
-  for (const std::uint32_t group : {info.group, info.remote})
-    if (group < definitions_.groups.size())
-      for (const ProcessId process : definitions_.groups[group])
-        comm.ranks.emplace_back(process, rank++);
-  std::ranges::sort(comm.ranks);
-  comm.next.resize(rank);
-  return comm;
+  if (index < comms) return index;
+  return index < comms + windows ? definitions_.windows[index - comms].comm
+                                 : static_cast<std::uint32_t>(index - comms - windows);
 }
 
 IdealOperations::Part IdealOperations::next(ProcessId process, std::uint32_t comm,
@@ -639,36 +618,35 @@ IdealOperations::Part IdealOperations::next(ProcessId process, std::uint32_t com
   const auto index = static_cast<std::uint32_t>(window   ? comms + comm
                                                 : blocks ? comm
                                                          : comms + windows + comm);
-  Comm& of = comm_of(index);
-  const auto own = std::ranges::lower_bound(of.ranks, std::pair{process, 0U});
-  if (own == of.ranks.end() || own->first != process || of.ranks.size() < 2) return {};
-  const std::uint64_t number = of.next[own->second]++;
-  if (number < of.first) return {};
-  while (number - of.first >= of.open.size()) {
+  Comm& of = comms_[index];
+  if (!of.known()) of = Comm(reader::CommMembers(definitions_, comm_of(index)));
+  const Comm::Turn turn = of.next(process);
+  if (turn.operation == nullptr || of.size() < 2) return {};
+  if (turn.operation->number == kNone) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(operations_.size()));
       operations_.emplace_back();
     }
-    of.open.push_back(free_.back());
+    turn.operation->number = free_.back();
     free_.pop_back();
-    Operation& fresh = operations_[of.open.back()];
+    Operation& fresh = operations_[turn.operation->number];
     fresh.begun = fresh.arrived = fresh.left = 0;
     fresh.comm = index;
     fresh.latest = 0;
   }
-  const std::uint32_t found = of.open[number - of.first];
+  const std::uint32_t found = turn.operation->number;
   Operation& to = operations_[found];
   if (to.begun++ == 0) {
     const bool between = !window && definitions_.comms[comm].remote != reader::kNone;
-    to.kind = between || window                            ? Kind::kAll
-              : !neighbours                                ? kind_of(operation)
-              : of.grid != nullptr && of.grid->size() != 0 ? Kind::kNeighbours
-                                                           : Kind::kAll;
+    to.kind = between || window                        ? Kind::kAll
+              : !neighbours                            ? kind_of(operation)
+              : !definitions_.comms[comm].grid.empty() ? Kind::kNeighbours
+                                                       : Kind::kAll;
     to.root = root;
     const bool each = to.kind == Kind::kLower || to.kind == Kind::kNeighbours;
-    to.times.assign(each ? of.ranks.size() : to.kind == Kind::kFromRoot ? 1 : 0, kNotYet);
+    to.times.assign(each ? of.size() : to.kind == Kind::kFromRoot ? 1 : 0, kNotYet);
   }
-  return {found, own->second};
+  return {found, turn.rank};
 }
 
 std::vector<std::uint32_t>& IdealOperations::arrive(Part part, Ticks time) {
@@ -682,7 +660,7 @@ std::vector<std::uint32_t>& IdealOperations::arrive(Part part, Ticks time) {
   } else if (!to.times.empty()) {
     to.times[part.rank] = time;
   }
-  const bool all = to.arrived == comms_[to.comm].ranks.size();
+  const bool all = to.arrived == comms_[to.comm].size();
   if (all || !to.times.empty()) woken_.swap(to.waiters);
   return woken_;
 }
@@ -697,14 +675,7 @@ std::optional<IdealOperations::Ticks> IdealOperations::latest_of(const Operation
   if (operation.kind == Kind::kLower) {
     for (std::uint32_t lower = 0; lower < rank; ++lower) add(lower);
   } else {
-    const auto& grid = *comms_[operation.comm].grid;
-    std::uint32_t stride = 1;
-    for (std::size_t i = grid.size(); i-- > 0; stride *= grid[i].size) {
-      const std::uint32_t size = grid[i].size, at = rank / stride % size;
-      const std::uint32_t row = rank - at * stride;
-      if (at > 0 || grid[i].periodic) add(row + (at + size - 1) % size * stride);
-      if (at + 1 < size || grid[i].periodic) add(row + (at + 1) % size * stride);
-    }
+    reader::for_each_neighbour(definitions_.comms[comm_of(operation.comm)].grid, rank, add);
   }
   if (latest == kNotYet) return {};
   return latest;
@@ -718,14 +689,14 @@ std::optional<IdealOperations::Ticks> IdealOperations::leave(Part part,
   const bool is_root = part.rank == of.root;
   switch (of.kind) {
     case Kind::kFromRoot:
-      if (is_root || of.root >= comms_[of.comm].ranks.size()) return 0;
+      if (is_root || of.root >= comms_[of.comm].size()) return 0;
       if (of.times[0] != kNotYet) found = of.times[0];
       break;
     case Kind::kToRoot:
       if (!is_root) return 0;
       [[fallthrough]];
     case Kind::kAll:
-      if (of.arrived == comms_[of.comm].ranks.size()) found = of.latest;
+      if (of.arrived == comms_[of.comm].size()) found = of.latest;
       break;
     case Kind::kLower:
     case Kind::kNeighbours:
@@ -745,13 +716,15 @@ void IdealOperations::left(Part part) {
 // Operations in which all have been, and those which somebody never comes to.
 void IdealOperations::drop(Comm& comm) {
   while (!comm.open.empty()) {
-    const Operation& front = operations_[comm.open.front()];
-    if (front.left != front.begun) return;
-    if (front.begun != comm.ranks.size() && comm.open.size() <= kMax) return;
-    operations_[comm.open.front()].waiters.clear();
-    free_.push_back(comm.open.front());
-    comm.open.pop_front();
-    ++comm.first;
+    const std::uint32_t number = comm.open.front().number;
+    const std::uint32_t begun = number == kNone ? 0 : operations_[number].begun;
+    if (number != kNone && operations_[number].left != begun) return;
+    if (begun != comm.size() && comm.open.size() <= kMax) return;
+    if (number != kNone) {
+      operations_[number].waiters.clear();
+      free_.push_back(number);
+    }
+    comm.drop_front();
   }
 }
 

@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "reader/archive_stream.h"
+#include "reader/communicators.h"
 #include "reader/message_matcher.h"
 #include "reader/trace.h"
 
@@ -75,17 +76,13 @@ class IdealOperations {
     std::vector<Ticks> times;  // by rank; of kFromRoot the root's alone; kNotYet
     std::vector<std::uint32_t> waiters;
   };
-  struct Comm {
-    bool known = false;
-    const std::vector<reader::GridDimension>* grid = nullptr;
-    std::vector<std::pair<ProcessId, std::uint32_t>> ranks;  // sorted
-    std::vector<std::uint64_t> next;                         // by rank
-    std::uint64_t first = 0;                                 // number of the front
-    std::deque<std::uint32_t> open;                          // in operations_
+  struct Begun {
+    std::uint32_t number = kNone;  // in operations_; kNone: nobody has come to it
   };
+  using Comm = reader::CommOperations<Begun>;
   static constexpr Ticks kNotYet = -1;
 
-  Comm& comm_of(std::uint32_t index);
+  std::uint32_t comm_of(std::uint32_t index) const;  // of TraceDefinitions::comms
   static Kind kind_of(std::uint32_t operation);
   void drop(Comm& comm);
   std::optional<Ticks> latest_of(const Operation& operation, std::uint32_t rank) const;

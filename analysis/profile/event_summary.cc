@@ -10,7 +10,7 @@
 #include "analysis/profile/run_profile.h"
 #include "analysis/run_totals.h"
 #include "base/flat_map.h"
-#include "base/open_counts.h"
+#include "base/region_stack.h"
 #include "base/result.h"
 #include "reader/otf2_callbacks.h"
 
@@ -38,9 +38,8 @@ struct Thread {
   std::uint64_t off_since = 0;
   RunSummary::Sums outside;
   std::uint32_t latest = RunSummary::kNone;  // outermost region
-  std::vector<Frame> stack;
-  base::OpenCounts open;                 // forks count as kNone
-  std::vector<RunSummary::Sums> sums{};  // by node
+  base::RegionStack<Frame> stack;            // forks count as kNone
+  std::vector<RunSummary::Sums> sums{};      // by node
   struct Edge {
     std::uint32_t from, to;
     bool operator==(const Edge&) const = default;
@@ -161,9 +160,7 @@ class TreeSink final : public reader::TraceSink {
         is_parallel_region(static_cast<std::uint32_t>(region.role), region.paradigm)) {
       const std::uint32_t node = node_index(tree, around(thread), event.ref,
                                             RunSummary::Kind::kFork, RunSummary::kNone);
-      Thread::Frame fork = thread.stack.back();
-      thread.stack.pop_back();
-      thread.open.left(fork.region);
+      Thread::Frame fork = thread.stack.pop();
       fork.node = node;
       push(thread, fork);
     }
@@ -185,8 +182,7 @@ class TreeSink final : public reader::TraceSink {
     frame.known = frame.node != RunSummary::kNone ? thread.stack.size() + 1
                   : thread.stack.empty()          ? 0
                                                   : thread.stack.back().known;
-    thread.stack.push_back(frame);
-    thread.open.entered(frame.region);
+    thread.stack.push(frame);
   }
 
   static void push(Thread& thread, const Thread::Frame& frame) {
@@ -205,14 +201,7 @@ class TreeSink final : public reader::TraceSink {
     if (!fork &&
         (region >= definitions_->regions.size() || definitions_->regions[region].is_loop))
       return;
-    if (thread.open.is_closed(region)) return;
-    const auto frame = std::ranges::find(thread.stack.rbegin(), thread.stack.rend(), region,
-                                         &Thread::Frame::region);
-    if (frame == thread.stack.rend())
-      return thread.open.searched([&](const auto& count) {
-        for (const Thread::Frame& each : thread.stack) count(each.region);
-      });
-    for (auto inside = frame - thread.stack.rbegin(); inside >= 0; --inside)
+    for (std::size_t ended = thread.stack.ended_by(region); ended > 0; --ended)
       pop(thread, ticks);
   }
 
@@ -231,9 +220,7 @@ class TreeSink final : public reader::TraceSink {
   }
 
   static void pop(Thread& thread, std::uint64_t ticks) {
-    const Thread::Frame frame = thread.stack.back();
-    thread.stack.pop_back();
-    thread.open.left(frame.region);
+    const Thread::Frame frame = thread.stack.pop();
     if (frame.node == RunSummary::kNone) return;
     RunSummary::Sums& sums = sums_of(thread, frame.node);
     const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
@@ -293,16 +280,13 @@ class TreeSink final : public reader::TraceSink {
   }
 
   std::uint32_t site_of(Tree& tree, const TraceEvent& event) const {
-    for (std::uint32_t i = 0; i < event.attributes; ++i) {
-      const reader::ExtraValue& value = event.extras[event.metrics + i];
-      if (value.type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
-      const auto next = static_cast<std::uint32_t>(tree.summary.sites.size());
-      const std::string text = definitions_->value_text(value.type, value.bits);
-      const auto [at, is_new] = tree.sites.try_emplace(text, next);
-      if (is_new) tree.summary.sites.push_back(text);
-      return at->second;
-    }
-    return RunSummary::kNone;
+    const std::uint32_t site = reader::call_site(event);
+    if (site == reader::kNone) return RunSummary::kNone;
+    const auto next = static_cast<std::uint32_t>(tree.summary.sites.size());
+    const std::string text = definitions_->value_text(OTF2_TYPE_SOURCE_CODE_LOCATION, site);
+    const auto [at, is_new] = tree.sites.try_emplace(text, next);
+    if (is_new) tree.summary.sites.push_back(text);
+    return at->second;
   }
 
   void facts(std::uint32_t number) {

@@ -186,21 +186,15 @@ void MessageEvents::event(const TraceEvent& event) {
 
 void MessageEvents::enter(Location& location, const TraceEvent& event) {
   if (event.ref >= procedures_.size() || procedures_[event.ref] == reader::kNone) return;
-  location.open.push_back(
+  location.open.push(
       {.region = event.ref, .procedure = procedures_[event.ref], .begin = event.ticks});
 }
 
 void MessageEvents::leave(Location& location, std::uint32_t process,
                           const TraceEvent& event) {
   if (event.ref >= procedures_.size() || procedures_[event.ref] == reader::kNone) return;
-  std::vector<Call>& open = location.open;
-  if (std::ranges::find(open, event.ref, &Call::region) == open.end()) return;
-  for (bool last = false; !last;) {
-    last = open.back().region == event.ref;
-    Call call = std::move(open.back());
-    open.pop_back();
-    end(location, process, std::move(call), event.ticks);
-  }
+  for (std::size_t ended = location.open.ended_by(event.ref); ended > 0; --ended)
+    end(location, process, location.open.pop(), event.ticks);
 }
 
 void MessageEvents::moved(Location& location, std::uint32_t process, std::uint64_t sent,
@@ -268,9 +262,7 @@ Partner MessageEvents::relative(std::uint32_t process, std::uint32_t comm,
   if (comm >= definitions_->comms.size() ||
       peer > std::uint32_t{std::numeric_limits<std::int32_t>::max()})
     return {};
-  const reader::CommInfo& info = definitions_->comms[comm];
-  std::uint32_t own = info.self ? 0 : own_rank(process, info.group);
-  if (own == reader::kNone) own = own_rank(process, info.remote);
+  const std::uint32_t own = definitions_->comms[comm].self ? 0 : own_rank(process, comm);
   if (own == reader::kNone) return {};
   const std::int64_t rank = std::int64_t{peer} - std::int64_t{own};
   return {Partner::Kind::kRelative, static_cast<std::int32_t>(rank)};
@@ -278,25 +270,19 @@ Partner MessageEvents::relative(std::uint32_t process, std::uint32_t comm,
 
 Partner MessageEvents::root_of(std::uint32_t process, const TraceEvent& event) {
   std::uint32_t root = event.peer;
-  if (root == OTF2_COLLECTIVE_ROOT_SELF && event.ref < definitions_->comms.size()) {
-    const reader::CommInfo& info = definitions_->comms[event.ref];
-    root = own_rank(process, info.group);
-    if (root == reader::kNone) root = own_rank(process, info.remote);
-  }
+  if (root == OTF2_COLLECTIVE_ROOT_SELF && event.ref < definitions_->comms.size())
+    root = own_rank(process, event.ref);
   if (root > std::uint32_t{std::numeric_limits<std::int32_t>::max()}) return {};
   return {Partner::Kind::kRoot, static_cast<std::int32_t>(root)};
 }
 
-std::uint32_t MessageEvents::own_rank(std::uint32_t process, std::uint32_t group) {
-  if (group >= definitions_->groups.size()) return reader::kNone;
-  const auto [known, is_new] = ranks_.try_emplace(group);
-  if (is_new) {
-    const std::vector<ProcessId>& members = definitions_->groups[group];
-    for (std::uint32_t rank = 0; rank < members.size(); ++rank)
-      known->second.try_emplace(members[rank], rank);
-  }
-  const auto found = known->second.find(process);
-  return found == known->second.end() ? reader::kNone : found->second;
+// In its own group.
+std::uint32_t MessageEvents::own_rank(std::uint32_t process, std::uint32_t comm) {
+  const auto [known, is_new] = members_.try_emplace(comm);
+  if (is_new) known->second = reader::CommMembers(*definitions_, comm);
+  const std::uint32_t rank = known->second.rank_of(ProcessId(process));
+  const auto first = static_cast<std::uint32_t>(known->second.first());
+  return rank == reader::kNone || rank < first ? rank : rank - first;
 }
 
 std::vector<ProcessMessages> MessageEvents::take() {

@@ -16,6 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/region_stack.h"
+#include "reader/communicators.h"
 #include "reader/trace.h"
 #include "summary/flow_graph.h"
 #include "summary/run_summary.h"
@@ -123,7 +125,7 @@ class MessageEvents {
     std::size_t requests = 0;  // of these, still open
   };
   struct Location {
-    std::vector<Call> open;
+    base::RegionStack<Call> open;
     std::map<std::uint64_t, std::uint64_t> waits_for;  // request: number of one that waits
     std::map<std::uint64_t, Waiting> waiting;          // by number
     std::uint64_t next = 0;
@@ -144,16 +146,14 @@ class MessageEvents {
   Partner relative(std::uint32_t process, std::uint32_t comm, std::uint32_t peer);
   summary::FlowGraph::Partner root_of(std::uint32_t process,
                                       const reader::TraceEvent& event);
-  std::uint32_t own_rank(std::uint32_t process, std::uint32_t group);
+  std::uint32_t own_rank(std::uint32_t process, std::uint32_t comm);
 
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<std::string> names_;
   std::vector<std::uint32_t> procedures_;  // by region: index in names_, or kNone
   std::vector<Location> locations_;
   std::vector<Process> processes_;
-  // Of groups: rank by process.
-  std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, std::uint32_t>>
-      ranks_;
+  std::unordered_map<std::uint32_t, reader::CommMembers> members_;  // by communicator
 };
 
 // Where the time in MPI goes by size of messages and by partner, of all processes of a run.

@@ -1,8 +1,7 @@
 // Messages of MPI in an archive: from where to where and when, the longest of them; and how many between which ranks.
 //
 // Place in the flow: ARCHITECTURE.md, stage 7: a sink of reader/archive_stream.h, next to others (event_views.h).
-// Messages are matched first in, first out by channel (communicator, source, destination, tag), receives in the order in
-// which they were posted; a receive waits for those posted before it, kMaxPosted at most.
+// Messages are matched by reader/message_matcher.h.
 // Thread-safety: none. Units: ns since the start of the run; bytes.
 // Memory: does not grow with the archive: what is pending, the longest kMax messages, a cell for each pair of groups
 // of ranks that has messages.
@@ -10,16 +9,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <string>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analysis/report/timeline_sink.h"
 #include "base/result.h"
+#include "reader/communicators.h"
+#include "reader/message_matcher.h"
 #include "reader/trace.h"
 
 namespace refrain::report {
@@ -28,8 +27,6 @@ class MessageSink final : public reader::TraceSink {
  public:
   static constexpr std::size_t kMax = 100'000;
   static constexpr std::size_t kMaxGroups = 1024;
-  static constexpr std::size_t kMaxPosted = 4096;
-  static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
 
   struct Line {
     std::uint32_t from = 0, to = 0;  // rows
@@ -61,45 +58,14 @@ class MessageSink final : public reader::TraceSink {
   }
 
  private:
-  using Channel = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
-  struct Sent {
-    std::uint32_t row = reader::kNone;
-    double ns = 0;
-    double bytes = 0;
-  };
-  struct Received {
-    std::uint32_t row = reader::kNone;
-    double ns = 0;
-  };
-  struct Ends {
-    std::deque<Sent> sends;
-    std::deque<Received> receives;
-  };
-  struct Posted {
-    Channel channel{};
-    Received received{};
-    bool open = true;
-    bool cancelled = false;
-  };
-  struct Process {
-    std::deque<Posted> posted;
-    std::uint64_t first = 0;  // number of the front
-    // By location and request: number of the receive.
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> requests;
-  };
-
-  void send(const reader::TraceEvent& event, std::uint32_t process);
-  void receive(const reader::TraceEvent& event, std::uint32_t process);
-  Posted* posted_for(const reader::TraceEvent& event, Process& of);
-  void release(Process& of, std::size_t most);
-  void match(const Sent& sent, const Received& received);
+  void sent(const reader::TraceEvent& event);
+  void matched(const reader::MatchedMessage& message);
   std::uint32_t group_of(std::uint32_t process) const;
 
   const TimelineRows& rows_;
   const reader::TraceDefinitions* definitions_ = nullptr;
-  std::vector<double> entered_;  // by location: the region that it is in
-  std::vector<Process> processes_;
-  std::map<Channel, Ends> channels_;
+  std::vector<std::uint64_t> entered_;  // by location: the region that it is in
+  std::unique_ptr<reader::MessageMatcher> messages_;
   Longest<Line> lines_;
   std::vector<Line> kept_;
   std::size_t ranks_ = 0;
@@ -143,23 +109,17 @@ class CollectiveSink final : public reader::TraceSink {
     Operation operation;
     std::size_t members = 0;
   };
-  struct Comm {
-    std::size_t size = 0;
-    std::uint64_t front = 0;  // number of the first that is pending
-    std::deque<Pending> pending;
-    std::map<std::uint32_t, std::uint64_t> next;  // by process
-  };
   struct Call {
     std::uint32_t region = reader::kNone;
     double ns = 0;
     std::uint32_t comm = reader::kNone;  // of the operation that ends in it
   };
 
-  void join(const Call& call, std::uint32_t process, double left_ns);
+  void join(const Call& call, ProcessId process, double left_ns);
 
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<Call> calls_;  // by location: the region entered last
-  std::vector<Comm> comms_;
+  std::vector<reader::CommOperations<Pending>> comms_;
   Longest<Operation> kept_;
   std::vector<Operation> operations_;
 };

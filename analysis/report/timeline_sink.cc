@@ -53,17 +53,13 @@ void TimelineSink::settle_class(Location& at) {
 // Calls of MPI are told apart by where they are, as call paths are.
 std::uint32_t TimelineSink::number_of(const TraceEvent& enter) {
   if (definitions_->regions[enter.ref].paradigm != OTF2_PARADIGM_MPI) return enter.ref;
-  for (std::uint32_t i = 0; i < enter.attributes; ++i) {
-    const reader::ExtraValue& value = enter.extras[enter.metrics + i];
-    if (value.type != OTF2_TYPE_SOURCE_CODE_LOCATION) continue;
-    const auto site = static_cast<std::uint32_t>(value.bits);
-    const auto next = static_cast<std::uint32_t>(classes_.size() + calls_.size());
-    const auto [at, is_new] =
-        numbers_.try_emplace(std::uint64_t{enter.ref} << 32 | site, next);
-    if (is_new) calls_.push_back({enter.ref, site});
-    return at->second;
-  }
-  return enter.ref;
+  const std::uint32_t site = reader::call_site(enter);
+  if (site == reader::kNone) return enter.ref;
+  const auto next = static_cast<std::uint32_t>(classes_.size() + calls_.size());
+  const auto [at, is_new] =
+      numbers_.try_emplace(std::uint64_t{enter.ref} << 32 | site, next);
+  if (is_new) calls_.push_back({enter.ref, site});
+  return at->second;
 }
 
 void TimelineSink::event(const TraceEvent& event) {
@@ -83,28 +79,17 @@ void TimelineSink::event(const TraceEvent& event) {
   if (event.ref >= classes_.size()) return;
   account(at, event.location, ns);
   if (event.kind == EventKind::kEnter) {
-    at.open.push_back(
+    at.open.push(
         {event.ref, number_of(event), ns, definitions_->regions[event.ref].is_loop});
-    at.counts.entered(event.ref);
   } else {
-    if (at.counts.is_closed(event.ref)) return;
-    const auto open = std::find_if(at.open.rbegin(), at.open.rend(),
-                                   [&](const Open& o) { return o.region == event.ref; });
-    if (open == at.open.rend())
-      return at.counts.searched([&](const auto& count) {
-        for (const Open& each : at.open) count(each.region);
-      });
-    // Those inside that were never left end here.
-    const auto depth = static_cast<std::size_t>(at.open.rend() - open - 1);
-    while (at.open.size() > depth) close(at, event.location, ns);
+    for (std::size_t ended = at.open.ended_by(event.ref); ended > 0; --ended)
+      close(at, event.location, ns);
   }
   settle_class(at);
 }
 
 void TimelineSink::close(Location& at, std::uint32_t location, double ns) {
-  const Open open = at.open.back();
-  at.open.pop_back();
-  at.counts.left(open.region);
+  const Open open = at.open.pop();
   ++seen_;
   if (!rows_.shown(location)) return;
   constexpr std::size_t kDeepest = 255;

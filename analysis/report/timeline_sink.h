@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "analysis/profile/run_profile.h"
-#include "base/open_counts.h"
+#include "base/region_stack.h"
 #include "base/result.h"
 #include "reader/trace.h"
 
@@ -163,8 +163,7 @@ class TimelineSink final : public reader::TraceSink {
     bool loop;
   };
   struct Location {
-    std::vector<Open> open;
-    base::OpenCounts counts;  // of these
+    base::RegionStack<Open> open;
     double last_ns = 0;
     std::uint8_t cls = kOutside;  // of what is running
     bool off = false;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/open_counts.h"
+#include "base/region_stack.h"
 
 namespace refrain::waits {
 
@@ -182,8 +182,7 @@ struct LocationState {
   Ticks last = 0;              // until here its time is accounted for
   Ticks changed = 0;           // latest enter, leave, or end of a gap
   Ticks outside = 0;
-  std::vector<Frame> stack;
-  base::OpenCounts open;              // of the stack
+  base::RegionStack<Frame> stack;
   std::vector<Ticks> own;             // by path
   std::vector<Ticks> skipped;         // likewise
   std::vector<std::uint64_t> visits;  // likewise

@@ -11,25 +11,6 @@
 namespace refrain::waits {
 namespace {
 
-// Neighbours in a Cartesian communicator.
-//
-// Place in the flow: private to waits/. Thread-safety: pure.
-// Source: MPI: ranks lie row by row; neighbours are one place before and one behind in each dimension.
-
-// Calls `use(rank)` for each neighbour; one that is so in several ways comes as often.
-template <typename Use>
-void for_each_neighbour(const std::vector<reader::GridDimension>& grid, std::uint32_t rank,
-                        Use use) {
-  std::uint32_t stride = 1;
-  for (std::size_t i = grid.size(); i-- > 0; stride *= grid[i].size) {
-    const std::uint32_t size = grid[i].size;
-    const std::uint32_t at = rank / stride % size;
-    const std::uint32_t row = rank - at * stride;
-    if (at > 0 || grid[i].periodic) use(row + (at + size - 1) % size * stride);
-    if (at + 1 < size || grid[i].periodic) use(row + (at + 1) % size * stride);
-  }
-}
-
 CollectiveKind window_kind_of(std::uint32_t operation) {
   switch (operation) {
     case OTF2_COLLECTIVE_OP_BARRIER:
@@ -105,65 +86,36 @@ Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet
   std::vector<ProcessId> ranks;
   for (std::uint32_t i = 0; i < definitions.processes.size(); ++i)
     if (definitions.processes[i].rank != reader::kNone) ranks.emplace_back(i);
-  set_members(init_, ranks);
-  set_members(finalize_, ranks);
-}
-
-void Collectives::set_members(Comm& comm, const std::vector<ProcessId>& processes) {
-  comm.known = true;
-  for (std::uint32_t rank = 0; rank < processes.size(); ++rank)
-    comm.ranks.emplace_back(processes[rank], rank);
-  std::ranges::sort(comm.ranks);
-  comm.next.resize(processes.size());
+  init_.operations = finalize_.operations =
+      reader::CommOperations<Instance>(reader::CommMembers(ranks));
 }
 
 Collectives::Comm& Collectives::comm_of(std::vector<Comm>& comms, std::uint32_t number) {
   Comm& comm = comms[number];
-  if (comm.known) return comm;
-  const reader::CommInfo& info = definitions_.comms[number];
-  std::vector<ProcessId> members;
-  if (!info.self && info.group < definitions_.groups.size())
-    members = definitions_.groups[info.group];
-  if (info.remote != reader::kNone) {
-    comm.first = members.size();
-    if (info.remote < definitions_.groups.size())
-      for (const ProcessId process : definitions_.groups[info.remote])
-        members.push_back(process);
-    if (comm.first == 0 || comm.first == members.size()) members.clear();
-  }
-  set_members(comm, members);
-  comm.grid = &info.grid;
+  if (comm.operations.known()) return comm;
+  comm.operations =
+      reader::CommOperations<Instance>(reader::CommMembers(definitions_, number));
+  comm.grid = &definitions_.comms[number].grid;
   return comm;
 }
 
 Collectives::Comm& Collectives::window_of(std::uint32_t number) {
   Comm& window = windows_[number];
-  if (window.known) return window;
-  const std::uint32_t comm = definitions_.windows[number].comm;
-  std::vector<ProcessId> members;
-  if (comm < definitions_.comms.size()) {
-    const reader::CommInfo& info = definitions_.comms[comm];
-    if (!info.self && info.group < definitions_.groups.size())
-      members = definitions_.groups[info.group];
-  }
-  set_members(window, members);
+  if (window.operations.known()) return window;
+  window.operations = reader::CommOperations<Instance>(
+      reader::CommMembers(definitions_, definitions_.windows[number].comm));
   window.window = true;
   return window;
 }
 
-std::uint32_t Collectives::rank_of(const Comm& comm, ProcessId process) {
-  const auto own = std::ranges::lower_bound(comm.ranks, std::pair{process, 0U});
-  return own == comm.ranks.end() || own->first != process ? kNone : own->second;
-}
-
-void Collectives::end_on_window(const reader::TraceEvent& event) {
-  if (event.ref >= windows_.size()) {
+void Collectives::end_on_window(const GroupStep& step) {
+  if (step.ref >= windows_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
-  const std::uint32_t comm = definitions_.windows[event.ref].comm;
+  const std::uint32_t comm = definitions_.windows[step.ref].comm;
   if (comm < definitions_.comms.size() && definitions_.comms[comm].self) return;
-  pending_[event.location] = {event.ref, true, kNone, window_kind_of(event.op)};
+  pending_[step.location] = {step.ref, true, kNone, window_kind_of(step.op)};
 }
 
 void Collectives::accessed(ProcessId process, std::uint32_t window, ProcessId target,
@@ -172,13 +124,13 @@ void Collectives::accessed(ProcessId process, std::uint32_t window, ProcessId ta
   latest = std::max(latest, time);
 }
 
-void Collectives::end(const reader::TraceEvent& event) {
-  if (event.ref >= comms_.size()) {
+void Collectives::end(const GroupStep& step) {
+  if (step.ref >= comms_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
-  if (definitions_.comms[event.ref].self) return;
-  pending_[event.location] = {event.ref, false, event.peer, kind_of(event.op)};
+  if (definitions_.comms[step.ref].self) return;
+  pending_[step.location] = {step.ref, false, step.peer, kind_of(step.op)};
 }
 
 void Collectives::join(const Call& call) {
@@ -194,53 +146,47 @@ void Collectives::join(const Call& call) {
 
 void Collectives::add(Comm& comm, ProcessId process, std::uint32_t root,
                       CollectiveKind kind, Member member) {
-  const std::uint32_t rank = rank_of(comm, process);
-  if (rank == kNone) {
-    ++problems_.unknown_collectives;
-    return settle(member.completion, 0);
-  }
-  const std::uint64_t number = comm.next[rank]++;
-  if (number < comm.front) return settle(member.completion, 0);  // given up before
-  while (number - comm.front >= comm.instances.size()) {
-    Instance& fresh = comm.instances.emplace_back();
+  const auto [rank, number, operation] = comm.operations.next(process);
+  if (rank == kNone) ++problems_.unknown_collectives;
+  if (operation == nullptr) return settle(member.completion, 0);  // or given up before
+  Instance& instance = *operation;
+  if (instance.members.empty()) {
     if (!spare_.empty()) {
-      fresh.members = std::move(spare_.back());
+      instance.members = std::move(spare_.back());
       spare_.pop_back();
     }
-  }
-  Instance& instance = comm.instances[number - comm.front];
-  if (instance.members.empty()) {
     instance.kind = kind;
-    if (comm.first == 0) instance.root = root;
+    if (!comm.between()) instance.root = root;
   }
-  if (instance.kind != kind || (comm.first == 0 && instance.root != root))
+  if (instance.kind != kind || (!comm.between() && instance.root != root))
     instance.mixed = true;
-  if (comm.first != 0) set_root(comm, instance, rank, root);
+  if (comm.between()) set_root(comm, instance, rank, root);
   member.rank = rank;
   instance.members.push_back(member);
   if (const auto own = comm.accesses.find(process); own != comm.accesses.end()) {
-    instance.accessed.resize(comm.next.size());
+    instance.accessed.resize(comm.operations.size());
     for (const auto& [target, time] : own->second)
-      if (const std::uint32_t of_target = rank_of(comm, target); of_target != kNone)
+      if (const std::uint32_t of_target = comm.operations.members().rank_of(target);
+          of_target != kNone)
         instance.accessed[of_target] = std::max(instance.accessed[of_target], time);
     comm.accesses.erase(own);
   }
-  if (instance.members.size() == comm.next.size()) complete(comm, instance);
-  while (!comm.instances.empty() && comm.instances.front().done) drop_front(comm);
-  while (comm.instances.size() > kMaxPending) {
-    if (!comm.instances.front().done) ++problems_.incomplete_collectives;
+  if (instance.members.size() == comm.operations.size()) complete(comm, instance);
+  auto& open = comm.operations.open;
+  while (!open.empty() && open.front().done) drop_front(comm);
+  while (open.size() > kMaxPending) {
+    if (!open.front().done) ++problems_.incomplete_collectives;
     drop_front(comm);
   }
 }
 
 void Collectives::drop_front(Comm& comm) {
-  Instance& front = comm.instances.front();
+  Instance& front = comm.operations.open.front();
   for (const Member& member : front.members)
     if (!front.done) settle(member.completion, 0);
   front.members.clear();
   if (front.members.capacity() != 0) spare_.push_back(std::move(front.members));
-  comm.instances.pop_front();
-  ++comm.front;
+  comm.operations.drop_front();
 }
 
 void Collectives::complete(Comm& comm, Instance& instance) {
@@ -251,7 +197,7 @@ void Collectives::complete(Comm& comm, Instance& instance) {
     for (const Member& member : instance.members) settle(member.completion, 0);
     return;
   }
-  if (comm.first != 0) return between(comm, instance);
+  if (comm.between()) return between(comm, instance);
   CollectiveMember shared{instance.members.front().call};
   shared.kind = instance.kind;
   shared.earliest_leave = ~Ticks{0};
@@ -280,7 +226,7 @@ void Collectives::complete(Comm& comm, Instance& instance) {
   for (Member& member : instance.members) {
     if (instance.kind == CollectiveKind::kNeighbours) {
       shared.latest_enter = 0;
-      for_each_neighbour(*comm.grid, member.rank, [&](std::uint32_t rank) {
+      reader::for_each_neighbour(*comm.grid, member.rank, [&](std::uint32_t rank) {
         shared.latest_enter = std::max(shared.latest_enter, enters_[rank]);
       });
     }
@@ -337,13 +283,13 @@ void Collectives::between(Comm& comm, Instance& instance) {
   Sides sides;
   Ticks root_enter = 0;
   for (const Member& member : instance.members) {
-    const bool side = member.rank >= comm.first;
+    const std::uint32_t side = side_of(comm, member.rank);
     sides.latest_enter[side] = std::max(sides.latest_enter[side], member.enter);
     sides.earliest_leave[side] = std::min(sides.earliest_leave[side], member.call.leave);
     if (member.rank == instance.root) root_enter = member.enter;
   }
   for (Member& member : instance.members) {
-    const std::uint32_t side = member.rank >= comm.first ? 1 : 0;
+    const std::uint32_t side = side_of(comm, member.rank);
     const bool is_root = member.rank == instance.root;
     // Of the root's group only the root takes part.
     const bool outside =
@@ -365,7 +311,7 @@ void Collectives::between(Comm& comm, Instance& instance) {
 // The root itself says that it is, its group that the root is among them, the others its rank.
 void Collectives::set_root(Comm& comm, Instance& instance, std::uint32_t rank,
                            std::uint32_t root) {
-  const std::uint32_t side = rank >= comm.first ? 1 : 0;
+  const std::uint32_t side = side_of(comm, rank);
   if (root == OTF2_COLLECTIVE_ROOT_SELF) {
     instance.root = rank;
     instance.root_side = side;
@@ -373,7 +319,7 @@ void Collectives::set_root(Comm& comm, Instance& instance, std::uint32_t rank,
 }
 
 void Collectives::give_up(Comm& comm) {
-  for (const Instance& instance : comm.instances) {
+  for (const Instance& instance : comm.operations.open) {
     if (instance.done || instance.members.empty()) continue;
     ++problems_.incomplete_collectives;
     for (const Member& member : instance.members) settle(member.completion, 0);
@@ -425,41 +371,39 @@ void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered
                 latest.second, latest.first);
 }
 
-void Collectives::started(const reader::TraceEvent& event, ProcessId process, Ticks enter,
-                          bool neighbours) {
-  OpenOnes& open = open_[process];
+void Collectives::started(const GroupStep& step) {
+  OpenOnes& open = open_[step.process];
   const auto number = open.front + static_cast<std::uint32_t>(open.queue.size());
   const auto at = [&](std::uint32_t which) -> Open* {
     const std::uint32_t place = which - open.front;
     return place < open.queue.size() ? &open.queue[place] : nullptr;
   };
   // One with the same number has never completed.
-  if (const auto before = requests_[event.location].put(event.request, number))
+  if (const auto before = requests_[step.location].put(step.request, number))
     if (Open* never = at(*before); never != nullptr && !never->known) never->lost = true;
   open.queue.push_back(
-      {.location = event.location, .enter = enter, .neighbours = neighbours});
+      {.location = step.location, .enter = step.enter, .neighbours = step.neighbours});
   if (open.queue.size() > kMaxOpen) open.queue.front().lost = true;
-  release(process);
+  release(step.process);
 }
 
-void Collectives::completed(const reader::TraceEvent& event, ProcessId process,
-                            bool in_call) {
-  if (event.ref >= comms_.size()) {
+void Collectives::completed(const GroupStep& step) {
+  if (step.ref >= comms_.size()) {
     ++problems_.unknown_collectives;
     return;
   }
-  OpenOnes& open = open_[process];
-  const auto number = requests_[event.location].take(event.request);
+  OpenOnes& open = open_[step.process];
+  const auto number = requests_[step.location].take(step.request);
   const std::uint32_t place = number ? *number - open.front : kNone;
   if (place >= open.queue.size()) return;
   Open& known = open.queue[place];
   known.known = true;
-  known.comm = event.ref;
-  known.root = event.peer;
-  known.kind = known.neighbours ? neighbour_kind(event.ref) : kind_of(event.op);
-  if (definitions_.comms[event.ref].self) known.lost = true;
-  if (in_call && !known.lost) {
-    std::uint32_t& current = completing_[event.location];
+  known.comm = step.ref;
+  known.root = step.peer;
+  known.kind = known.neighbours ? neighbour_kind(step.ref) : kind_of(step.op);
+  if (definitions_.comms[step.ref].self) known.lost = true;
+  if (step.in_call && !known.lost) {
+    std::uint32_t& current = completing_[step.location];
     if (current == kNone && free_completions_.empty()) {
       current = static_cast<std::uint32_t>(completions_.size());
       completions_.emplace_back();
@@ -471,7 +415,7 @@ void Collectives::completed(const reader::TraceEvent& event, ProcessId process,
     known.completion = current;
     ++completions_[current].open;
   }
-  release(process);
+  release(step.process);
 }
 
 void Collectives::release(ProcessId process) {

@@ -16,12 +16,25 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "reader/communicators.h"
 #include "reader/trace.h"
 #include "waits/metrics/pattern.h"
 #include "waits/paths/recorder.h"
 #include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
+
+// A part of an operation of a communicator or window, as the archive has it, in a call that began at `enter`.
+struct GroupStep {
+  reader::EventKind kind = reader::EventKind::kUnknown;
+  bool in_call = false;
+  bool neighbours = false;  // the call is one of neighbours only
+  ProcessId process{};
+  LocationId location{};
+  std::uint32_t ref = 0, peer = 0, op = 0, tag = 0;
+  std::uint64_t request = 0;
+  Ticks enter = 0;
+};
 
 class Collectives {
  public:
@@ -32,14 +45,13 @@ class Collectives {
               Problems& problems, paths::WaitLog& log);
 
   // kMpiCollectiveEnd, inside of a call; kRmaCollectiveEnd.
-  void end(const reader::TraceEvent& event);
-  void end_on_window(const reader::TraceEvent& event);
+  void end(const GroupStep& step);
+  void end_on_window(const GroupStep& step);
   // An access to another process' part of a window, between two fences, has ended.
   void accessed(ProcessId process, std::uint32_t window, ProcessId target, Ticks time);
-  // kNonBlockingCollectiveRequest, in a call that began at `enter`; kNonBlockingCollectiveComplete.
-  void started(const reader::TraceEvent& event, ProcessId process, Ticks enter,
-               bool neighbours);
-  void completed(const reader::TraceEvent& event, ProcessId process, bool in_call);
+  // kNonBlockingCollectiveRequest, kNonBlockingCollectiveComplete.
+  void started(const GroupStep& step);
+  void completed(const GroupStep& step);
   // That call, or any other one, is left.
   void left(const Call& call) {
     if (pending_[call.location].comm != kNone) join(call);
@@ -78,17 +90,14 @@ class Collectives {
     bool done = false;
   };
   struct Comm {
-    bool known = false;
     bool window = false;
     bool started = false;  // operations that do not block
     const std::vector<reader::GridDimension>* grid = nullptr;
-    std::size_t first = 0;  // members of the first group of an intercommunicator; else 0
     // By process: target and latest access since its last fence.
     std::map<ProcessId, std::map<ProcessId, Ticks>> accesses;
-    std::vector<std::pair<ProcessId, std::uint32_t>> ranks;  // by process
-    std::vector<std::uint64_t> next;                         // by rank: number
-    std::uint64_t front = 0;                                 // its number
-    std::deque<Instance> instances;
+    reader::CommOperations<Instance> operations;
+
+    bool between() const { return operations.members().first() != 0; }
   };
 
   // One that does not block, from its start until all before it have completed.
@@ -137,9 +146,9 @@ class Collectives {
   void finish_started();
   Comm& comm_of(std::vector<Comm>& comms, std::uint32_t comm);
   Comm& window_of(std::uint32_t window);
-  static std::uint32_t rank_of(const Comm& comm,
-                               ProcessId process);  // kNone: no member
-  void set_members(Comm& comm, const std::vector<ProcessId>& processes);
+  static std::uint32_t side_of(const Comm& comm, std::uint32_t rank) {
+    return rank >= comm.operations.members().first() ? 1 : 0;
+  }
   void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,
            Member member);
   void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,

@@ -29,31 +29,6 @@ namespace refrain::waits {
 // that of their times and, of the same time, of their locations. Thread-safety: none. Units: ticks of the archive
 // since its start.
 
-// An end of a message, or of a request. `process` has it, inside of a call that began at `enter`; `in_call`: left() comes
-// for it.
-struct MessageStep {
-  reader::EventKind kind = reader::EventKind::kUnknown;
-  bool in_call = false;
-  ProcessId process{};
-  LocationId location{};
-  ProcessId partner{kNone};  // process; kNone: it is not known, or has none
-  std::uint32_t comm = 0, tag = 0;
-  std::uint64_t request = 0;
-  Ticks enter = 0;
-};
-
-// A part of an operation of a communicator or window, as the archive has it, in a call that began at `enter`.
-struct GroupStep {
-  reader::EventKind kind = reader::EventKind::kUnknown;
-  bool in_call = false;
-  bool neighbours = false;  // the call is one of neighbours only
-  ProcessId process{};
-  LocationId location{};
-  std::uint32_t ref = 0, peer = 0, op = 0, tag = 0;
-  std::uint64_t request = 0;
-  Ticks enter = 0;
-};
-
 class JointSteps : public paths::Notes {
  public:
   // What comes after the events, in the order of locations or processes: see Replay::finish().
@@ -73,13 +48,13 @@ class JointSteps : public paths::Notes {
   virtual void all_left() = 0;
 };
 
-class JointReplay final : public JointSteps, private Mailbox {
+class JointReplay final : public JointSteps {
  public:
   // `state`: its locations and processes are known; counts problems there. `folder`: for temporary files.
   JointReplay(ReplayState& state, PatternSet& patterns, std::string folder);
 
   void path(ProcessId, const CallPaths::Path&) override {}
-  void message(const MessageStep& step) override;
+  void message(const MessageStep& step) override { messages_.step(step); }
   void group(const GroupStep& step) override;
   void entered_mpi(ProcessId process, Ticks time) override {
     windows_.entered(process, time);
@@ -110,18 +85,9 @@ class JointReplay final : public JointSteps, private Mailbox {
   paths::RecordFile& file() { return log_.file(); }
 
  private:
-  void deliver(ProcessId process, const SendNotice& notice) override {
-    messages_[process].take(notice);
-  }
-  void deliver(ProcessId process, const Answer& answer) override {
-    messages_[process].take(answer);
-  }
-
-  const ReplayState& state_;
   PatternSet& patterns_;
   paths::WaitLog log_;
-  GridSteps grids_;
-  std::vector<MessageEnds> messages_;  // by process
+  MessageEnds messages_;
   Collectives collectives_;
   Windows windows_;
 };

@@ -3,7 +3,6 @@
 #include <otf2/otf2.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "reader/trace.h"
 #include "waits/metrics/metric.h"
@@ -246,26 +245,16 @@ void Replay::group(LocationState& at, const TraceEvent& event, Ticks now) {
                  .enter = in_call ? at.stack.back().enter : now});
 }
 
-std::uint32_t Replay::site_of(const TraceEvent& event) const {
-  for (std::uint32_t i = 0; i < event.attributes; ++i) {
-    const reader::ExtraValue& value = event.extras[event.metrics + i];
-    if (value.type == OTF2_TYPE_SOURCE_CODE_LOCATION)
-      return static_cast<std::uint32_t>(value.bits);
-  }
-  return kNone;
-}
-
 void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
   if (event.ref >= state_.kinds.size() || state_.kinds[event.ref].ignored) return;
   const RegionKind& kind = state_.kinds[event.ref];
-  const std::uint32_t site = kind.mpi ? site_of(event) : kNone;
+  const std::uint32_t site = kind.mpi ? reader::call_site(event) : kNone;
   CallPaths& paths = state_.processes[at.process].paths;
   const std::size_t known = paths.paths().size();
   const PathId path = paths.child(at.path(), RegionId(event.ref), site);
   if (paths.paths().size() != known) joint_->path(at.process, paths.paths().back());
   if (kind.synchronises()) recorder_.point(event.location, now);
-  at.stack.push_back({.region = RegionId(event.ref), .path = path, .enter = now});
-  at.open.entered(event.ref);
+  at.stack.push({.region = RegionId(event.ref), .path = path, .enter = now});
   if (kind.mpi && windows_) joint_->entered_mpi(at.process, now);
   if (kind.special == RegionKind::Special::kParallel)
     teams_->enter_parallel(event.location, at.changed);
@@ -277,24 +266,12 @@ void Replay::enter(LocationState& at, const TraceEvent& event, Ticks now) {
 
 void Replay::leave(LocationState& at, const TraceEvent& event, Ticks now) {
   if (event.ref >= state_.kinds.size() || state_.kinds[event.ref].ignored) return;
-  if (at.stack.empty() || at.stack.back().region != event.ref) {
-    const auto open =
-        at.open.is_closed(event.ref)
-            ? at.stack.rend()
-            : std::find_if(at.stack.rbegin(), at.stack.rend(),
-                           [&](const Frame& frame) { return frame.region == event.ref; });
-    if (open == at.stack.rend()) {
-      ++state_.problems.leaves_without_enter;
-      return at.open.searched([&](const auto& count) {
-        for (const Frame& frame : at.stack) count(frame.region);
-      });
-    }
-    for (auto inner = std::distance(at.stack.rbegin(), open); inner > 0; --inner) {
-      ++state_.problems.enters_without_leave;
-      pop(at, event.location, now);
-    }
+  std::size_t ended = at.stack.ended_by(event.ref);
+  if (ended == 0) ++state_.problems.leaves_without_enter;
+  for (; ended > 0; --ended) {
+    if (ended > 1) ++state_.problems.enters_without_leave;
+    pop(at, event.location, now);
   }
-  pop(at, event.location, now);
 }
 
 void Replay::pop(LocationState& at, LocationId location, Ticks now) {
@@ -321,8 +298,7 @@ void Replay::pop(LocationState& at, LocationId location, Ticks now) {
     LocationState::add(at.squares, frame.path, scaled * scaled);
   }
   if (kind.special == RegionKind::Special::kParallel) teams_->leave_parallel(location, now);
-  at.stack.pop_back();
-  at.open.left(frame.region);
+  at.stack.pop();
   if (!at.stack.empty()) ran_inside(at.stack.back(), location, frame.enter, now);
   at.changed = now;
   // What ran inside of it is not to be taken for what came after it.

@@ -78,7 +78,6 @@ class Replay final : public reader::TraceSink {
   void group(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void ran_inside(Frame& around, LocationId location, Ticks begin, Ticks end);
   void lock(LocationState& at, const reader::TraceEvent& event, Ticks now);
-  std::uint32_t site_of(const reader::TraceEvent& event) const;
   void idle_thread(LocationId location);
 
   PatternSet& patterns_;

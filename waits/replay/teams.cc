@@ -72,9 +72,9 @@ void Teams::enter_parallel(LocationId location, Ticks since) {
   if (at.off) return;
   const Ticks begin = std::max(own.team->time, since);
   const Ticks delay = frame.enter - std::min(frame.enter, begin);
-  at.stack.pop_back();  // it was the time of what lies around
+  at.stack.pop();  // it was the time of what lies around
   const Ticks moved = at.withdraw(delay);
-  at.stack.push_back(frame);
+  at.stack.push(frame);
   patterns_.severities().add(location, frame.path, kOmpManagement, moved);
   patterns_.fork({location, frame.path, moved});
   if (own.team->first == 0) own.team->first = frame.enter;

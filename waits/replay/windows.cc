@@ -20,23 +20,23 @@ Windows::Windows(const reader::TraceDefinitions& definitions, Collectives& colle
   pending_.resize(definitions.locations.size());
 }
 
-void Windows::event(const reader::TraceEvent& event) {
-  if (event.ref >= definitions_.windows.size()) return;
-  Pending what{.what = What::kNothing, .exclusive = false, .window = event.ref};
-  switch (event.kind) {
+void Windows::step(const GroupStep& step) {
+  if (step.ref >= definitions_.windows.size()) return;
+  Pending what{.what = What::kNothing, .exclusive = false, .window = step.ref};
+  switch (step.kind) {
     case EventKind::kRmaPut:
     case EventKind::kRmaGet:
     case EventKind::kRmaAtomic:
       what.what = What::kAccess;
       break;
     case EventKind::kRmaGroupSync:
-      if (event.op == OTF2_RMA_SYNC_LEVEL_NONE) return;  // a test without success
+      if (step.op == OTF2_RMA_SYNC_LEVEL_NONE) return;  // a test without success
       what.what = What::kSync;
-      what.group = event.tag;
+      what.group = step.tag;
       break;
     case EventKind::kRmaRequestLock:
       what.what = What::kLock;
-      what.exclusive = event.op == OTF2_LOCK_EXCLUSIVE;
+      what.exclusive = step.op == OTF2_LOCK_EXCLUSIVE;
       break;
     case EventKind::kRmaReleaseLock:
       what.what = What::kUnlock;
@@ -48,14 +48,13 @@ void Windows::event(const reader::TraceEvent& event) {
     default:
       return;
   }
-  Pending& pending = pending_[event.location];
+  Pending& pending = pending_[step.location];
   if (what.what == What::kFlush && pending.what != What::kNothing) return;
   if (what.what == What::kAccess || what.what == What::kLock ||
       what.what == What::kUnlock) {
-    const ProcessId self = definitions_.locations[event.location].process;
-    what.target =
-        definitions_.process_of(definitions_.windows[event.ref].comm, event.peer, self);
-    const bool all = event.peer == OTF2_UNDEFINED_UINT32 && what.what != What::kAccess;
+    what.target = definitions_.process_of(definitions_.windows[step.ref].comm, step.peer,
+                                          step.process);
+    const bool all = step.peer == OTF2_UNDEFINED_UINT32 && what.what != What::kAccess;
     if (what.target >= definitions_.processes.size()) {
       if (!all) {
         ++problems_.unknown_ends;

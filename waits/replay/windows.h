@@ -105,7 +105,7 @@ class Windows {
           PatternSet& patterns, Problems& problems);
 
   // Any event of a window but the end of a collective operation, inside of a call.
-  void event(const reader::TraceEvent& event);
+  void step(const GroupStep& step);
   // An MPI call begins, and ends.
   void entered(ProcessId process, Ticks time) {
     if (presence_.used()) presence_.enter(process, time);
