@@ -93,7 +93,7 @@ class CauseSearch {
   // A note on time in the kernel, and one on what tracing took.
   void kernel();
   void tracing();
-  // Returns true if these had no core for most of what they are longer, `excess` ns each.
+  // Returns true if these had no core for most of what they are longer, `excess` ns each, or that is little beside what they had none.
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
   // Likewise this thread of the processes, `excess` ns in each.
   bool thread_had_no_core(std::uint32_t thread, double excess) const;

@@ -89,11 +89,13 @@ struct Conclusions {
   std::vector<double> start_ns;  // by process: kStart of its primary thread
   double core_wait_ns =
       0;  // that threads were ready to run without a core; as far as the kernel counts
-  std::string cores;              // a sentence on that, and why; empty: it is little
-  std::string cores_hint;         // what to do about it
-  std::string kernel;             // a sentence on time in the kernel; empty: it is little
-  double tracing_ns = 0;          // that Refrain took, estimated; part of all accounts
-  std::string tracing;            // a sentence on that; empty: it is little
+  std::string cores;       // a sentence on that, and why; empty: it is little
+  std::string cores_hint;  // what to do about it
+  std::string kernel;      // a sentence on time in the kernel; empty: it is little
+  double tracing_ns = 0;   // that Refrain took, estimated; part of all accounts
+  std::string tracing;     // a sentence on that; empty: it is little
+  std::string
+      openmp;  // which runtime took the place of another; set by who reads the archive
   std::vector<RootCause> causes;  // most time first; each at least kMinShare
 };
 inline constexpr double kMinShare = 0.01;

@@ -219,6 +219,9 @@ TEST_CASE("Report: MPI and OpenMP - messages, calls by rank, two runs side by si
   check_findings(report);
   CHECK(report.value("report")["runs"][0]["openmp_note"].get<std::string>().find(
             "in place of libgomp") != std::string::npos);
+  const Result analysed = run_refrain({"analyze", folder / "a", "--no-cube"});
+  CHECK(analysed.output.find("OpenMP: LLVM's libomp in place of libgomp") !=
+        std::string::npos);
   // Messages that are in the archive, by rank.
   const json info = report.value("a/info");
   const auto matrix = report.numbers("a/matrix/values");

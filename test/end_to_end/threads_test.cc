@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "test/end_to_end/traced.h"
@@ -123,6 +124,23 @@ TEST_CASE("Threads: waits are what the program knows, and it prints and returns 
         CHECK(name.find(" @known.cc:") != std::string::npos);
     // Two at a time, of 80.
     CHECK(names.count("step") == 2);
+    // Who has the lock is said of each mutex that costs something.
+    const Json analysed = json_of("analyze", folder / "archive");
+    bool any = false;
+    for (const Json& cause : analysed.at("conclusions").at("causes")) {
+      const std::string where = cause.at("where"), text = cause.at("text");
+      if (cause.at("what") != "Lock" || where.find("wait_for_lock") == std::string::npos ||
+          where.find("pthread_mutex_lock") == std::string::npos)
+        continue;
+      any = true;
+      INFO(text);
+      CHECK(text.find("Who has it when they begin to wait: ") != std::string::npos);
+      CHECK(text.find("keep") != std::string::npos);
+    }
+    // Of less than a hundredth of the time there is none; two places wait for a mutex.
+    const double share = calls_of(profile)["pthread_mutex_lock"].us * 1e3 /
+                         profile.at("time_ns").get<double>();
+    CHECK((any || share < 0.02));
     // The main thread's loop is found by what comes in the same order in every run.
     std::multiset<long> iterations;
     for (const Json& phase : info.at("phases"))
@@ -159,6 +177,20 @@ TEST_CASE(
     waits = waits || path.at("time_ns").get<double>() > 5e6;
   }
   CHECK(waits);
+}
+
+TEST_CASE("Threads: a library whose constructor waits for a thread - is loaded") {
+  for (const auto& [setting, value] :
+       {std::pair{"THREADS", "yes"}, std::pair{"FILES", "1ns"}}) {
+    INFO(setting);
+    TemporaryFolder folder;
+    Job job{.program = std::string(kFolder) + "loads_gcc",
+            .arguments = {data_file(std::string(kFolder) + "plugin.so")}};
+    job.settings = {{setting, value}};
+    const Result result = run_job(job, Way::kRun, folder / "archive");
+    CHECK(result.exit_status == 0);
+    CHECK(result.output == "loaded\n");
+  }
 }
 
 TEST_CASE("Threads: without the setting nothing stands before the program's calls") {

@@ -285,6 +285,8 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
              options.width);
   if (!conclusions.kernel.empty()) add_note(out, conclusions.kernel, options.width);
   if (!conclusions.tracing.empty()) add_note(out, conclusions.tracing, options.width);
+  if (!conclusions.openmp.empty())
+    add_note(out, "OpenMP: " + conclusions.openmp, options.width);
   out.push_back(fmt::format("Time         {} of all threads{}",
                             time_text(conclusions.time_ns / 1e9),
                             start > 0 ? "; shares are without start and end of MPI" : ""));
@@ -360,6 +362,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"kernel", conclusions.kernel},
           {"tracing_seconds", conclusions.tracing_ns / 1e9},
           {"tracing", conclusions.tracing},
+          {"openmp_note", conclusions.openmp},
           {"ledger", ledger},
           {"causes", causes}};
 }

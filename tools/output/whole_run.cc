@@ -5,6 +5,7 @@
 #include "analysis/comparison/skipping_sink.h"
 #include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
+#include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 #include "waits/wait_experiment.h"
 
@@ -18,6 +19,13 @@ class Nothing final : public reader::TraceSink {
   std::string error() const override { return {}; }
   base::Result<> finish(std::uint64_t) override { return {}; }
 };
+
+// A summary may be all that there is.
+std::string openmp_note_of(const std::string& archive) {
+  reader::ArchiveStream stream;
+  return stream.open_anchor(archive) ? reader::openmp_note(stream.definitions().properties)
+                                     : std::string();
+}
 
 }  // namespace
 
@@ -38,10 +46,14 @@ base::Result<analysis::Conclusions> conclude_run(const std::string& archive) {
     auto summaries =
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
-    if (!summaries->empty()) return analysis::conclude(*summaries);
-    const auto events = analysis::summarize_events(archive);
-    if (!events) return events.failure();
-    return analysis::conclude(events->processes);
+    if (summaries->empty()) {
+      auto events = analysis::summarize_events(archive);
+      if (!events) return events.failure();
+      summaries = std::move(events->processes);
+    }
+    analysis::Conclusions conclusions = analysis::conclude(*summaries);
+    conclusions.openmp = openmp_note_of(archive);
+    return conclusions;
   } catch (const std::exception& problem) {
     return base::Failure{archive + ": " + problem.what()};
   }

@@ -213,6 +213,7 @@ class RunReporter {
     findings_ = report::wait_findings(
         waits_, places, [this](std::uint32_t metric) { return when_waited(metric); });
     nlohmann::json value = analysis_value(waits_);
+    conclusions_.openmp = run_.openmp_note;
     value["conclusions"] = conclusions_value(conclusions_);
     value["paths"] = report::wait_paths_value(waits_, places);
     for (std::size_t i = 0; i < places.locations.size(); ++i)

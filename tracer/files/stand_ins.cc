@@ -151,13 +151,15 @@ bool has_mode(int flags) {
 
 }  // namespace
 
-// Defines NAME, and what comes after it: NEXT.
-#define REFRAIN_STAND_IN(result, name, ...)                 \
-  namespace {                                               \
-  constinit Next<result(__VA_ARGS__)> g_next_##name(#name); \
-  }                                                         \
-  extern "C" __attribute__((visibility("default")))         \
-  result stand_in_##name(__VA_ARGS__) __asm__(#name);       \
+// Defines NAME, and what comes after it: NEXT. That is looked for when the library is loaded: later the loader's lock may be another
+// thread's, which waits for this one in a constructor.
+#define REFRAIN_STAND_IN(result, name, ...)                                \
+  namespace {                                                              \
+  constinit Next<result(__VA_ARGS__)> g_next_##name(#name);                \
+  __attribute__((constructor)) void find_##name() { g_next_##name.get(); } \
+  }                                                                        \
+  extern "C" __attribute__((visibility("default")))                        \
+  result stand_in_##name(__VA_ARGS__) __asm__(#name);                      \
   result stand_in_##name
 
 #define REFRAIN_NEXT(name)               \
@@ -165,12 +167,13 @@ bool has_mode(int flags) {
   if (next == nullptr) return errno = ENOSYS, -1
 
 // The same for one with arguments that are not declared.
-#define REFRAIN_STAND_IN_MORE(result, name, ...)                 \
-  namespace {                                                    \
-  constinit Next<result(__VA_ARGS__, ...)> g_next_##name(#name); \
-  }                                                              \
-  extern "C" __attribute__((visibility("default")))              \
-  result stand_in_##name(__VA_ARGS__, ...) __asm__(#name);       \
+#define REFRAIN_STAND_IN_MORE(result, name, ...)                           \
+  namespace {                                                              \
+  constinit Next<result(__VA_ARGS__, ...)> g_next_##name(#name);           \
+  __attribute__((constructor)) void find_##name() { g_next_##name.get(); } \
+  }                                                                        \
+  extern "C" __attribute__((visibility("default")))                        \
+  result stand_in_##name(__VA_ARGS__, ...) __asm__(#name);                 \
   result stand_in_##name
 
 // --- Descriptors begin and end ---

@@ -10,16 +10,24 @@
 
 #include "tracer/threads/thread_source.h"
 
+namespace {
+
+using refrain::threads::CreateThread;
+
+constinit std::atomic<CreateThread*> g_next{nullptr};
+
+// When the library is loaded: later the loader's lock may be another thread's, which waits for this one in a constructor.
+__attribute__((constructor)) void find_next() noexcept {
+  g_next.store(reinterpret_cast<CreateThread*>(dlsym(RTLD_NEXT, "pthread_create")));
+}
+
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*begin)(void*),
     void* argument) noexcept {
-  using refrain::threads::CreateThread;
-  static std::atomic<CreateThread*> found{nullptr};
-  CreateThread* next = found.load();
-  if (next == nullptr) {
-    next = reinterpret_cast<CreateThread*>(dlsym(RTLD_NEXT, "pthread_create"));
-    found.store(next);
-  }
+  if (g_next.load(std::memory_order_relaxed) == nullptr) find_next();
+  CreateThread* const next = g_next.load(std::memory_order_relaxed);
   if (next == nullptr) return EAGAIN;
   return refrain::threads::create(
       next, thread, attributes, begin, argument,

@@ -81,9 +81,12 @@ std::uint32_t holder_of(const pthread_rwlock_t* lock) noexcept {
 
 }  // namespace
 
-// Defines NAME, and what comes after it: g_next_NAME.
-#define REFRAIN_NEXT(result, name, ...) \
-  constinit Next<result(__VA_ARGS__)> g_next_##name { #name }
+// What comes after NAME: g_next_NAME. Looked for when the library is loaded: later the loader's lock may be another thread's, which waits for
+// this one in a constructor.
+#define REFRAIN_NEXT(result, name, ...)                                             \
+  constinit Next<result(__VA_ARGS__)> g_next_##name{#name};                         \
+  __attribute__((constructor)) void find_##name() noexcept { g_next_##name.get(); } \
+  static_assert(true)
 #define REFRAIN_STAND_IN(name) extern "C" __attribute__((visibility("default"))) int name
 #define REFRAIN_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 
