@@ -625,6 +625,16 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   CHECK_FALSE(has_cause(found, Account::kUnevenRanks));
   REQUIRE(has_cause(found, Account::kCores));
   CHECK(of(found, Account::kCores) >= 100 * 3 * 500);
+  // Ranks on one core: which comes first is no work of its own, if it is little.
+  for (const std::uint64_t more : {100U, 400U}) {
+    auto crowded = ranks(2, 100, [more](std::size_t rank, std::size_t) {
+      return rank == 1 ? 2000 + more : 2000;
+    });
+    for (RunSummary& run : crowded) run.locations[0].use.core_wait_ns = 100 * 1000;
+    found = conclude(crowded);
+    check_sums(found, crowded);
+    CHECK(has_cause(found, Account::kUnevenRanks) == (more == 400));
+  }
   // Threads that compute all the time and have no core for half of it.
   auto alone = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
   for (RunSummary& run : alone) run.locations[0].use.core_wait_ns = run.end / 2;
