@@ -22,8 +22,9 @@ bool is_system(std::string_view file) {
 }
 
 bool is_of_cpp_library(std::string_view file) {
-  return file.find("/include/c++/") != std::string_view::npos ||
-         file.find("/c++/v1/") != std::string_view::npos;
+  const std::size_t include = file.find("/include/");
+  return include != std::string_view::npos &&
+         file.find("/c++/", include) != std::string_view::npos;
 }
 
 // Where a function begins, whatever was inlined there.
@@ -65,17 +66,25 @@ void resolve_inlined(Dwarf_Die* unit, std::vector<Dwarf_Die> scopes, bool first,
 }  // namespace
 
 std::string thread_function(const Place& function) {
-  constexpr std::string_view kBefore = "std::thread::_Invoker<std::tuple<",
-                             kAfter = "> > >::_M_run";
+  constexpr std::string_view kBefore = "std::thread::_Invoker<std::tuple<";
   // Debug information has the last part of its name only.
   const std::string name = function.function == "_M_run"
                                ? code::demangled(function.elf_symbol.c_str())
                                : function.function;
-  const std::size_t before = name.find(kBefore), after = name.rfind(kAfter);
-  if (before == std::string::npos || after == std::string::npos || after < before)
+  const std::size_t before = name.find(kBefore);
+  if (before == std::string::npos || name.find("::_M_run", before) == std::string::npos)
     return {};
+  // The first type of the tuple; the others are of its arguments.
   const std::size_t begin = before + kBefore.size();
-  return name.substr(begin, after - begin);
+  std::size_t end = begin;
+  for (int depth = 0; end < name.size(); ++end) {
+    const char c = name[end];
+    if (depth == 0 && (c == ',' || c == '>')) break;
+    if (c == '<' || c == '(' || c == '{') ++depth;
+    if (c == '>' || c == ')' || c == '}') --depth;
+  }
+  while (end > begin && name[end - 1] == ' ') --end;
+  return name.substr(begin, end - begin);
 }
 
 bool parse_module(std::string_view text, Module& module) {

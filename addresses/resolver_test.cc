@@ -108,6 +108,33 @@ TEST_CASE("Resolver: names - a function of C is no type, whatever its name") {
   CHECK(code::demangled("__solver_MOD_step") == "solver::step");
 }
 
+TEST_CASE("Resolver: threads - what std::thread's own function executes") {
+  const auto of = [](const char* function) {
+    Place place;
+    place.function = function;
+    return thread_function(place);
+  };
+  CHECK(
+      of("std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > "
+         ">::_M_run()") == "main::{lambda()#1}");
+  CHECK(of("std::thread::_State_impl<std::thread::_Invoker<std::tuple<f()::{lambda(int, "
+           "char)#2}, int, std::vector<int> > > >::_M_run()") ==
+        "f()::{lambda(int, char)#2}");
+  CHECK(
+      of("std::thread::_State_impl<std::thread::_Invoker<std::tuple<std::packaged_task<int "
+         "()> > > >::_M_run()") == "std::packaged_task<int ()>");
+  CHECK(
+      of("std::__future_base::_Async_state_impl<std::thread::_Invoker<std::tuple<Work<int> "
+         "> >, int>::_M_run()") == "Work<int>");
+  CHECK(of("run") == "");
+  CHECK(of("std::thread::_State_impl<std::thread::_Invoker<std::tuple<cut") == "");
+  Place place;
+  place.function = "_M_run";
+  place.elf_symbol =
+      "_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJZ4mainEUlvE_EEEEE6_M_runEv";
+  CHECK(thread_function(place) == "main::{lambda()#1}");
+}
+
 TEST_CASE("Resolver: parallel regions - have the line of their function") {
   const std::uint64_t address = outer_function();
   const std::uint64_t other = here_too();

@@ -166,7 +166,7 @@ class FilterParser {
                            " stands outside a block; expected SCOREP_REGION_NAMES_BEGIN or "
                            "SCOREP_FILE_NAMES_BEGIN"};
     if (word_ == "EXCLUDE" || word_ == "INCLUDE") {
-      const auto done = rule_without_pattern();
+      auto done = rule_without_pattern();
       if (!done) return done;
       rule_ = word_ == "EXCLUDE" ? 'E' : 'I';
       patterns_ = 0;

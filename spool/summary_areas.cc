@@ -207,6 +207,7 @@ class RowParser {
 
   std::vector<std::uint64_t> counters_at(std::uint64_t offset) const {
     std::vector<std::uint64_t> values;
+    values.reserve(out_.counters);
     for (unsigned i = 0; i < out_.counters; ++i)
       values.push_back(copy_at<std::uint64_t>(area_, offset + i * sizeof(std::uint64_t)));
     return values;

@@ -438,7 +438,7 @@ base::Result<> LiveRun::open(const std::string& archive) {
                            "' shows it"};
     return base::Failure{"'" + archive + "' has no spool of Refrain"};
   }
-  const auto done = find_processes();
+  auto done = find_processes();
   if (!processes_.empty()) return {};
   if (!done) return done;
   return base::Failure{"'" + archive + "' has no spool of Refrain"};

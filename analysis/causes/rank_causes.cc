@@ -108,7 +108,8 @@ void CauseSearch::ranks(Frame& frame) {
   if (causers.empty() && in_own_iterations(frame, cost, cause)) return;
   if (causers.empty()) {
     cause.lost_ns = without_core(Account::kUnevenRanks, lost);
-    varying(frame, cause.lost_ns / lost, std::move(cause));
+    const double part = cause.lost_ns / lost;
+    varying(frame, part, std::move(cause));
     return;
   }
   std::vector<bool> is_causer(processes_);
@@ -192,6 +193,7 @@ std::vector<std::vector<std::size_t>> CauseSearch::alike(
     groups[{places_.of_more({each}, is_causer, excess, times), when.kind}].push_back(each);
   }
   std::vector<std::vector<std::size_t>> out;
+  out.reserve(groups.size());
   for (auto& [what, group] : groups) out.push_back(std::move(group));
   return out;
 }

@@ -200,6 +200,7 @@ class PartsBuilder {
   void add_process(std::size_t number) {
     const Process& process = processes_[number];
     std::vector<std::vector<Sums>> sums;
+    sums.reserve(out_.frames.size());
     for (const Frame& frame : out_.frames) sums.emplace_back(frame.cells.size());
     const std::vector<Row>& rows = process.primary.all();
     const std::vector<Place> places = places_of(rows);

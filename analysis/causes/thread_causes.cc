@@ -257,6 +257,11 @@ void CauseSearch::synchronization() {
           "Threads wait {}: {}.{} Lost, including waits for threads that got it late: {}.",
           cause.where, often, held_text(path), lost_text(cause));
       cause.gain = gain_text(cause, "Without these waits", run_text());
+      // Threads of the program's own do not wait for each other at the end of a region: what the run would gain is not known.
+      if (profile_.regions[profile_.paths[path].region].paradigm == OTF2_PARADIGM_PTHREAD) {
+        cause.gain.clear();
+        cause.gain_ns = 0;
+      }
       cause.hint =
           "Hold the lock for a shorter time or less often: move other work outside, use "
           "one lock for each part of the data, atomic, or a reduction.";
@@ -270,6 +275,7 @@ void CauseSearch::synchronization() {
     if (!openmp) {
       // What they wait for is not known.
       cause.gain.clear();
+      cause.gain_ns = 0;
       cause.hint =
           "Give these threads other work meanwhile, or divide the work of those that they wait for.";
       return;

@@ -42,8 +42,10 @@ double half_of_all(std::vector<double> values) {
   std::ranges::sort(values, std::greater());
   double all = 0, sum = 0;
   for (const double value : values) all += std::max(0.0, value);
-  for (const double value : values)
-    if (2 * (sum += std::max(0.0, value)) >= all) return value;
+  for (const double value : values) {
+    sum += std::max(0.0, value);
+    if (2 * sum >= all) return value;
+  }
   return 0;
 }
 
@@ -52,6 +54,7 @@ bool some(std::span<const Amount> amounts, TimeShape& shape) {
   const std::vector<double> values = values_of(amounts);
   const double middle = median_of(values);
   std::vector<double> distances;
+  distances.reserve(values.size());
   for (const double value : values) distances.push_back(std::abs(value - middle));
   // 3.5 deviations, of which the MAD is 0.6745; and not what is small next to those that have half of it all.
   const double limit = middle + std::max(3.5 * median_of(distances) / 0.6745,
@@ -171,6 +174,7 @@ Line trend(const std::vector<double>& values) {
       spread > 0 && std::erfc((std::abs(s) - 1) / spread / std::sqrt(2.0)) < kChance;
   line.slope = median_of(std::move(slopes));
   std::vector<double> rest;
+  rest.reserve(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) rest.push_back(y[i] - line.slope * x[i]);
   line.offset = median_of(std::move(rest));
   return line;

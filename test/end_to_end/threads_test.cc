@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -177,6 +178,23 @@ TEST_CASE(
     waits = waits || path.at("time_ns").get<double>() > 5e6;
   }
   CHECK(waits);
+}
+
+TEST_CASE("Threads: a script's program has the recording, and no time before it begins") {
+  for (const char* option : {"--quiet", "--no-summary"}) {
+    INFO(option);
+    TemporaryFolder folder;
+    const Result result = run_refrain({"run", option, "--threads", "-o", folder / "archive",
+                                       "--", "/bin/sh", "-c", "\"$0\"; exit $?",
+                                       data_file(std::string(kFolder) + "known_gcc")});
+    INFO(result.errors);
+    CHECK(result.exit_status == 0);
+    const Json info = json_of("info", folder / "archive");
+    CHECK(info.at("command").get<std::string>().find("known_gcc") != std::string::npos);
+    CHECK(info.at("locations").size() == 10);
+    CHECK(info.at("duration_s").get<double>() < 60);
+    CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+  }
 }
 
 TEST_CASE("Threads: a library whose constructor waits for a thread - is loaded") {

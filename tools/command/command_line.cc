@@ -66,7 +66,7 @@ std::string value_kind_of(const std::string& type) {
 std::string value_name_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t colon = type.find(':');
-  const std::string name = value_kind_of(type);
+  std::string name = value_kind_of(type);
   if (name != "TEXT" || colon == std::string::npos || type[colon + 1] != '{') return name;
   std::string choices = type.substr(colon + 1);
   std::ranges::replace(choices, ',', '|');
@@ -242,6 +242,7 @@ int parse_and_run(int argc, char** argv) {
     if (topic == help->get_name()) return std::printf("%s", help->help().c_str()), kDone;
     if (!topic.empty()) {
       std::vector<std::string> known;
+      known.reserve(commands.size());
       for (const auto& command : commands) known.emplace_back(command->name());
       return fail("no command '" + topic + "'" + did_you_mean(topic, known));
     }

@@ -488,8 +488,7 @@ constexpr const char* kSampledProcess = "REFRAIN_SAMPLED_PROCESS";
 bool is_meant() noexcept {
   const char* const text = std::getenv(kSampledProcess);
   if (text == nullptr ||
-      (std::getenv("REFRAIN_LOOPS") == nullptr && std::getenv("REFRAIN_FILES") == nullptr &&
-       std::getenv("REFRAIN_THREADS") == nullptr))
+      (std::getenv("REFRAIN_LOOPS") == nullptr && std::getenv("REFRAIN_FILES") == nullptr))
     return false;
   const std::string_view word = text;
   pid_t process = 0;
@@ -500,8 +499,8 @@ bool is_meant() noexcept {
 // After what the other parts of the library do when they are loaded, for theirs have a priority.
 __attribute__((constructor)) void at_load() {
   if (!is_meant() || !runtime::tracing_enabled()) return;
-  const auto settings = runtime::wanted_settings();
-  if (settings.loops_hz == 0 && settings.files_s == 0 && !settings.threads) return;
+  const filters::Settings& settings = runtime::wanted_settings();
+  if (settings.loops_hz == 0 && settings.files_s == 0) return;
   // No slow path around both: the clock is chosen in the first.
   if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
     runtime::attach_thread(spool::kRoleRoot, false);

@@ -20,7 +20,6 @@ namespace {
 
 using recorder::Clock;
 using recorder::ThreadRecorder;
-using spool::Record;
 
 // Where in the code, and on which device.
 std::uint64_t place_of(std::uint64_t address, int device) noexcept {

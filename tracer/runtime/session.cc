@@ -116,7 +116,7 @@ base::Result<> Session::settle(const std::string& archive, std::uint32_t rank,
                                std::uint32_t size) {
   const std::lock_guard lock(mutex_);
   if (folder_.settled() || finished_) return {};
-  const auto settled = folder_.settle(archive, rank, size);
+  auto settled = folder_.settle(archive, rank, size);
   if (!settled) return settled;
   gate_journal_.set_processes(size);
   journal_.put(spool::kMpiWorld, Clock::now(), rank, size);

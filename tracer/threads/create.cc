@@ -10,6 +10,8 @@
 
 #include "tracer/threads/thread_source.h"
 
+extern "C" __attribute__((weak)) void __tsan_init();
+
 namespace {
 
 using refrain::threads::CreateThread;
@@ -29,6 +31,8 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(
   if (g_next.load(std::memory_order_relaxed) == nullptr) find_next();
   CreateThread* const next = g_next.load(std::memory_order_relaxed);
   if (next == nullptr) return EAGAIN;
+  // ThreadSanitizer makes a thread its own in the function that it gives us: nothing may run before that.
+  if (&__tsan_init != nullptr) return next(thread, attributes, begin, argument);
   return refrain::threads::create(
       next, thread, attributes, begin, argument,
       __builtin_extract_return_addr(__builtin_return_address(0)));

@@ -17,7 +17,10 @@
 
 #include "tracer/threads/threads_api.h"
 
-extern "C" __attribute__((weak)) const refrain::threads::Api* refrain_threads_api();
+extern "C" {
+__attribute__((weak)) const refrain::threads::Api* refrain_threads_api();
+__attribute__((weak)) void __tsan_init();
+}
 
 namespace {
 
@@ -27,7 +30,8 @@ using refrain::threads::Api;
 const Api* api() noexcept {
   static std::atomic<const Api*> found{nullptr};
   const Api* known = found.load(std::memory_order_relaxed);
-  if (known == nullptr && &refrain_threads_api != nullptr) {
+  // ThreadSanitizer stands before the same calls, and nothing of ours may run in them.
+  if (known == nullptr && &refrain_threads_api != nullptr && &__tsan_init == nullptr) {
     known = refrain_threads_api();
     found.store(known, std::memory_order_relaxed);
   }
@@ -93,9 +97,9 @@ std::uint32_t holder_of(const pthread_rwlock_t* lock) noexcept {
 // A lock that is free is taken by the call that tries it; whatever else that says is what the lock itself would say.
 #define REFRAIN_LOCK(call, type, lock, try_lock)                  \
   namespace {                                                     \
-  REFRAIN_NEXT(int, lock, type*);                                 \
+  REFRAIN_NEXT(int, lock, type);                                  \
   }                                                               \
-  REFRAIN_STAND_IN(lock)(type * what) noexcept {                  \
+  REFRAIN_STAND_IN(lock)(type what) noexcept {                    \
     const int tried = g_next_##try_lock.get()(what);              \
     if (tried != EBUSY) [[likely]]                                \
       return tried;                                               \
@@ -103,28 +107,28 @@ std::uint32_t holder_of(const pthread_rwlock_t* lock) noexcept {
     return wait.end(g_next_##lock.get()(what));                   \
   }
 
-#define REFRAIN_TIMED_LOCK(call, type, lock, try_lock)                  \
-  namespace {                                                           \
-  REFRAIN_NEXT(int, lock, type*, const timespec*);                      \
-  }                                                                     \
-  REFRAIN_STAND_IN(lock)(type * what, const timespec* until) noexcept { \
-    const int tried = g_next_##try_lock.get()(what);                    \
-    if (tried != EBUSY) [[likely]]                                      \
-      return tried;                                                     \
-    Wait wait(ThreadCall::call, REFRAIN_CALLER, holder_of(what));       \
-    return wait.end(g_next_##lock.get()(what, until));                  \
+#define REFRAIN_TIMED_LOCK(call, type, lock, try_lock)                \
+  namespace {                                                         \
+  REFRAIN_NEXT(int, lock, type, const timespec*);                     \
+  }                                                                   \
+  REFRAIN_STAND_IN(lock)(type what, const timespec* until) noexcept { \
+    const int tried = g_next_##try_lock.get()(what);                  \
+    if (tried != EBUSY) [[likely]]                                    \
+      return tried;                                                   \
+    Wait wait(ThreadCall::call, REFRAIN_CALLER, holder_of(what));     \
+    return wait.end(g_next_##lock.get()(what, until));                \
   }
 
-#define REFRAIN_CLOCK_LOCK(call, type, lock, try_lock)                                   \
-  namespace {                                                                            \
-  REFRAIN_NEXT(int, lock, type*, clockid_t, const timespec*);                            \
-  }                                                                                      \
-  REFRAIN_STAND_IN(lock)(type * what, clockid_t clock, const timespec* until) noexcept { \
-    const int tried = g_next_##try_lock.get()(what);                                     \
-    if (tried != EBUSY) [[likely]]                                                       \
-      return tried;                                                                      \
-    Wait wait(ThreadCall::call, REFRAIN_CALLER, holder_of(what));                        \
-    return wait.end(g_next_##lock.get()(what, clock, until));                            \
+#define REFRAIN_CLOCK_LOCK(call, type, lock, try_lock)                                 \
+  namespace {                                                                          \
+  REFRAIN_NEXT(int, lock, type, clockid_t, const timespec*);                           \
+  }                                                                                    \
+  REFRAIN_STAND_IN(lock)(type what, clockid_t clock, const timespec* until) noexcept { \
+    const int tried = g_next_##try_lock.get()(what);                                   \
+    if (tried != EBUSY) [[likely]]                                                     \
+      return tried;                                                                    \
+    Wait wait(ThreadCall::call, REFRAIN_CALLER, holder_of(what));                      \
+    return wait.end(g_next_##lock.get()(what, clock, until));                          \
   }
 
 namespace {
@@ -135,18 +139,18 @@ REFRAIN_NEXT(int, pthread_spin_trylock, pthread_spinlock_t*);
 REFRAIN_NEXT(int, sem_trywait, sem_t*);
 }  // namespace
 
-REFRAIN_LOCK(kMutex, pthread_mutex_t, pthread_mutex_lock, pthread_mutex_trylock)
-REFRAIN_TIMED_LOCK(kMutex, pthread_mutex_t, pthread_mutex_timedlock, pthread_mutex_trylock)
-REFRAIN_CLOCK_LOCK(kMutex, pthread_mutex_t, pthread_mutex_clocklock, pthread_mutex_trylock)
-REFRAIN_LOCK(kRead, pthread_rwlock_t, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)
-REFRAIN_TIMED_LOCK(kRead, pthread_rwlock_t, pthread_rwlock_timedrdlock,
+REFRAIN_LOCK(kMutex, pthread_mutex_t*, pthread_mutex_lock, pthread_mutex_trylock)
+REFRAIN_TIMED_LOCK(kMutex, pthread_mutex_t*, pthread_mutex_timedlock, pthread_mutex_trylock)
+REFRAIN_CLOCK_LOCK(kMutex, pthread_mutex_t*, pthread_mutex_clocklock, pthread_mutex_trylock)
+REFRAIN_LOCK(kRead, pthread_rwlock_t*, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)
+REFRAIN_TIMED_LOCK(kRead, pthread_rwlock_t*, pthread_rwlock_timedrdlock,
                    pthread_rwlock_tryrdlock)
-REFRAIN_CLOCK_LOCK(kRead, pthread_rwlock_t, pthread_rwlock_clockrdlock,
+REFRAIN_CLOCK_LOCK(kRead, pthread_rwlock_t*, pthread_rwlock_clockrdlock,
                    pthread_rwlock_tryrdlock)
-REFRAIN_LOCK(kWrite, pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_trywrlock)
-REFRAIN_TIMED_LOCK(kWrite, pthread_rwlock_t, pthread_rwlock_timedwrlock,
+REFRAIN_LOCK(kWrite, pthread_rwlock_t*, pthread_rwlock_wrlock, pthread_rwlock_trywrlock)
+REFRAIN_TIMED_LOCK(kWrite, pthread_rwlock_t*, pthread_rwlock_timedwrlock,
                    pthread_rwlock_trywrlock)
-REFRAIN_CLOCK_LOCK(kWrite, pthread_rwlock_t, pthread_rwlock_clockwrlock,
+REFRAIN_CLOCK_LOCK(kWrite, pthread_rwlock_t*, pthread_rwlock_clockwrlock,
                    pthread_rwlock_trywrlock)
 
 namespace {

@@ -99,6 +99,12 @@ _Unwind_Reason_Code look(_Unwind_Context* context, void* data) {
                                                                          : _URC_NO_REASON;
 }
 
+// What lies behind the object may be a return address.
+bool begins_function(std::uint64_t address) noexcept {
+  const auto inside = reinterpret_cast<void*>(address + 1);
+  return reinterpret_cast<std::uint64_t>(_Unwind_FindEnclosingFunction(inside)) == address;
+}
+
 // std::thread's object of a function and its arguments: its virtual functions are two destructors and the one that runs it. A pointer
 // to a function that is to be called comes last in it; otherwise it has a function of its own.
 std::uint64_t function_in(void* argument) noexcept {
@@ -109,7 +115,8 @@ std::uint64_t function_in(void* argument) noexcept {
   if (!find(words[0]).in_file) return 0;
   for (std::size_t i = std::min<std::size_t>(bytes / sizeof(std::uint64_t), kMaxWords);
        i-- > 1;)
-    if (const Found last = find(words[i]); last.is_code && last.whose == Whose::kProgram)
+    if (const Found last = find(words[i]);
+        last.is_code && last.whose == Whose::kProgram && begins_function(words[i]))
       return words[i];
   return reinterpret_cast<const std::uint64_t*>(words[0])[kRun];
 }

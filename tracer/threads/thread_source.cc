@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "filters/settings.h"
+#include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/runtime/this_thread.h"
 #include "tracer/sampler/sampler.h"
@@ -107,8 +109,8 @@ bool is_recorded() noexcept {
          !is_in_mpi(*recorder);
 }
 
-void begin_call(ThreadRecorder& recorder, ThreadCall call, std::uint64_t place) noexcept {
-  const std::uint64_t ticks = Clock::now();
+void begin_call(ThreadRecorder& recorder, ThreadCall call, std::uint64_t place,
+                std::uint64_t ticks) noexcept {
   const bool outside = t_thread.teams_open == 0;
   std::uint8_t cut = 0;
   std::uint64_t epoch = 0;
@@ -141,10 +143,11 @@ bool begin(ThreadCall call, const void* returns_to, std::uint32_t holder) noexce
     scope->count_loss(spool::kLossDepth);
     return false;
   }
-  begin_call(*scope, call, place);
+  const std::uint64_t ticks = Clock::now();
+  begin_call(*scope, call, place, ticks);
   if (held) {
     scope->count_event();
-    scope->begin(spool::record_words(spool::kHolderBegin, scope->time_known(), function));
+    scope->begin(spool::record_words(spool::kHolderBegin, ticks, function));
   }
   return true;
 }
@@ -194,6 +197,13 @@ void begin_thread(std::uint64_t function) noexcept {
   scope->begin(spool::record_words(spool::kFunctionEnter, ticks, function));
 }
 
+// In this process, whether a session has started or not.
+bool is_wanted() noexcept {
+  static const bool wanted =
+      runtime::tracing_enabled() && runtime::wanted_settings().threads;
+  return wanted;
+}
+
 using Begin = void* (*)(void*);
 struct Start {
   Begin begin;
@@ -217,11 +227,12 @@ void* begin_known(void* data) {
 int create(CreateThread* next, pthread_t* thread, const pthread_attr_t* attributes,
            Begin begin_function, void* argument, const void* returns_to) noexcept {
   const bool sampled = sampler::sampling();
-  const bool recorded = is_recorded();
   std::uint64_t function = 0;
-  if (recorded) {
+  if (!recorder::OwnCode::is_here() && is_wanted()) {
     const recorder::KeepErrno keep_errno;
     function = function_of(returns_to, begin_function, argument);
+    // The first one starts the session, if nothing else has.
+    if (function != 0 && (!user::ready() || !is_recorded())) function = 0;
   }
   auto* const start =
       sampled || function != 0 ? static_cast<Start*>(std::malloc(sizeof(Start))) : nullptr;
