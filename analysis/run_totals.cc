@@ -119,6 +119,22 @@ void add_files(const std::vector<summary::RunSummary>& summaries, RunTotals& tot
 
 }  // namespace
 
+namespace {
+
+double time_of(const summary::RunSummary& summary,
+               const summary::RunSummary::Location& location) {
+  std::uint64_t ticks = summary.end - std::min(summary.begin, summary.end);
+  if (location.only_in_regions()) {
+    ticks = location.outside.time_elsewhere;
+    for (std::size_t i = 0; i < std::min(location.sums.size(), summary.nodes.size()); ++i)
+      if (summary.nodes[i].parent == summary::RunSummary::kNone)
+        ticks += location.sums[i].time;
+  }
+  return static_cast<double>(ticks) * 1e9 / summary.ticks_per_second;
+}
+
+}  // namespace
+
 base::Result<RunTotals> read_run_totals(const std::string& folder,
                                         const reader::TraceDefinitions& definitions) {
   const auto said = [&](const std::string& why) {
@@ -134,8 +150,10 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
     process.peak_memory_bytes = summary.peak_memory_bytes;
     process.memory_bytes = summary.memory_bytes;
     for (const summary::RunSummary::Location& location : summary.locations) {
-      if (location.use.core_ns != 0) ++process.threads;
       process.use.add(location.use);
+      if (location.use.core_ns == 0) continue;
+      ++process.threads;
+      process.threads_ns += time_of(summary, location);
     }
   }
   add_files(*summaries, totals);

@@ -46,6 +46,8 @@ struct RunTotals {
     std::uint64_t memory_bytes = 0;       // at the end
     std::size_t threads = 0;              // that ran; 0: not known
     base::ThreadUse use;                  // of all of them
+    double threads_ns =
+        0;  // of these: from the start to the end; of those that begin and end in between, in their regions
   };
   // Of all processes together, by path.
   struct File {

@@ -76,13 +76,25 @@ class Hosts {
 
   void add(const RunSummary& summary) {
     // Threads that hardly ever run crowd nobody.
-    const double minimum = time_of(summary) / 10;
+    const double run = time_of(summary), minimum = run / 10;
+    std::map<CoreSet, double> temporary;
+    const auto add_threads = [&](const CoreSet& cores, std::size_t number) {
+      if (cores.empty()) known_ = false;
+      by_host_[summary.host][cores][{summary.rank, summary.process}] += number;
+    };
     for (const RunSummary::Location& location : summary.locations) {
-      if (static_cast<double>(location.use.core_ns + location.use.core_wait_ns) < minimum)
-        continue;
-      if (location.use.cores.empty()) known_ = false;
-      ++by_host_[summary.host][location.use.cores][{summary.rank, summary.process}];
+      const auto ready =
+          static_cast<double>(location.use.core_ns + location.use.core_wait_ns);
+      if (location.temporary)
+        temporary[location.use.cores] += ready;
+      else if (ready >= minimum)
+        add_threads(location.use.cores, 1);
     }
+    // As many as there were at a time.
+    for (const auto& [cores, ready] : temporary)
+      if (ready >= minimum && run > 0)
+        add_threads(cores,
+                    std::max<std::size_t>(1, static_cast<std::size_t>(ready / run + 0.5)));
   }
 
   static Crowd crowd_of(const std::string& host, const CoreSet& cores,

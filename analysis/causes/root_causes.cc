@@ -26,7 +26,7 @@ constexpr std::array<AccountNames, kAccounts> kAccountNames = {{
     {"uneven_threads", "waiting for threads with more work"},
     {"serial", "threads without work in serial parts"},
     {"synchronization", "synchronization of threads"},
-    {"management", "start and end of parallel regions"},
+    {"management", "start and end of regions and threads"},
     {"file_io", "file I/O"},
     {"start", "start and end of MPI"},
     {"devices", "devices"},

@@ -35,7 +35,7 @@ enum class Account : std::uint8_t {
   kUnevenThreads,  // at the end of parallel regions and loops, until the last thread comes
   kSerial,         // threads without work outside of parallel regions
   kSynchronization,  // explicit barriers, critical sections, locks
-  kManagement,       // start and end of parallel regions
+  kManagement,       // start and end of parallel regions, and of threads
   kFileIo,           // MPI's, and slow calls on files
   kStart,            // start and end of MPI, and threads without work meanwhile
   kDevices,

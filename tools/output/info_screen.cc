@@ -402,11 +402,13 @@ class InfoScreen {
   // What the threads used of the machine.
   void cores(const std::vector<analysis::RunTotals::Process>& processes) {
     std::size_t threads = 0;
+    double threads_ns = 0;
     base::ThreadUse use;
     std::set<base::CoreSet> sets;
     for (const analysis::RunTotals::Process& process : processes) {
       if (process.threads == 0) continue;
       threads += process.threads;
+      threads_ns += process.threads_ns;
       use.add(process.use);
       sets.insert(process.use.cores);
     }
@@ -425,12 +427,11 @@ class InfoScreen {
     if (use.migrations != 0)
       text += ", " + counted(use.migrations, "migration", "migrations");
     put("Cores", text);
-    tracing(static_cast<double>(use.tracing_ns), threads);
+    tracing(static_cast<double>(use.tracing_ns), threads_ns);
   }
 
   // What Refrain itself took of them.
-  void tracing(double ns, std::size_t threads) {
-    const double all = info_.duration_s * 1e9 * static_cast<double>(threads);
+  void tracing(double ns, double all) {
     if (ns > 0 && all > 0)
       put("Tracing", fmt::format("took about {}, {:.2g} % of the time of all threads",
                                  base::duration_text(ns, 2), 100 * ns / all));

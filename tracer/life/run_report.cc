@@ -78,7 +78,12 @@ void report(bool recorded) {
     return warn(
         "no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
         "refrain.h, or those that did are statically linked");
-  warn("no archive: the program used no OpenMP, no MPI and no regions of refrain.h");
+  warn(
+      wanted_settings().threads
+          ? "no archive: the program used no OpenMP, no MPI, no regions of refrain.h and no "
+            "threads of its own"
+          : "no archive: the program used no OpenMP, no MPI and no regions of refrain.h "
+            "(--threads records its own threads, --loops samples it)");
 }
 
 }  // namespace

@@ -32,10 +32,12 @@ bool make_ready() noexcept {
   }
   if (t_user.starting || t_user.refused || t_thread.forks) return false;
   if (recorder::OwnCode::is_here()) return false;
-  const recorder::SlowPath slow_path;
   t_user.starting = true;
-  if (start() && g_session->state().recording())
+  // No slow path around both: the clock is chosen in the first, and times its own.
+  if (start() && g_session->state().recording()) {
+    const recorder::SlowPath slow_path;
     runtime::attach_thread(spool::kRoleRoot, true);
+  }
   t_user.starting = false;
   t_user.refused = t_thread.recorder == nullptr;
   return !t_user.refused;
