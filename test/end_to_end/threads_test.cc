@@ -178,6 +178,9 @@ TEST_CASE(
     waits = waits || path.at("time_ns").get<double>() > 5e6;
   }
   CHECK(waits);
+  job.arguments = {"leave"};
+  trace(job, folder / "left");
+  CHECK(json_of("info", folder / "left").at("recovered") == false);
 }
 
 TEST_CASE("Threads: a script's program has the recording, and no time before it begins") {

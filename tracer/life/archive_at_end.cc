@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,8 @@ writer::WriteOptions options_of(const Session& session) {
   writer::WriteOptions options;
   options.archive = session.folder().archive();
   options.threads = static_cast<unsigned>(settings.writer_threads);
+  // Where the main thread has left by pthread_exit(), the last thread calls exit(): and so would each that is made, and ends, from here on.
+  if (syscall(SYS_gettid) != getpid()) options.threads = 1;
   options.keep_spool = settings.keep_spool;
   options.logical_clock = settings.clock == "logical";
   options.budget_bytes = settings.budget_bytes;

@@ -1,6 +1,6 @@
 // Threads that the program begins by itself, and that wait for each other in ways that it knows: each line that it prints is a call, how often
 // it was made, how often it has certainly waited, and how many microseconds these calls took. With "kill" it kills itself at the end; with "exit" it ends in a thread, and leaves one
-// that waits.
+// that waits; with "leave" its main thread ends before the last one.
 //
 // Who waits does so because of who has said that it has what is waited for, and keeps it for some time by the clock.
 #include <errno.h>
@@ -327,6 +327,10 @@ int main(int count, char** arguments) {
     join(begin(leave));
   }
   fflush(stdout);
+  if (strcmp(how, "leave") == 0) {
+    begin(step, reinterpret_cast<void*>(20000));
+    pthread_exit(nullptr);
+  }
   if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
   return 0;
 }
