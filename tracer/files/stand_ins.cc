@@ -4,7 +4,6 @@
 // unchanged. It includes no header that declares what it stands for, and needs no C++ library.
 // Thread-safety and errors: as those of the calls. A thread that is cancelled in one leaves it without a trace.
 // Cost: see files_api.h.
-#include <dlfcn.h>
 #include <stdarg.h>
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/next_function.h"
 #include "tracer/files/files_api.h"
 
 struct _IO_FILE;
@@ -25,6 +25,7 @@ __attribute__((weak)) const refrain::files::Api* refrain_files_api();
 
 namespace {
 
+using refrain::base::NextFunction;
 using refrain::files::Api;
 using refrain::files::kNoOffset;
 using refrain::spool::FileOperation;
@@ -56,27 +57,6 @@ int descriptor_of(Stream* stream) noexcept {
   errno = kept;
   return descriptor;
 }
-
-// The function that comes after ours.
-template <typename Function>
-class Next {
- public:
-  explicit constexpr Next(const char* name) : name_(name) {}
-  Function* get() noexcept {
-    Function* function = found_.load(std::memory_order_relaxed);
-    if (function == nullptr) [[unlikely]] {
-      const int kept = errno;
-      function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
-      found_.store(function, std::memory_order_relaxed);
-      errno = kept;
-    }
-    return function;
-  }
-
- private:
-  const char* name_;
-  std::atomic<Function*> found_{nullptr};
-};
 
 class Call {
  public:
@@ -155,7 +135,7 @@ bool has_mode(int flags) {
 // thread's, which waits for this one in a constructor.
 #define REFRAIN_STAND_IN(result, name, ...)                                \
   namespace {                                                              \
-  constinit Next<result(__VA_ARGS__)> g_next_##name(#name);                \
+  constinit NextFunction<result(__VA_ARGS__)> g_next_##name(#name);        \
   __attribute__((constructor)) void find_##name() { g_next_##name.get(); } \
   }                                                                        \
   extern "C" __attribute__((visibility("default")))                        \
@@ -169,7 +149,7 @@ bool has_mode(int flags) {
 // The same for one with arguments that are not declared.
 #define REFRAIN_STAND_IN_MORE(result, name, ...)                           \
   namespace {                                                              \
-  constinit Next<result(__VA_ARGS__, ...)> g_next_##name(#name);           \
+  constinit NextFunction<result(__VA_ARGS__, ...)> g_next_##name(#name);   \
   __attribute__((constructor)) void find_##name() { g_next_##name.get(); } \
   }                                                                        \
   extern "C" __attribute__((visibility("default")))                        \

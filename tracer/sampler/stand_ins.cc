@@ -4,28 +4,28 @@
 // A sample that comes so is not taken: the thread has been waiting since. While nothing is sampled the program's call
 // goes on unchanged.
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <time.h>
 
-#include <atomic>
 #include <cerrno>
 
+#include "base/next_function.h"
 #include "tracer/sampler/sampler.h"
 
 namespace {
 
-using TimedWait = int (*)(const sigset_t*, siginfo_t*, const timespec*);
+using refrain::base::NextFunction;
 
-template <typename Function>
-Function next_function(std::atomic<Function>& found, const char* name) noexcept {
-  Function function = found.load();
-  if (function == nullptr) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-    found.store(function);
-  }
-  return function;
+constinit NextFunction<int(const sigset_t*, siginfo_t*, const timespec*)> g_sigtimedwait{
+    "sigtimedwait"};
+constinit NextFunction<int(int, const sigset_t*, int)> g_signalfd{"signalfd"};
+constinit NextFunction<int(sigset_t*)> g_sigpending{"sigpending"};
+
+__attribute__((constructor)) void find_next() noexcept {
+  g_sigtimedwait.get();
+  g_signalfd.get();
+  g_sigpending.get();
 }
 
 timespec now() noexcept {
@@ -51,8 +51,7 @@ timespec left(timespec until) noexcept {
 
 // As sigtimedwait(); without `timeout` it waits for ever.
 int wait_for(const sigset_t* signals, siginfo_t* info, const timespec* timeout) {
-  static std::atomic<TimedWait> found{nullptr};
-  const TimedWait wait = next_function(found, "sigtimedwait");
+  const auto wait = g_sigtimedwait.get();
   if (wait == nullptr) return errno = ENOSYS, -1;
   const int own = refrain::sampler::own_signal();
   if (own == 0 || sigismember(signals, own) != 1) return wait(signals, info, timeout);
@@ -101,9 +100,7 @@ REFRAIN_SHOWN int sigwait(const sigset_t* signals, int* signal) {
 }
 
 REFRAIN_SHOWN int signalfd(int file, const sigset_t* signals, int flags) noexcept {
-  using Make = int (*)(int, const sigset_t*, int);
-  static std::atomic<Make> found{nullptr};
-  const Make make = next_function(found, "signalfd");
+  const auto make = g_signalfd.get();
   if (make == nullptr) return errno = ENOSYS, -1;
   const int own = refrain::sampler::own_signal();
   if (own == 0) return make(file, signals, flags);
@@ -112,9 +109,7 @@ REFRAIN_SHOWN int signalfd(int file, const sigset_t* signals, int flags) noexcep
 }
 
 REFRAIN_SHOWN int sigpending(sigset_t* signals) noexcept {
-  using Look = int (*)(sigset_t*);
-  static std::atomic<Look> found{nullptr};
-  const Look look = next_function(found, "sigpending");
+  const auto look = g_sigpending.get();
   if (look == nullptr) return errno = ENOSYS, -1;
   const int result = look(signals);
   const int own = refrain::sampler::own_signal();

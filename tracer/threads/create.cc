@@ -2,12 +2,11 @@
 // one that is to be recorded its location.
 //
 // Part of librefrain.so, unlike what waits (stand_ins.cc). While nothing is sampled or recorded the program's call goes on unchanged.
-#include <dlfcn.h>
 #include <pthread.h>
 
-#include <atomic>
 #include <cerrno>
 
+#include "base/next_function.h"
 #include "tracer/threads/thread_source.h"
 
 extern "C" __attribute__((weak)) void __tsan_init();
@@ -16,20 +15,16 @@ namespace {
 
 using refrain::threads::CreateThread;
 
-constinit std::atomic<CreateThread*> g_next{nullptr};
+constinit refrain::base::NextFunction<CreateThread> g_next{"pthread_create"};
 
-// When the library is loaded: later the loader's lock may be another thread's, which waits for this one in a constructor.
-__attribute__((constructor)) void find_next() noexcept {
-  g_next.store(reinterpret_cast<CreateThread*>(dlsym(RTLD_NEXT, "pthread_create")));
-}
+__attribute__((constructor)) void find_next() noexcept { g_next.get(); }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*begin)(void*),
     void* argument) noexcept {
-  if (g_next.load(std::memory_order_relaxed) == nullptr) find_next();
-  CreateThread* const next = g_next.load(std::memory_order_relaxed);
+  CreateThread* const next = g_next.get();
   if (next == nullptr) return EAGAIN;
   // ThreadSanitizer makes a thread its own in the function that it gives us: nothing may run before that.
   if (&__tsan_init != nullptr) return next(thread, attributes, begin, argument);

@@ -5,7 +5,6 @@
 // free is taken so, and nobody hears of it.
 // Thread-safety and errors: as those of the calls. A thread that is cancelled in one, or leaves it by a jump, leaves its region open until
 // the thread ends. Cost: of a free lock that of the C library's call that tries it, and some 2 ns.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -15,6 +14,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/next_function.h"
 #include "tracer/threads/threads_api.h"
 
 extern "C" {
@@ -24,6 +24,7 @@ __attribute__((weak)) void __tsan_init();
 
 namespace {
 
+using refrain::base::NextFunction;
 using refrain::spool::ThreadCall;
 using refrain::threads::Api;
 
@@ -37,27 +38,6 @@ const Api* api() noexcept {
   }
   return known;
 }
-
-// The function that comes after ours.
-template <typename Function>
-class Next {
- public:
-  explicit constexpr Next(const char* name) : name_(name) {}
-  Function* get() noexcept {
-    Function* function = found_.load(std::memory_order_relaxed);
-    if (function == nullptr) [[unlikely]] {
-      const int kept = errno;
-      function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
-      found_.store(function, std::memory_order_relaxed);
-      errno = kept;
-    }
-    return function;
-  }
-
- private:
-  const char* name_;
-  std::atomic<Function*> found_{nullptr};
-};
 
 // A call that waits, on its thread's stack.
 class Wait {
@@ -88,7 +68,7 @@ std::uint32_t holder_of(const pthread_rwlock_t* lock) noexcept {
 // What comes after NAME: g_next_NAME. Looked for when the library is loaded: later the loader's lock may be another thread's, which waits for
 // this one in a constructor.
 #define REFRAIN_NEXT(result, name, ...)                                             \
-  constinit Next<result(__VA_ARGS__)> g_next_##name{#name};                         \
+  constinit NextFunction<result(__VA_ARGS__)> g_next_##name{#name};                 \
   __attribute__((constructor)) void find_##name() noexcept { g_next_##name.get(); } \
   static_assert(true)
 #define REFRAIN_STAND_IN(name) extern "C" __attribute__((visibility("default"))) int name
