@@ -303,7 +303,7 @@ constexpr SettingInfo kTable[] = {
      .long_text =
          "Each thread that the program begins is a location, named by its function; waiting for locks, conditions, "
          "barriers, semaphores and the end of threads is a region. Locks that are free are not recorded. "
-         "With refrain run only, which preloads librefrain_threads.so for it."},
+         "refrain run preloads librefrain_threads.so for it."},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "growth step of a spool file",

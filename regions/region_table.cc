@@ -8,6 +8,7 @@
 
 #include "addresses/short_name.h"
 #include "base/mpi_roles.h"
+#include "base/pthread_calls.h"
 #include "spool/file_format.h"
 #include "spool/thread_format.h"
 
@@ -99,7 +100,7 @@ RegionDef define_file(const spool::FileTable& files, std::uint64_t key) {
 RegionDef define_holder(std::uint64_t function, addresses::Resolver& resolver) {
   RegionDef def;
   def.cls = RegionClass::kHolder;
-  def.name = "held by ";
+  def.name = base::kHeldBy;
   if (function == spool::kMainThread)
     def.name += "main thread";
   else if (function == spool::kAnotherThread)

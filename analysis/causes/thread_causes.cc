@@ -7,14 +7,10 @@
 
 #include "analysis/causes/cause_search.h"
 #include "analysis/causes/cause_texts.h"
+#include "base/pthread_calls.h"
 
 namespace refrain::analysis {
-namespace {
-
-// The region in a wait for a lock, of who has it.
-constexpr std::string_view kHeldBy = "held by ";
-
-}  // namespace
+using base::kHeldBy;
 
 void CauseSearch::serial_parts() {
   RootCause cause;
@@ -53,7 +49,7 @@ bool CauseSearch::is_lock(const RunProfile::Path& path) const {
     return false;
   const RunProfile::Region& region = profile_.regions[path.region];
   if (region.paradigm == OTF2_PARADIGM_PTHREAD)
-    return region.name.substr(0, region.name.find(" @")).ends_with("lock");
+    return base::pthread_call(region.name) == base::PthreadCall::kLock;
   return region.role == OTF2_REGION_ROLE_CRITICAL || region.name.starts_with("omp_set_");
 }
 

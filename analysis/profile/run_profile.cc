@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/pthread_calls.h"
 #include "reader/trace.h"
 #include "summary/time_class.h"
 
@@ -69,16 +70,6 @@ TimeClass class_of_target(std::string_view name) noexcept {
   return TimeClass::kTargetData;
 }
 
-// Of POSIX threads, by the names of the calls; `held by` is inside of one.
-TimeClass class_of_pthread(std::string_view name) noexcept {
-  for (const std::string_view waits :
-       {"_lock", "_rdlock", "_wrlock", "_wait", "_timedwait", "_join"})
-    if (name.substr(0, name.find(" @")).ends_with(waits))
-      return TimeClass::kSynchronization;
-  return name.starts_with("held by ") ? TimeClass::kSynchronization
-                                      : TimeClass::kThreadManagement;
-}
-
 }  // namespace
 
 TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
@@ -107,7 +98,10 @@ TimeClass class_of(std::uint32_t role, std::uint32_t paradigm,
     default:
       break;
   }
-  if (paradigm == OTF2_PARADIGM_PTHREAD) return class_of_pthread(name);
+  if (paradigm == OTF2_PARADIGM_PTHREAD)
+    return base::pthread_call(name) == base::PthreadCall::kOther
+               ? TimeClass::kThreadManagement
+               : TimeClass::kSynchronization;
   if (paradigm != OTF2_PARADIGM_OPENMP) return TimeClass::kUseful;
   if (name.starts_with("!$omp target")) return class_of_target(name);
   if (role == OTF2_REGION_ROLE_ARTIFICIAL || name.starts_with("omp_unset_"))

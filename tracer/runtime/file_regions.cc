@@ -5,16 +5,6 @@
 #include "tracer/runtime/this_thread.h"
 
 namespace refrain::runtime {
-namespace {
-
-bool is_in_mpi(const recorder::ThreadRecorder& recorder) noexcept {
-  for (std::uint32_t i = recorder.depth(); i-- > 0;)
-    if (recorder.open_region(i).kind == spool::kMpiEnter) return true;
-  return false;
-}
-
-}  // namespace
-
 void record_file_call(const files::SlowCall& call) noexcept {
   if (t_thread.recorder == nullptr || is_in_mpi(*t_thread.recorder)) return;
   const Scope scope;

@@ -24,6 +24,12 @@ void attach_thread(spool::LocationRole role, bool at_exit,
   if (at_exit) g_thread_end.set(&t_thread);
 }
 
+bool is_in_mpi(const recorder::ThreadRecorder& recorder) noexcept {
+  for (std::uint32_t i = recorder.depth(); i-- > 0;)
+    if (recorder.open_region(i).kind == spool::kMpiEnter) return true;
+  return false;
+}
+
 void take_primary_place() noexcept {
   recorder::ThreadRecorder* const own = t_thread.recorder;
   if (own == nullptr || own->busy() || own->depth() != 0 || !g_session->state().recording())

@@ -45,6 +45,9 @@ void detach_thread() noexcept;
 // The primary thread has ended: the calling one goes on in its place, if it can. Not while a Scope is open.
 void take_primary_place() noexcept;
 
+// Returns true if the thread is in a call of MPI: what it does there is MPI's.
+bool is_in_mpi(const recorder::ThreadRecorder& recorder) noexcept;
+
 // A callback in progress on this thread: false if nothing is to be recorded.
 // Thread-safety: lives on one thread's stack. Cost: two stores.
 class Scope {

@@ -14,7 +14,7 @@ namespace refrain::threads {
 // The code address (runtime/code_address.h) of the call that returns to `returns_to`; 0: it is not the program's.
 std::uint64_t place_of(const void* returns_to) noexcept;
 
-// The function of a thread that begins as pthread_create() was told to; 0: it is not the program's.
+// The function of a thread that pthread_create() is given this for; 0: it is not the program's.
 std::uint64_t function_of(const void* creator, void* (*begin)(void*),
                           void* argument) noexcept;
 

@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. A thread that begins while the setting `threads` is on has a location, and its
 // function is its outermost region. The main thread's calls that make a thread, wait for its end, or for all at a barrier are
-// symbols of the detector: they come in the same order in every run. Whether a lock is free, and how often a condition is waited
+// symbols of the detector: they come in the same order in every run. That a lock is free, and how often a condition is waited
 // for, is nondeterministic.
 // Thread-safety: any thread; not in signal handlers. Errors: what cannot be recorded is counted as lost; the program's calls go on.
 #include "tracer/threads/thread_source.h"
@@ -95,18 +95,12 @@ constexpr bool is_in_order(ThreadCall call) noexcept {
          call == ThreadCall::kBarrier;
 }
 
-bool is_in_mpi(const ThreadRecorder& recorder) noexcept {
-  for (std::uint32_t i = recorder.depth(); i-- > 0;)
-    if (recorder.open_region(i).kind == spool::kMpiEnter) return true;
-  return false;
-}
-
 // The thread records, and what it is about to do is the program's.
 bool is_recorded() noexcept {
   const ThreadRecorder* const recorder = t_thread.recorder;
   return recorder != nullptr && !recorder::OwnCode::is_here() && !recorder->busy() &&
          g_session->settings().threads && g_session->state().recording() &&
-         !is_in_mpi(*recorder);
+         !runtime::is_in_mpi(*recorder);
 }
 
 void begin_call(ThreadRecorder& recorder, ThreadCall call, std::uint64_t place,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/mpi_roles.h"
+#include "base/pthread_calls.h"
 
 namespace refrain::waits {
 
@@ -142,16 +143,16 @@ RegionKind mpi_kind(const reader::RegionInfo& region) {
 
 // Who has a lock is a region inside of the wait for it.
 RegionKind pthread_kind(const reader::RegionInfo& region) {
-  const std::string_view name =
-      std::string_view(region.name).substr(0, region.name.find(" @"));
-  const auto ends_with = [name](std::initializer_list<std::string_view> ends) {
-    return std::ranges::any_of(ends,
-                               [&](std::string_view each) { return name.ends_with(each); });
-  };
-  if (ends_with({"_lock", "_rdlock", "_wrlock"}) || name.starts_with("held by "))
-    return {.metric = kPthreadLockApi};
-  if (ends_with({"_wait", "_timedwait"})) return {.metric = kPthreadConditional};
-  return {.metric = name.ends_with("_join") ? kPthreadSynchronization : kPthreadManagement};
+  switch (base::pthread_call(region.name)) {
+    case base::PthreadCall::kLock:
+      return {.metric = kPthreadLockApi};
+    case base::PthreadCall::kCondition:
+      return {.metric = kPthreadConditional};
+    case base::PthreadCall::kJoin:
+      return {.metric = kPthreadSynchronization};
+    default:
+      return {.metric = kPthreadManagement};
+  }
 }
 
 RegionKind openmp_kind(const reader::RegionInfo& region) {
