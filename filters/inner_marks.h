@@ -10,8 +10,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "periodicity/loop_detector.h"
 #include "periodicity/zeroed_array.h"
@@ -144,15 +144,15 @@ class InnerMarks {
     std::uint64_t position = 0;  // of its latest iteration
   };
 
-  void sum_waiting(std::uint64_t position) noexcept;
-  bool next_is_before(std::uint64_t position) const noexcept;
-  bool next_is_skipped(std::uint64_t from) const noexcept;
-  void take_next(bool written) noexcept;
+  __attribute__((hot)) void sum_waiting(std::uint64_t position) noexcept;
+  __attribute__((hot)) bool next_is_before(std::uint64_t position) const noexcept;
+  __attribute__((hot)) bool next_is_skipped(std::uint64_t from) const noexcept;
+  __attribute__((hot)) void take_next(bool written) noexcept;
   void sum_oldest() noexcept;
-  void sum(const Waiting& waiting) noexcept;
+  __attribute__((hot)) void sum(const Waiting& waiting) noexcept;
   void write(const Waiting& waiting) noexcept;
-  void add(const LoopMark& mark, std::uint64_t duration) noexcept;
-  SkippedIterations& sum_of(const LoopMark& mark) noexcept;
+  __attribute__((hot)) void add(const LoopMark& mark, std::uint64_t duration) noexcept;
+  __attribute__((hot)) SkippedIterations& sum_of(const LoopMark& mark) noexcept;
 
   MarkSink& sink_;
   periodicity::ZeroedArray<Waiting> waiting_;  // set before they are read
@@ -160,11 +160,11 @@ class InnerMarks {
   std::uint16_t lowest_ = 0;  // level of those that wait
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
-  std::array<Open, kMaxLevels> open_{};
   std::uint64_t open_visits_ = 0;  // begun and not left, of marks that no longer wait
-  std::array<SkippedIterations, kMaxSums> sums_{};
   std::size_t sum_count_ = 0;
   std::size_t latest_ = 0;
+  std::vector<Open> open_ = std::vector<Open>(kMaxLevels);
+  std::vector<SkippedIterations> sums_ = std::vector<SkippedIterations>(kMaxSums);
 };
 
 }  // namespace refrain::filters

@@ -236,9 +236,11 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
                     std::uint64_t ticks) const noexcept;
   bool long_iteration(const periodicity::LoopEvent& found) const noexcept;
   bool closed() const noexcept { return window_closed_ || paused_ || closed_for_good_; }
-  void on_loop_event(const periodicity::LoopEvent& event) noexcept override;
+  __attribute__((hot)) void on_loop_event(
+      const periodicity::LoopEvent& event) noexcept override;
   void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;
-  void next_iteration(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
+  __attribute__((hot)) void next_iteration(OpenLoop& loop,
+                                           const periodicity::LoopEvent& event) noexcept;
   void suspend(std::uint64_t position) noexcept override;
   void resume(std::uint64_t position) noexcept override;
   void skip_inside(std::uint64_t begin, std::uint64_t end) noexcept override;
@@ -251,7 +253,8 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   void end_iteration(OpenLoop& loop, std::uint64_t end, std::uint64_t end_ticks,
                      std::uint16_t level, std::uint16_t spent) noexcept;
   void report_body(OpenLoop& loop, const periodicity::LoopEvent& event) noexcept;
-  void report_outermost(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
+  __attribute__((hot)) void report_outermost(const periodicity::LoopEvent& event,
+                                             std::uint64_t ticks) noexcept;
   void emit(const periodicity::LoopEvent& event, std::uint64_t ticks) noexcept;
   void sum_up(OpenLoop& loop, const LoopMark& mark,
               periodicity::LoopEventKind kind) noexcept;
@@ -262,7 +265,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
 
   void slow_ended(const OpenLoop& loop, std::uint64_t end, std::uint64_t duration,
                   std::uint16_t level, std::uint16_t spent) noexcept;
-  void after_loop_events() noexcept;
+  __attribute__((hot)) void after_loop_events() noexcept;
   void settle_changes() noexcept;
   void change(CutReason reason) noexcept;
   void take_slow() noexcept;
@@ -272,7 +275,7 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   bool inner_alone(std::uint64_t begin, std::uint64_t end) const noexcept;
   std::uint64_t kept_position() const noexcept;
   std::uint64_t last_iteration() const noexcept;
-  void settle_marks() noexcept;
+  __attribute__((hot)) void settle_marks() noexcept;
   void seed_intervals() noexcept;
   void window_step(CutPoint here, std::uint64_t position) noexcept;
 
@@ -285,7 +288,6 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   InnerMarks inner_;
   SuspendCuts cuts_;
   std::vector<OpenLoop> open_;
-  LoopCounts nowhere_;            // of loops that nobody counts
   std::uint64_t own_ticks_ = 0;   // at the latest event
   std::uint64_t cold_until_ = 0;  // ticks; see judge()
   std::uint64_t cold_ticks_ = 0;
@@ -302,14 +304,6 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   std::uint64_t inside_from_ =
       kNever;  // what is skipped from there on lies in written iterations
 
-  // Written regardless of the policy, the latest of them.
-  static constexpr std::size_t kMaxKept = 64;
-  struct KeptPiece {
-    std::uint64_t begin;
-    std::uint64_t end;
-    bool outermost;  // no iteration around it is skipped
-  };
-  std::array<KeptPiece, kMaxKept> kept_{};
   std::size_t kept_count_ = 0;
   // The iteration after a slow one: where it begins and, once it has ended, where it lay.
   std::uint64_t next_begin_ = kNever;
@@ -321,6 +315,16 @@ class IterationGate final : private periodicity::LoopSink, private IntervalSink 
   bool closed_for_good_ = false;     // limit reached, or the stream has ended
   std::uint64_t next_window_ticks_;  // when the window opens or closes next
   std::uint64_t sums_reported_ticks_ = 0;
+
+  // Written regardless of the policy, the latest of them.
+  static constexpr std::size_t kMaxKept = 64;
+  struct KeptPiece {
+    std::uint64_t begin;
+    std::uint64_t end;
+    bool outermost;  // no iteration around it is skipped
+  };
+  std::array<KeptPiece, kMaxKept> kept_{};
+  LoopCounts nowhere_;  // of loops that nobody counts
 };
 
 }  // namespace refrain::filters

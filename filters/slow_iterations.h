@@ -154,7 +154,7 @@ class SlowIterations {
 
   SlowSettings settings_;
   std::vector<Loop> loops_;
-  std::array<SlowIteration, kMaxWaiting> waiting_{};
+  std::vector<SlowIteration> waiting_ = std::vector<SlowIteration>(kMaxWaiting);
   std::size_t waiting_count_ = 0;
   std::array<Class, 32> classes_{};
   double kept_events_ = 0;

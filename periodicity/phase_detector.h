@@ -50,7 +50,8 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
 
   explicit PhaseDetector(std::unique_ptr<LoopDetector> inner);
 
-  void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override {
+  __attribute__((hot)) void push(Symbol symbol, std::uint16_t depth,
+                                 LoopSink& sink) noexcept override {
     if (!muted_ && (symbol & kPhaseSymbol) == 0) [[likely]] {
       sink_ = &sink;
       return inner_->push(symbol, depth, *this);
@@ -88,7 +89,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
     std::uint64_t iteration = 0;
   };
 
-  void on_loop_event(const LoopEvent& event) noexcept override {
+  __attribute__((hot)) void on_loop_event(const LoopEvent& event) noexcept override {
     if (event.kind == LoopEventKind::kIteration && !muted_) [[likely]] {
       if (event.level < inner_loops_.size())
         inner_loops_[event.level].iteration = event.iteration;

@@ -99,7 +99,7 @@ struct RecordWords {
   constexpr std::uint8_t kind() const noexcept {
     return static_cast<std::uint8_t>(meta >> kKindShift);
   }
-  void store(Record* to) const noexcept {
+  __attribute__((always_inline)) void store(Record* to) const noexcept {
     auto* bytes = reinterpret_cast<unsigned char*>(to);
     std::memcpy(bytes, &ticks, 8);
     std::memcpy(bytes + 8, &meta, 8);

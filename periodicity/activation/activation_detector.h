@@ -70,7 +70,8 @@ class ActivationDetector final : public LoopDetector {
   // `facts` must outlive it.
   explicit ActivationDetector(CodeFacts& facts);
 
-  void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override;
+  __attribute__((hot)) void push(Symbol symbol, std::uint16_t depth,
+                                 LoopSink& sink) noexcept override;
   void finish(LoopSink& sink) noexcept override;
   std::uint64_t position() const noexcept override { return position_; }
   std::uint64_t reach_events() const noexcept override { return kReach; }
@@ -170,16 +171,17 @@ class ActivationDetector final : public LoopDetector {
   void take_other(std::uint32_t path, LoopSink& sink) noexcept;
   bool on_stack(const Path& path, LoopSink& sink) noexcept;
   void take_second(Path& path, LoopSink& sink) noexcept;
-  void take(const Step& step, LoopSink& sink) noexcept;
-  void take_carried(Step step, std::span<const CarriedWord> words, LoopSink& sink) noexcept;
-  bool differs(std::span<const CarriedWord> words) const noexcept;
-  void iterate(unsigned at, LoopSink& sink) noexcept;
-  void begin(std::uint16_t node, LoopSink& sink) noexcept;
-  void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;
+  __attribute__((hot)) void take(const Step& step, LoopSink& sink) noexcept;
+  __attribute__((hot)) void take_carried(Step step, std::span<const CarriedWord> words,
+                                         LoopSink& sink) noexcept;
+  __attribute__((hot)) bool differs(std::span<const CarriedWord> words) const noexcept;
+  __attribute__((hot)) void iterate(unsigned at, LoopSink& sink) noexcept;
+  __attribute__((hot)) void begin(std::uint16_t node, LoopSink& sink) noexcept;
+  __attribute__((hot)) void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;
   void report(unsigned at, LoopSink& sink) noexcept;
   void report_novel(unsigned count, LoopSink& sink) noexcept;
-  LoopEvent event_of(LoopEventKind kind, const Open& open,
-                     std::uint64_t position) const noexcept;
+  __attribute__((hot)) LoopEvent event_of(LoopEventKind kind, const Open& open,
+                                          std::uint64_t position) const noexcept;
 
   CodeFacts& facts_;
   std::uint64_t position_ = 0;

@@ -28,7 +28,8 @@ class FallbackDetector final : public LoopDetector {
   FallbackDetector(CodeFacts& facts, std::unique_ptr<LoopDetector> other)
       : facts_(facts), activations_(facts), other_(std::move(other)) {}
 
-  void push(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept override {
+  __attribute__((hot)) void push(Symbol symbol, std::uint16_t depth,
+                                 LoopSink& sink) noexcept override {
     if (by_ == By::kActivations) [[likely]]
       return activations_.push(symbol, depth, sink);
     if (by_ == By::kOther) return other_->push(symbol, depth, sink);

@@ -73,7 +73,18 @@ def rows_of_calls(options, scratch):
     for mode, count, calls, what in of_mpi.SINGLE:
         rounds = of_mpi.rounds_of(options, scratch, 1, [mode, str(count)], mode)
         yield row_of(what + ", a call", "ns", times(rounds), lambda traced, untraced: (traced - untraced) / calls)
+    yield row_of("the same two after 16 MB of memory were written, a call", "ns",
+                 times(of_mpi.rounds_of(options, scratch, 1, ["cold", "2000"], "cold")),
+                 lambda traced, untraced: (traced - untraced) / of_mpi.RING_CALLS)
     yield row_of("ring of 2 processes, 5 us of work an iteration", "%", times(of_mpi.rounds_of_ring(options, scratch)), percent_over)
+
+
+def rows_of_starts(options, scratch):
+    """A program of one parallel region, from its first to its last moment."""
+    for threads in (2, 128):
+        program = Program(f"start and end, {threads} threads=OMP_NUM_THREADS={threads} KMP_BLOCKTIME=0 {of_regions.PROGRAM} 1 0 1")
+        rounds = in_turns(OF_PROGRAMS, 3 * options.rounds, program.name, lambda variant: program.seconds(variant, scratch))
+        yield row_of(program.name, "ms", rounds, lambda traced, untraced: 1000 * (traced - untraced))
 
 
 class Program:
@@ -117,7 +128,7 @@ def costs(options):
         describe()
         print(f"Wall time over untraced, runs of each kind in turns, {options.rounds} rounds: medians (quartiles)\n")
         rows = []
-        for kind in (rows_of_regions, rows_of_calls, rows_of_programs):
+        for kind in (rows_of_regions, rows_of_calls, rows_of_starts, rows_of_programs):
             if not options.only or kind.__name__.rsplit("_", 1)[1] in options.only:
                 rows += kind(options, scratch)
         names = list(dict.fromkeys(["empty", "recording", "suspended"] + [name for row in rows for name in row.values]))

@@ -65,6 +65,7 @@ extern constinit thread_local PollRun t_polls __attribute__((tls_model("initial-
 
 class Call {
  public:
+  __attribute__((hot))
   Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   ~Call() {
     if (t_outermost == &mark_) t_outermost = nullptr;
@@ -120,10 +121,10 @@ class Call {
   }
   // Whom the call sends to or receives from, by rank in its communicator, for the event flow
   // graph; also MPI_PROC_NULL and MPI_ANY_SOURCE.
-  void sends_to(int rank) noexcept {
+  __attribute__((hot)) void sends_to(int rank) noexcept {
     if (auto* recorder = after_procedure()) recorder->sends_to(partner(rank));
   }
-  void receives_from(int rank) noexcept {
+  __attribute__((hot)) void receives_from(int rank) noexcept {
     if (auto* recorder = after_procedure()) recorder->receives_from(partner(rank));
   }
   void has_root(int rank) noexcept {
@@ -150,14 +151,14 @@ class Call {
     return recorder_;
   }
   // The same for something that the call has done or found.
-  recorder::ThreadRecorder* recorder_for_meaning() noexcept {
+  __attribute__((hot)) recorder::ThreadRecorder* recorder_for_meaning() noexcept {
     reported_ = true;
     recorder::ThreadRecorder* const recorder = after_procedure();
     if (extends_ && recorder != nullptr) [[unlikely]]
       begin_late(*recorder);
     return recorder;
   }
-  std::uint64_t partner(int rank) const noexcept;
+  __attribute__((hot)) std::uint64_t partner(int rank) const noexcept;
 
   // That of the enter, unless something of a later time was recorded since.
   std::uint64_t begin_ticks(recorder::ThreadRecorder& recorder) noexcept {
@@ -172,14 +173,14 @@ class Call {
   bool is_inner() noexcept;
   void enter_known(recorder::ThreadRecorder& recorder, const KnownCall& known) noexcept;
   void enter_plainly(recorder::ThreadRecorder& recorder, std::uint32_t path) noexcept;
-  void enter_counted(Procedure procedure, Site site) noexcept;
+  __attribute__((hot)) void enter_counted(Procedure procedure, Site site) noexcept;
   void enter_slow(Procedure procedure, Stream stream, Site site, Handle handle) noexcept;
   void enter(Stream stream, const Site& site, Handle handle) noexcept;
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
   bool gives_symbol(Stream stream) noexcept;
-  void leave() noexcept;
-  void leave_counted() noexcept;
+  __attribute__((hot)) void leave() noexcept;
+  __attribute__((hot)) void leave_counted() noexcept;
   void leave_poll(recorder::ThreadRecorder& recorder) noexcept;
   bool poll_extends(recorder::ThreadRecorder& recorder) noexcept;
   void begin_late(recorder::ThreadRecorder& recorder) noexcept;

@@ -20,7 +20,7 @@ class Collective {
   }
 
  private:
-  void record(const Amounts& amounts) noexcept;
+  __attribute__((hot)) void record(const Amounts& amounts) noexcept;
   Call& call_;
 };
 

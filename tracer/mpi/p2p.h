@@ -35,7 +35,7 @@ class Send {
   Send(Call& call, spool::MpiMode mode, MPI_Count count, MPI_Datatype type, int dest,
        int tag) noexcept
       : call_(call), mode_(mode), count_(count), type_(type), dest_(dest), tag_(tag) {}
-  void after(int result) noexcept {
+  __attribute__((hot)) void after(int result) noexcept {
     if (result != MPI_SUCCESS || !call_) return;
     call_.sends_to(dest_);
     if (dest_ == MPI_PROC_NULL || !call_.comm()->known()) return;
@@ -57,7 +57,7 @@ class Recv {
   Recv(Call& call, int source, int tag, MPI_Status* status) noexcept
       : call_(call), status_(call, status), source_(source), tag_(tag) {}
   MPI_Status* status() noexcept { return status_.get(); }
-  void after(int result) noexcept {
+  __attribute__((hot)) void after(int result) noexcept {
     if (!call_) return;
     if (result != MPI_SUCCESS) [[unlikely]]
       return failed(result);

@@ -365,7 +365,7 @@ inline void count_fork(recorder::ThreadRecorder& recorder, Membership& member) n
 }
 
 // Records what was kept (LateEvents).
-void record_late(recorder::ThreadRecorder& recorder) noexcept;
+__attribute__((hot)) void record_late(recorder::ThreadRecorder& recorder) noexcept;
 
 // Registers our callbacks with the runtime; in the file that has them.
 void set_sync_callbacks(ompt_set_callback_t set) noexcept;

@@ -65,7 +65,8 @@ void feed_fork(ThreadRecorder& recorder, std::uint64_t place, std::uint64_t tick
 }
 
 // The thread has come out of the barrier at the end of its innermost team, and perhaps of its task in it.
-void record_ends(ThreadRecorder& recorder, LateEvents& late, std::uint64_t ticks) noexcept {
+__attribute__((hot)) void record_ends(ThreadRecorder& recorder, LateEvents& late,
+                                      std::uint64_t ticks) noexcept {
   using Ended = LateEvents::Ended;
   constexpr std::uint8_t kSub = ompt_sync_region_barrier_implicit_parallel;
   Membership* const team = t_state.team();
@@ -95,7 +96,7 @@ void record_ends(ThreadRecorder& recorder, LateEvents& late, std::uint64_t ticks
 }
 
 // A worker looks up what it did not wait for.
-void settle(ThreadRecorder& recorder, LateEvents& late) noexcept {
+__attribute__((hot)) void settle(ThreadRecorder& recorder, LateEvents& late) noexcept {
   if (late.unsettled != 0)
     recorder.settle_ends(
         g_joins.joined(std::exchange(late.unsettled, 0), recorder.ends_learned()));
@@ -192,8 +193,9 @@ bool opens_league(const ThreadRecorder& recorder) noexcept {
          (top->sub & spool::kTeamLeague) != 0;
 }
 
-void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* parallel,
-                       unsigned requested, int flags, const void* code) noexcept {
+__attribute__((hot)) void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame,
+                                            ompt_data_t* parallel, unsigned requested,
+                                            int flags, const void* code) noexcept {
   if (g_session->primary().vacant() && t_thread.teams_open == 0 &&
       !is_runtime_code(address_of(code))) [[unlikely]]
     runtime::take_primary_place();
@@ -269,7 +271,8 @@ TeamWord ending_team(const ThreadRecorder& recorder, const ompt_data_t* parallel
   return TeamWord::unpack(word_of(parallel));
 }
 
-void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void* code) noexcept {
+__attribute__((hot)) void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int,
+                                          const void* code) noexcept {
   Scope scope{Scope::WithLate{}};
   if (!scope) return;
   if (t_state.helper && TeamWord::unpack(word_of(parallel)).of_helpers())
@@ -356,9 +359,9 @@ void begin_implicit_task(ThreadRecorder& recorder, std::uint64_t packed, unsigne
                  region_of_task(recorder, word, index));
 }
 
-__attribute__((noinline)) void take_implicit_task(ompt_scope_endpoint_t endpoint,
-                                                  ompt_data_t* parallel, unsigned size,
-                                                  unsigned index, int flags) noexcept {
+__attribute__((noinline, hot)) void take_implicit_task(ompt_scope_endpoint_t endpoint,
+                                                       ompt_data_t* parallel, unsigned size,
+                                                       unsigned index, int flags) noexcept {
   Scope scope{Scope::WithLate{}};
   if (!scope) return;
   const bool initial = (flags & ompt_task_initial) != 0;
@@ -392,8 +395,10 @@ __attribute__((noinline)) void take_implicit_task(ompt_scope_endpoint_t endpoint
       Clock::now(), std::uint64_t{size} << 32 | index, spool::kTeamInitial));
 }
 
-void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
-                      unsigned size, unsigned index, int flags) noexcept {
+__attribute__((hot)) void on_implicit_task(ompt_scope_endpoint_t endpoint,
+                                           ompt_data_t* parallel, ompt_data_t*,
+                                           unsigned size, unsigned index,
+                                           int flags) noexcept {
   if (endpoint == ompt_scope_begin || t_state.late.ended != LateEvents::Ended::kBarrier)
     return take_implicit_task(endpoint, parallel, size, index, flags);
   t_state.late.ended = LateEvents::Ended::kTask;

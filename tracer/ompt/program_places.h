@@ -31,8 +31,8 @@ struct RegionPlace {
   std::uint16_t site = 0;  // its number (callbacks.h)
 };
 // Of the region that a callback with this address begins.
-RegionPlace region_place(const void* code,
-                         const recorder::ThreadRecorder& recorder) noexcept;
+__attribute__((hot)) RegionPlace region_place(
+    const void* code, const recorder::ThreadRecorder& recorder) noexcept;
 
 // Of a construct that `task` meets. `taskloop`: it is the start of one.
 std::uint64_t place_in_runtime(const void* code, const recorder::ThreadRecorder& recorder,

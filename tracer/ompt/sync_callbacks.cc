@@ -181,10 +181,10 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const 
                       wait_too ? std::uint64_t{spool::kWaitToo} << 32 : 0));
 }
 
-__attribute__((noinline)) void take_sync_region(ompt_sync_region_t kind,
-                                                ompt_scope_endpoint_t endpoint,
-                                                ompt_data_t* task,
-                                                const void* code) noexcept {
+__attribute__((noinline, hot)) void take_sync_region(ompt_sync_region_t kind,
+                                                     ompt_scope_endpoint_t endpoint,
+                                                     ompt_data_t* task,
+                                                     const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   Membership* const team = t_state.team();
@@ -202,8 +202,9 @@ __attribute__((noinline)) void take_sync_region(ompt_sync_region_t kind,
     pass_barrier(*scope, kind, *team, ticks);
 }
 
-void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
-                    ompt_data_t* task, const void* code) noexcept {
+__attribute__((hot)) void on_sync_region(ompt_sync_region_t kind,
+                                         ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                                         ompt_data_t* task, const void* code) noexcept {
   if (endpoint == ompt_scope_begin || t_state.late.ended != LateEvents::Ended::kWait)
     return take_sync_region(kind, endpoint, task, code);
   t_state.late.ended = LateEvents::Ended::kBarrier;
@@ -232,9 +233,9 @@ bool ends_late(ompt_sync_region_t kind, const void* code) noexcept {
   return true;
 }
 
-__attribute__((noinline)) void take_sync_region_wait(ompt_sync_region_t kind,
-                                                     ompt_scope_endpoint_t endpoint,
-                                                     const void* code) noexcept {
+__attribute__((noinline, hot)) void take_sync_region_wait(ompt_sync_region_t kind,
+                                                          ompt_scope_endpoint_t endpoint,
+                                                          const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   const Membership* const team = t_state.team();
@@ -264,8 +265,9 @@ __attribute__((noinline)) void take_sync_region_wait(ompt_sync_region_t kind,
   t_state.sync_end_ticks = ticks;
 }
 
-void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
-                         ompt_data_t*, ompt_data_t*, const void* code) noexcept {
+__attribute__((hot)) void on_sync_region_wait(ompt_sync_region_t kind,
+                                              ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                                              ompt_data_t*, const void* code) noexcept {
   if (endpoint == ompt_scope_begin) {
     if (!std::exchange(t_state.late.wait_begun, false))
       return take_sync_region_wait(kind, endpoint, code);

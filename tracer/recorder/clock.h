@@ -35,7 +35,7 @@ class Clock {
   // Waits until 0.25 ms have passed since then, so do other work in between. ticks_per_second() and ticks_of_seconds() are valid after it.
   static void calibrate() noexcept;
 
-  static std::uint64_t now() noexcept {
+  __attribute__((hot)) static std::uint64_t now() noexcept {
     if (use_counter_) [[likely]]
       return base::processor_counter();
     return monotonic_ns();

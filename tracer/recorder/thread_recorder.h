@@ -196,7 +196,7 @@ class ThreadRecorder {
     tracing_time_.enters();
     return true;
   }
-  void leave() noexcept {
+  __attribute__((hot)) void leave() noexcept {
     tracing_time_.leaves();
     events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
@@ -227,7 +227,7 @@ class ThreadRecorder {
   bool busy() const noexcept { return user_.load(std::memory_order_acquire) != nullptr; }
 
   // Appends one record.
-  void append(const spool::RecordWords& record) noexcept {
+  __attribute__((hot)) void append(const spool::RecordWords& record) noexcept {
     if (cursor_ == end_) [[unlikely]] {
       if (!next_block()) return count_loss(block_cause_);
     }
@@ -359,8 +359,9 @@ class ThreadRecorder {
   // What happened up to then has its place in the call tree.
   std::uint64_t time_known() const noexcept { return tree_.class_since(); }
   // A message or a collective of the call: the record and its kMpiAmount.
-  void transfer(const spool::RecordWords& first, std::uint64_t amount_a48,
-                std::uint64_t amount_payload) noexcept {
+  __attribute__((hot)) void transfer(const spool::RecordWords& first,
+                                     std::uint64_t amount_a48,
+                                     std::uint64_t amount_payload) noexcept {
     append(first, spool::record_words(spool::kMpiAmount, first.ticks, amount_payload, 0,
                                       amount_a48));
     if (first.kind() == spool::kMpiRecv) {

@@ -56,7 +56,7 @@ class IterationRows {
 
   // Of the thread that feeds the detector: a step, at now.since at the earliest, which becomes
   // the step's time. Returns true if a row has begun, so that others should know.
-  bool step(IterationStep& step, const Now& now) noexcept;
+  __attribute__((hot)) bool step(IterationStep& step, const Now& now) noexcept;
   // One more iteration has begun, or one less, for it broke.
   void set_total(std::uint64_t total) noexcept {
     if (is_open()) header_->total.store(total, std::memory_order_relaxed);
@@ -64,7 +64,8 @@ class IterationRows {
 
   // Of others: they pass an epoch. An iteration that is found to begin there begins with that for them; `outside` of a team
   // when it truly did, if they were outside then already.
-  void pass(std::uint64_t epoch, const Now& now, bool outside = false) noexcept;
+  __attribute__((hot)) void pass(std::uint64_t epoch, const Now& now,
+                                 bool outside = false) noexcept;
   // Something ended `late` ticks before `ticks`, when the class of the time was taken to change: so it is in the latest pass, if
   // that is of then.
   void settle(std::uint64_t ticks, std::uint64_t late, std::uint8_t ended,
@@ -99,16 +100,16 @@ class IterationRows {
   static constexpr unsigned kMaxLevel = 60;
 
   spool::IterationRow* row(std::uint64_t index) const noexcept;
-  Sums sums_at(std::uint64_t ticks, const Now& now) const noexcept;
+  __attribute__((hot)) Sums sums_at(std::uint64_t ticks, const Now& now) const noexcept;
   const Pass* passed(std::uint64_t epoch) const noexcept;
   Sums sums_of(const Pass& pass, std::uint64_t ticks) const noexcept;
   void follow_slow(const IterationBoard& board, std::uint64_t epoch,
                    const Now& now) noexcept;
-  bool take(const IterationStep& step, const Sums& sums) noexcept;
+  __attribute__((hot)) bool take(const IterationStep& step, const Sums& sums) noexcept;
   bool belongs_to_latest(const IterationStep& step) const noexcept;
   bool is_kept(std::uint64_t kind, std::uint64_t place) const noexcept;
-  void add(std::uint64_t kind, std::uint64_t place, std::uint64_t total,
-           const Sums& sums) noexcept;
+  __attribute__((hot)) void add(std::uint64_t kind, std::uint64_t place,
+                                std::uint64_t total, const Sums& sums) noexcept;
   bool has_room() noexcept;
   bool make_rows(std::uint64_t rows) noexcept;
   std::uint64_t kept_rows() const noexcept;

@@ -50,7 +50,8 @@ class GateJournal final : public filters::GateSink {
   // `epoch` on is written.
   void give_up(std::uint64_t epoch, std::uint64_t ticks) noexcept;
 
-  void outermost(const filters::OutermostEvent& event) noexcept override {
+  __attribute__((hot)) void outermost(
+      const filters::OutermostEvent& event) noexcept override {
     if (iterations_ != nullptr) iterations_->on(event);
   }
   void suspend(std::uint64_t gap, filters::CutPoint from,
@@ -65,7 +66,7 @@ class GateJournal final : public filters::GateSink {
   }
   void loop_body(const filters::LoopMark& mark) noexcept override;
   void loop_found(const filters::LoopMark& mark) noexcept override;
-  void iteration(const filters::LoopMark& mark) noexcept override;
+  __attribute__((hot)) void iteration(const filters::LoopMark& mark) noexcept override;
   void iteration_end(const filters::LoopMark& mark) noexcept override;
   void mismatch(const filters::LoopMark& mark) noexcept override;
   void loop_left(const filters::LoopMark& mark) noexcept override;

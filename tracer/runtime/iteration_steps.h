@@ -21,12 +21,13 @@ class IterationSteps {
   IterationSteps(const PrimaryThread& primary, recorder::IterationBoard& board) noexcept
       : primary_(primary), board_(board) {}
 
-  void on(const filters::OutermostEvent& event) noexcept;
+  __attribute__((hot)) void on(const filters::OutermostEvent& event) noexcept;
 
  private:
-  void iteration(const filters::OutermostEvent& event) noexcept;
+  __attribute__((hot)) void iteration(const filters::OutermostEvent& event) noexcept;
   void left(const filters::OutermostEvent& event) noexcept;
-  void take(recorder::IterationStep step, const filters::OutermostEvent& event) noexcept;
+  __attribute__((hot)) void take(recorder::IterationStep step,
+                                 const filters::OutermostEvent& event) noexcept;
 
   const PrimaryThread& primary_;
   recorder::IterationBoard& board_;

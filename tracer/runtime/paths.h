@@ -169,7 +169,7 @@ class Paths {
 
   static bool unchanged_pairs(const Word* word, unsigned pairs, unsigned count) noexcept;
   static bool unchanged_in_order(const Word* word, unsigned count) noexcept;
-  bool unchanged(const Entry& entry) const noexcept {
+  __attribute__((hot)) bool unchanged(const Entry& entry) const noexcept {
     const Word* const words = &words_[entry.words];
     const bool same = entry.own_stack ? unchanged_pairs(words, entry.pairs, entry.count)
                                       : unchanged_in_order(words, entry.count);

@@ -141,7 +141,8 @@ class ProgramFacts final : public periodicity::CodeFacts {
              periodicity::Place to) noexcept override;
   bool carries(std::uint32_t path) noexcept override;
   // Of the path that was found last.
-  std::span<const periodicity::CarriedWord> carried(std::uint32_t path) noexcept override;
+  __attribute__((hot)) std::span<const periodicity::CarriedWord> carried(
+      std::uint32_t path) noexcept override;
 
   // Of a frame of paths(): whether it is that of a call in machine code.
   static bool is_address(std::uint64_t place) noexcept {

@@ -175,7 +175,7 @@ class Session final : private recorder::RingWatch {
     on_symbol(recorder, symbol, symbol, ticks, filters::Communication::kNone, inside);
   }
   // The symbol's number for on_known_symbol(); 0 if it has none.
-  periodicity::Symbol on_symbol(
+  __attribute__((hot)) periodicity::Symbol on_symbol(
       recorder::ThreadRecorder& recorder, periodicity::Symbol symbol,
       periodicity::Symbol place, std::uint64_t ticks,
       filters::Communication communication = filters::Communication::kNone,
@@ -246,9 +246,11 @@ class Session final : private recorder::RingWatch {
                             filters::Communication communication) noexcept;
   void pass_over(recorder::ThreadRecorder& recorder, periodicity::Symbol place,
                  std::uint64_t ticks, filters::Communication communication) noexcept;
-  void push_symbol(recorder::ThreadRecorder& recorder, periodicity::Symbol number,
-                   periodicity::Symbol place, std::uint64_t ticks,
-                   filters::Communication communication, std::uint32_t inside = 0) noexcept;
+  __attribute__((hot)) void push_symbol(recorder::ThreadRecorder& recorder,
+                                        periodicity::Symbol number,
+                                        periodicity::Symbol place, std::uint64_t ticks,
+                                        filters::Communication communication,
+                                        std::uint32_t inside = 0) noexcept;
   __attribute__((always_inline)) void push_to_gate(recorder::ThreadRecorder& recorder,
                                                    periodicity::Symbol number,
                                                    periodicity::Symbol place,

@@ -67,13 +67,15 @@ class Scope {
 
   // The same without a block of its own: the recorder, or null; leave() must follow, in the
   // function that `mark` is in.
-  static recorder::ThreadRecorder* enter(recorder::FrameMark& mark) noexcept {
+  __attribute__((hot)) static recorder::ThreadRecorder* enter(
+      recorder::FrameMark& mark) noexcept {
     recorder::ThreadRecorder* const recorder = enter_with_late(mark);
     if (t_thread.late != nullptr && recorder != nullptr) [[unlikely]]
       t_thread.late(*recorder);
     return recorder;
   }
-  static recorder::ThreadRecorder* enter_with_late(recorder::FrameMark& mark) noexcept {
+  __attribute__((hot)) static recorder::ThreadRecorder* enter_with_late(
+      recorder::FrameMark& mark) noexcept {
     recorder::ThreadRecorder* recorder = t_thread.recorder;
     if (recorder == nullptr || !recorder->enter(mark)) return nullptr;
     // After enter(): see Session::finish().
