@@ -97,6 +97,8 @@ class CauseSearch {
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
   // Likewise this thread of the processes, `excess` ns in each.
   bool thread_had_no_core(std::uint32_t thread, double excess) const;
+  // What a gain in the frame is of: the loop's time, of the process that takes longest; outside of loops the run's.
+  double of_frame(const Frame& frame) const;
   // Of the process that takes longest.
   double time_of(const Frame& frame) const;
   static double busy(const Part& part) { return part.work + part.start; }
@@ -152,6 +154,9 @@ class CauseSearch {
              const std::vector<bool>& is_causer, More which, RootCause cause);
   // The thread of these processes that computes most in parallel regions; kNone: the primary one.
   std::uint32_t busiest(const std::vector<std::size_t>& causers) const;
+  // The same ranks at the same place are one cause, in a loop and outside of it (before the loop was known, say): takes that from
+  // the causes found so far.
+  void join_outside(RootCause& cause);
   void tell_ranks(RootCause& cause) const;
   // `part` of it is not for want of cores.
   void varying(const Frame& frame, double part, RootCause cause);

@@ -70,7 +70,7 @@ std::string gain_text(const RootCause& cause, const std::string& what,
                       const std::string& run) {
   if (cause.gain_ns < 0.005 * cause.of_ns) return {};
   return fmt::format("{}, {} would take about {} instead of {} ({} less).", what,
-                     cause.loop.empty() ? run : "the loop",
+                     cause.loop.empty() || cause.outside_ns > 0 ? run : "the loop",
                      time_text(cause.of_ns - cause.gain_ns), time_text(cause.of_ns),
                      percent_text(cause.gain_ns / cause.of_ns));
 }

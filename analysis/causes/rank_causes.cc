@@ -103,7 +103,7 @@ void CauseSearch::ranks(Frame& frame) {
   cause.account = Account::kUnevenRanks;
   cause.loop = frame.loop;
   cause.iterations = frame.iterations;
-  cause.of_ns = time_of(frame);
+  cause.of_ns = of_frame(frame);
   const std::vector<std::size_t> causers = most_of(cost);
   if (causers.empty() && in_own_iterations(frame, cost, cause)) return;
   if (causers.empty()) {
@@ -290,6 +290,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   // Not their primary threads have more, but others in parallel regions.
   if (2 * uneven > excess * static_cast<double>(causers.size()))
     cause.thread = busiest(causers);
+  join_outside(cause);
   tell_ranks(cause);
   for (const auto& [where, ns] : waits_by_place(is)) cause.evidence.push_back({where, ns});
   out_.causes.push_back(std::move(cause));
@@ -310,6 +311,21 @@ std::uint32_t CauseSearch::busiest(const std::vector<std::size_t>& causers) cons
   return thread;
 }
 
+void CauseSearch::join_outside(RootCause& cause) {
+  if (cause.loop.empty() || cause.where.empty()) return;
+  const auto same = std::ranges::find_if(out_.causes, [&](const RootCause& other) {
+    return other.account == cause.account && other.loop.empty() &&
+           other.where == cause.where && other.ranks == cause.ranks &&
+           other.thread == cause.thread;
+  });
+  if (same == out_.causes.end()) return;
+  cause.outside_ns = same->when.after;
+  cause.lost_ns += same->lost_ns;
+  cause.gain_ns += same->gain_ns;
+  cause.of_ns = same->of_ns;
+  out_.causes.erase(same);
+}
+
 void CauseSearch::tell_ranks(RootCause& cause) const {
   cause.share = share(cause.lost_ns);
   cause.what = "Uneven work between ranks";
@@ -325,7 +341,9 @@ void CauseSearch::tell_ranks(RootCause& cause) const {
     much += fmt::format(" ({} instead of {} per iteration, {} more)",
                         time_text(cause.others_ns + mine), time_text(cause.others_ns),
                         percent_text(mine / cause.others_ns));
-  const std::string when = when_text(cause);
+  std::string when = when_text(cause);
+  if (cause.outside_ns > 0)
+    when += fmt::format(", and {} longer outside of it", time_text(cause.outside_ns));
   cause.text = fmt::format("{} compute{} {}{}{}. Waiting for {} costs {}.", who,
                            several ? "" : "s", much, when.empty() ? "" : ", " + when,
                            cause.where.empty() ? "" : ", " + cause.where,

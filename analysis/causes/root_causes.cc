@@ -99,6 +99,10 @@ double CauseSearch::time_of(const Frame& frame) const {
   return most;
 }
 
+double CauseSearch::of_frame(const Frame& frame) const {
+  return frame.loop.empty() ? counted_ / all_threads() : time_of(frame);
+}
+
 void CauseSearch::move(Account from, Account to, double ns) {
   ledger(from) -= ns;
   ledger(to) += ns;
@@ -149,7 +153,7 @@ double CauseSearch::all_threads() const {
 }
 
 void CauseSearch::in_frame(RootCause& cause, const Frame* frame, double Part::*part) const {
-  cause.of_ns = frame != nullptr ? time_of(*frame) : counted_ / all_threads();
+  cause.of_ns = frame != nullptr ? of_frame(*frame) : counted_ / all_threads();
   if (frame == nullptr) return;
   cause.loop = frame->loop;
   cause.iterations = frame->iterations;

@@ -63,7 +63,7 @@ struct RootCause {
   double lost_ns = 0;
   double share = 0;    // of the time of all threads, without kStart
   double gain_ns = 0;  // of_ns would be less by so much
-  double of_ns = 0;    // the loop's time, or that outside of loops
+  double of_ns = 0;    // the loop's time, or the run's without kStart
   std::string where;   // in the program; empty: not known
   // Likewise: in the profile of these summaries (merge_summaries()).
   std::uint32_t path = kNone;
@@ -71,6 +71,7 @@ struct RootCause {
       ranks;                     // that cause it, in their order; empty: none in particular
   std::uint32_t thread = kNone;  // that causes it, on these ranks
   std::string loop;              // in which; empty: outside of loops, or in several
+  double outside_ns = 0;         // what these ranks do more than others outside of it
   std::uint64_t iterations = 0;  // of the loop
   TimeShape when;  // what these ranks or threads do more than others, ns of an iteration
   double others_ns = 0;            // what the others do, of an iteration of the loop

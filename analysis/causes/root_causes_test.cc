@@ -167,6 +167,31 @@ TEST_CASE(
 }
 
 // Before the loop the rank is longer still.
+TEST_CASE(
+    "Root causes: a rank with more work at one place, in a loop and before it was known - one cause") {
+  const Work work = [](std::size_t rank, std::size_t) { return rank == 1 ? 3000 : 1000; };
+  std::vector<RunSummary> runs = ranks(4, 40, work);
+  for (RunSummary& run : runs)
+    for (auto& row : run.locations[0].iterations.rows)
+      if (row.count == 1 && row.first < 10)
+        row.loop = IterationRows::Row{}.loop;
+      else if (row.count == 1)
+        row.first -= 10;
+  const Conclusions found = conclude(runs);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  CHECK(cause.ranks == std::vector<std::uint32_t>{1});
+  CHECK(cause.lost_ns == Approx(40 * 3 * 2000).epsilon(0.01));
+  CHECK(cause.outside_ns == Approx(10 * 2000).epsilon(0.01));
+  CHECK(cause.gain_ns == Approx(40 * 2000).epsilon(0.01));
+  CHECK(cause.of_ns == Approx(40 * 3020).epsilon(0.02));
+  CHECK_THAT(cause.text,
+             Catch::Contains(
+                 "in all 30 iterations of main p.c:7-12, and 20 us longer outside of it"));
+  CHECK_THAT(cause.gain,
+             Catch::Contains("the run without start and end of MPI would take"));
+}
+
 TEST_CASE("Root causes: a rank with more work in a loop - where is in the loop") {
   const std::uint64_t count = GENERATE(1u, 100u);
   auto runs =

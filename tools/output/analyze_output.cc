@@ -345,6 +345,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           cause.thread == analysis::RootCause::kNone ? json() : json(cause.thread)},
          {"loop", cause.loop.empty() ? json() : json(cause.loop)},
          {"iterations", cause.iterations},
+         {"outside_seconds", cause.outside_ns / 1e9},
          {"when",
           {{"shape", kShapes[static_cast<std::size_t>(when.kind)]},
            {"from", when.from},
