@@ -59,6 +59,10 @@ json location_to_json(const RunSummary::Location& location) {
   for (const base::ThreadUseNumber& number : base::kThreadUseNumbers)
     out[number.name] = location.use.*number.value;
   out["cores"] = location.use.cores.text();
+  if (location.killed_in != RunSummary::kNone) {
+    out["killed_in"] = location.killed_in;
+    out["killed_since"] = location.killed_since;
+  }
   for (const Column& column : kColumns) {
     json values = json::array();
     bool any = false;
@@ -147,6 +151,10 @@ RunSummary::Location location_of(const json& from, const RunSummary& summary,
       location.use.*each.value = number(from[each.name], each.name);
   if (from.contains("cores"))
     location.use.cores = base::CoreSet::parse(text(from["cores"], "cores"));
+  if (from.contains("killed_in")) {
+    location.killed_in = index_in(from["killed_in"], nodes, "killed_in");
+    location.killed_since = number(member(from, "killed_since"), "killed_since");
+  }
   location.outside.time_elsewhere = number(member(from, "time_outside"), "time_outside");
   location.outside.regions_elsewhere =
       number(member(from, "regions_outside"), "regions_outside");

@@ -83,6 +83,10 @@ struct RunSummary {
     // Of threads that the program begins itself: there is one in its regions only, and no time outside of them.
     bool temporary = false;
     base::ThreadUse use = {};  // of its threads; all 0: not known
+    // Where it was when its process was killed: the node of the innermost region that was open, and since when (ticks). kNone: in no
+    // region, or the process has ended.
+    std::uint32_t killed_in = kNone;
+    std::uint64_t killed_since = 0;
     bool only_in_regions() const noexcept { return helper || temporary; }
     bool operator==(const Location&) const = default;
   };

@@ -58,6 +58,8 @@ RunSummary example() {
   location.sums = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {11, ~std::uint64_t{0}}, {}};
   location.outside.time_elsewhere = 5;
   location.outside.regions_elsewhere = 6;
+  location.killed_in = 1;
+  location.killed_since = ~std::uint64_t{0} - 2;
   location.edges = {{RunSummary::kNone, 0, 1}, {0, 1, 10}, {1, 1, 1}, {1, 2, 4}};
   location.flow = example_flow();
   summary.loops = {{2, "loop 2 @ main a.c:3"}};

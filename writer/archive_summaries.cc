@@ -40,15 +40,16 @@ class Summarizer {
       }
       const spool::IterationRows rows =
           file.iteration_rows(tree, outcomes[i].team_end, model_.end_ticks());
-      tree.end_open(outcomes[i].team_end, model_.end_ticks());
       RunSummary::Location location;
+      const std::uint32_t open = result_.complete ? 0 : innermost_open(tree);
+      tree.end_open(outcomes[i].team_end, model_.end_ticks());
       location.reference = location_reference(first_location, i);
       location.number = static_cast<std::uint32_t>(i);
       location.primary = i == model_.primary();
       location.helper = file.facts().role == spool::kRoleHelper;
       location.temporary = file.facts().thread_function != 0;
       location.use = file.facts().use;
-      add(tree, location);
+      add(tree, location, open);
       location.flow = flow_graph_of(file.flow_graph(), model_, table_);
       add(rows, location.iterations);
       result_.locations.push_back(std::move(location));
@@ -99,7 +100,19 @@ class Summarizer {
                              [](const base::UsedFile& file) { return file.use.ns(); });
   }
 
-  void add(const CallTree& tree, RunSummary::Location& location) {
+  // 0: none.
+  static std::uint32_t innermost_open(const CallTree& tree) {
+    std::uint32_t innermost = 0;
+    std::vector<std::uint32_t> depth(tree.nodes.size());
+    for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
+      depth[i] = depth[tree.nodes[i].parent] + 1;
+      if (tree.nodes[i].open && depth[i] > depth[innermost]) innermost = i;
+    }
+    return innermost;
+  }
+
+  // `open`: where it was when the process was killed; 0: in no region, or it was not.
+  void add(const CallTree& tree, RunSummary::Location& location, std::uint32_t open) {
     std::vector<Place> places(tree.nodes.size());
     std::vector<std::uint64_t> team(
         tree.nodes.size());  // address of the innermost one's region
@@ -111,6 +124,10 @@ class Summarizer {
       const bool begins_team = node.key.kind() == spool::kImplicitTaskBegin;
       team[i] = begins_team ? node.key.payload : team[node.parent];
       places[i] = place(node, places[node.parent].below(), team[i]);
+      if (i == open) {
+        location.killed_in = places[i].below();
+        location.killed_since = node.enter_ticks;
+      }
       if (places[i].filtered) continue;
       location.sums.resize(result_.nodes.size());
       regions::add_sums(node, location.sums[places[i].node]);

@@ -90,6 +90,9 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
+  // --- last_seen.cc
+
+  void last_seen();
   // A note on time in the kernel, and one on what tracing took.
   void kernel();
   void tracing();

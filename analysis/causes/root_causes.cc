@@ -64,6 +64,7 @@ Conclusions CauseSearch::find() {
   out_.time_ns = std::accumulate(out_.ledger.begin(), out_.ledger.end(), 0.0);
   out_.run_ns = totals_.run_ns;
   counted_ = out_.time_ns - ledger(Account::kStart);
+  last_seen();
   cores();
   if (mpi_ && processes_ > 1)
     for (Frame& frame : parts_.frames) ranks(frame);

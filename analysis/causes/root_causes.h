@@ -83,6 +83,13 @@ struct RootCause {
   std::string hint;  // what to do
 };
 
+// Where threads were when their processes were killed: how long, nobody knows.
+struct LastSeen {
+  std::string where;                 // the innermost region; empty: in none
+  std::vector<std::uint32_t> ranks;  // whose primary threads, in their order
+  double since_ns = 0;  // when the first of them came there, from the start of recording
+};
+
 struct Conclusions {
   Ledger ledger{};               // adds up to time_ns
   double time_ns = 0;            // of all threads
@@ -90,6 +97,8 @@ struct Conclusions {
   std::vector<double> start_ns;  // by process: kStart of its primary thread
   double core_wait_ns =
       0;  // that threads were ready to run without a core; as far as the kernel counts
+  std::vector<LastSeen> last_seen;  // most ranks first; empty: no process was killed
+  std::string killed;      // two sentences on that, without the last stop; empty: likewise
   std::string cores;       // a sentence on that, and why; empty: it is little
   std::string cores_hint;  // what to do about it
   std::string kernel;      // a sentence on time in the kernel; empty: it is little

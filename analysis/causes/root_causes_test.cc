@@ -309,6 +309,32 @@ TEST_CASE("Root causes: a rank with more work among many that differ - all that 
   CHECK(found.causes[0].lost_ns == Approx(waited).epsilon(0.05));
 }
 
+TEST_CASE("Root causes: a killed run - where its ranks were, and since when") {
+  std::vector<RunSummary> runs =
+      ranks(4, 10, [](std::size_t, std::size_t) { return 1000; });
+  CHECK(conclude(runs).killed.empty());
+  for (RunSummary& run : runs) {
+    run.complete = false;
+    run.locations[0].killed_in = run.rank == 2 ? 0 : 1;
+    run.locations[0].killed_since = run.begin + 4000 + run.rank;
+  }
+  runs[3].locations[0].killed_in = RunSummary::kNone;
+  const Conclusions found = conclude(runs);
+  REQUIRE(found.last_seen.size() == 3);
+  CHECK(found.last_seen[0].where == "MPI_Allreduce @p.c:9");
+  CHECK(found.last_seen[0].ranks == std::vector<std::uint32_t>{0, 1});
+  CHECK(found.last_seen[0].since_ns == 4000);
+  CHECK_THAT(found.killed,
+             Catch::Contains("killed: ranks 0-1 in MPI_Allreduce @p.c:9, from 4 us on"));
+  CHECK_THAT(found.killed, Catch::Contains("rank 2 in MPI_Init"));
+  CHECK_THAT(found.killed, Catch::Contains("rank 3 in no region"));
+  // Of a rank that has ended nothing is said.
+  for (RunSummary& run : runs) run.complete = run.rank != 2;
+  const Conclusions one = conclude(runs);
+  REQUIRE(one.last_seen.size() == 1);
+  CHECK(one.last_seen[0].ranks == std::vector<std::uint32_t>{2});
+}
+
 TEST_CASE("Root causes: nothing is uneven - nothing is found") {
   const auto runs = ranks(4, 200, [](std::size_t, std::size_t i) {
     return 4000 + static_cast<std::int64_t>(i % 7);

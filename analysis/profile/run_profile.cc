@@ -248,6 +248,11 @@ class Merger {
          .helper = from.helper,
          .temporary = from.temporary,
          .time = run});
+    if (from.killed_in != RunSummary::kNone) {
+      profile_.locations.back().killed_in = paths_[from.killed_in];
+      profile_.locations.back().killed_since =
+          from.killed_since - std::min(summary.begin, from.killed_since);
+    }
     for (std::size_t i = 0; i < summary.nodes.size(); ++i)
       if (!is_empty(from.sums[i])) add_node(summary, i, from.sums[i], inside[i], number);
     add_edges(summary, from);

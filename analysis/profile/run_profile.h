@@ -73,8 +73,10 @@ struct RunProfile {
     std::int64_t elsewhere = 0;  // in regions without a place
     // One of the OpenMP runtime's own threads.
     bool helper = false;
-    bool temporary = false;  // RunSummary::Location::temporary
-    std::uint64_t time = 0;  // of one that is only in regions: in them
+    bool temporary = false;           // RunSummary::Location::temporary
+    std::uint64_t time = 0;           // of one that is only in regions: in them
+    std::uint32_t killed_in = kNone;  // path: RunSummary::Location::killed_in
+    std::uint64_t killed_since = 0;   // ticks from the start of recording
     bool only_in_regions() const noexcept { return helper || temporary; }
   };
   struct Region {

@@ -122,6 +122,7 @@ class ProfileFinder {
     for (const RootCause& cause : conclusions_.causes) add_cause(cause);
     if (!analysis::has_cause(conclusions_, Account::kCores))
       note("Too few cores", conclusions_.cores, conclusions_.cores_hint);
+    note("Killed", conclusions_.killed);
     note("Time in the kernel", conclusions_.kernel);
     note("Time of tracing", conclusions_.tracing);
     management();

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <random>
 
+#include "summary/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/support/files.h"
@@ -55,6 +56,34 @@ TEST_CASE("MPI killed: one rank of four - iterations of all ranks are in the arc
       if (!all) CHECK(sends_of(trace, rank) >= 20);
       if (!all) CHECK(sends_of(trace, rank) < 2 * static_cast<std::size_t>(iteration));
     }
+  }
+}
+
+TEST_CASE("MPI killed: in a call - the summary says in which, and since when") {
+  for (const int when : {-1, 5}) {
+    CAPTURE(when);
+    TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    const MpiJob job{.program = "ring_gcc",
+                     .arguments = {"20", "100", "4", "1", std::to_string(when)},
+                     .ranks = 2};
+    run_mpi(job, MpiWay::kInside, archive);
+    recover_job(archive);
+    const auto summaries = summary::read_summaries(archive);
+    REQUIRE(summaries);
+    REQUIRE(summaries->size() == 2);
+    const summary::RunSummary& killed = (*summaries)[1];
+    CHECK_FALSE(killed.complete);
+    const summary::RunSummary::Location& primary = killed.locations[0];
+    REQUIRE(primary.primary);
+    if (when != -1) {
+      CHECK(primary.killed_in == summary::RunSummary::kNone);
+      continue;
+    }
+    REQUIRE(primary.killed_in != summary::RunSummary::kNone);
+    CHECK(killed.regions[killed.nodes[primary.killed_in].region].name == "MPI_Comm_dup");
+    CHECK(primary.killed_since >= killed.begin);
+    CHECK(primary.killed_since <= killed.end);
   }
 }
 

@@ -258,6 +258,10 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   const double start =
       conclusions.ledger[static_cast<std::size_t>(analysis::Account::kStart)];
   std::size_t number = 0;
+  if (!conclusions.killed.empty()) {
+    wrap(out, conclusions.killed + ".", 0, 0, options.width);
+    out.emplace_back();
+  }
   for (const analysis::RootCause& cause : conclusions.causes) {
     if (!options.all && number == kMaxFindings) {
       out.push_back(fmt::format("and {} more (--all)", conclusions.causes.size() - number));
@@ -306,20 +310,27 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
 
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
                                             std::size_t width) {
-  if (conclusions.causes.empty()) return {};
+  std::vector<std::string> lines;
+  const auto put = [&](std::string_view title, const std::string& text) {
+    const std::size_t at = lines.size();
+    wrap(lines, text, 13, 13, width);
+    lines[at].replace(0, title.size(), title);
+  };
+  if (!conclusions.killed.empty()) put("Killed", conclusions.killed + ".");
+  if (conclusions.causes.empty()) return lines;
   const analysis::RootCause& first = conclusions.causes.front();
   const std::size_t others = conclusions.causes.size() - 1;
-  std::vector<std::string> lines;
-  wrap(lines,
-       fmt::format("{}: {} (refrain analyze{})", first.what, first.text,
-                   others == 0 ? "" : fmt::format(": {} more", others)),
-       13, 13, width);
-  lines.front().replace(0, 12, "Largest loss");
+  put("Largest loss", fmt::format("{}: {} (refrain analyze{})", first.what, first.text,
+                                  others == 0 ? "" : fmt::format(": {} more", others)));
   return lines;
 }
 
 json conclusions_value(const analysis::Conclusions& conclusions) {
-  json ledger = json::object(), causes = json::array();
+  json ledger = json::object(), causes = json::array(), last_seen = json::array();
+  for (const analysis::LastSeen& place : conclusions.last_seen)
+    last_seen.push_back({{"where", place.where},
+                         {"ranks", place.ranks},
+                         {"since_seconds", place.since_ns / 1e9}});
   for (std::size_t i = 0; i < analysis::kAccounts; ++i)
     ledger[analysis::account_name(static_cast<analysis::Account>(i))] =
         conclusions.ledger[i] / 1e9;
@@ -358,6 +369,8 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
   return {{"seconds", conclusions.time_ns / 1e9},
           {"run_seconds", conclusions.run_ns / 1e9},
           {"core_wait_seconds", conclusions.core_wait_ns / 1e9},
+          {"killed", conclusions.killed},
+          {"last_seen", last_seen},
           {"cores", conclusions.cores},
           {"cores_hint", conclusions.cores_hint},
           {"kernel", conclusions.kernel},

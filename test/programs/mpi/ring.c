@@ -2,7 +2,7 @@
  * its own (a duplicate of the world, and the world in reverse order), and an Allreduce.
  *
  * Arguments: [iterations = 20] [work = 100] [values = 4] [rank to be killed = none] [in
- * iteration = 0] [one rank, in turn, sleeps before every so-manyth iteration = none]
+ * iteration = 0; -1: before the first, inside of MPI_Comm_dup] [one rank, in turn, sleeps before every so-manyth iteration = none]
  * [milliseconds = 0, and at least ten times as long as its slowest iteration without] [rank that can open no file when MPI ends = none]
  * MPI calls of an iteration: Sendrecv, Sendrecv_replace, Allreduce. */
 #include <signal.h>
@@ -13,6 +13,19 @@
 
 enum { kRight = 91, kLeft = 92 };
 
+static int die(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
+  (void)comm, (void)key, (void)extra, (void)in, (void)out, (void)flag;
+  return raise(SIGKILL);
+}
+
+static void die_inside(void) {
+  int key;
+  MPI_Comm copy;
+  MPI_Comm_create_keyval(die, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Comm_dup(MPI_COMM_SELF, &copy);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   messages_begin();
@@ -20,7 +33,8 @@ int main(int argc, char** argv) {
   const long limit = argument(argc, argv, 1, 20, 0);
   const long units = argument(argc, argv, 2, 100, 0);
   const int values = (int)argument(argc, argv, 3, 4, 1);
-  const long killed = argument(argc, argv, 4, -1, -1), when = argument(argc, argv, 5, 0, 0);
+  const long killed = argument(argc, argv, 4, -1, -1),
+             when = argument(argc, argv, 5, 0, -1);
   const long every = argument(argc, argv, 6, 0, 0),
              sleep_ms = argument(argc, argv, 7, 0, 0);
   const long blind = argument(argc, argv, 8, -1, -1);
@@ -32,6 +46,7 @@ int main(int argc, char** argv) {
   double* out = calloc((size_t)MESSAGE_ROOM(values), sizeof(double));
   double* in = calloc((size_t)MESSAGE_ROOM(values), sizeof(double));
 
+  if (all.rank == killed && when < 0) die_inside();
   long iterations = 0;
   uint64_t checksum = (uint64_t)all.rank;
   double total = 0;
