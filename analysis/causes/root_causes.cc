@@ -76,6 +76,7 @@ Conclusions CauseSearch::find() {
   communication();
   few_cores();
   kernel();
+  memory();
   tracing();
   std::erase_if(out_.causes,
                 [](const RootCause& cause) { return cause.share < kMinShare; });

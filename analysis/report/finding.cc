@@ -123,6 +123,7 @@ class ProfileFinder {
     if (!analysis::has_cause(conclusions_, Account::kCores))
       note("Too few cores", conclusions_.cores, conclusions_.cores_hint);
     note("Time in the kernel", conclusions_.kernel);
+    note("Memory that grows", conclusions_.memory);
     note("Time of tracing", conclusions_.tracing);
     management();
     well();
