@@ -12,4 +12,10 @@ void FileUse::add(const FileUse& other) noexcept {
   }
 }
 
+std::string file_name(std::string_view path) {
+  std::string name;
+  each_of_file_name(path, [&](char c) { name += c; });
+  return name;
+}
+
 }  // namespace refrain::base

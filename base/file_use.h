@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace refrain::base {
 
@@ -78,5 +79,22 @@ struct UsedFile {
   FileUse use;
   bool operator==(const UsedFile&) const = default;
 };
+
+// The last part of a path, one character after the other, `#` for each number in it.
+template <typename Put>
+constexpr void each_of_file_name(std::string_view path, Put put) {
+  bool number = false;
+  for (const char c : path.substr(path.rfind('/') + 1)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      put(c);
+    else if (!number)
+      put('#');
+    number = digit;
+  }
+}
+
+// The same as a text.
+std::string file_name(std::string_view path);
 
 }  // namespace refrain::base

@@ -42,9 +42,13 @@ base::Result<> check_output(const ConvertOptions& options, const std::string& ou
   return {};
 }
 
-std::unique_ptr<reader::TraceSink> make_sink(Format format, const std::string& output) {
+std::unique_ptr<reader::TraceSink> make_sink(const ConvertOptions& options,
+                                             const std::string& output) {
+  const Format format = options.format;
   if (format == Format::kChrome) return std::make_unique<ChromeSink>(output);
   if (format == Format::kParaver) return std::make_unique<ParaverSink>(output);
+  if (format == Format::kPerfetto)
+    return std::make_unique<PerfettoSink>(output, options.compress);
   return std::make_unique<CsvSink>(output);
 }
 
@@ -58,7 +62,7 @@ base::Result<ConvertResult> convert(const ConvertOptions& options) {
     return base::Failure{"'" + options.archive +
                          "' has no events: it was recorded with --summary-only"};
   if (const auto done = check_output(options, output); !done) return done.failure();
-  const std::unique_ptr<reader::TraceSink> sink = make_sink(options.format, output);
+  const std::unique_ptr<reader::TraceSink> sink = make_sink(options, output);
   if (const auto done = stream.run(*sink, options.progress); !done) return done.failure();
   return ConvertResult{.notes = sink->notes(),
                        .files = files_of(options.format, output),
@@ -71,14 +75,15 @@ base::Result<Format> parse_format(const std::string& name) {
   if (name == "csv") return Format::kCsv;
   if (name == "chrome") return Format::kChrome;
   if (name == "paraver") return Format::kParaver;
-  return base::Failure{"'" + name + "' is not a format: csv, chrome or paraver"};
+  if (name == "perfetto") return Format::kPerfetto;
+  return base::Failure{"'" + name + "' is not a format: csv, chrome, paraver or perfetto"};
 }
 
 std::string default_output(const std::string& archive, Format format) {
   std::error_code error;
   fs::path anchor(archive);
   if (fs::is_directory(anchor, error)) anchor /= "traces.otf2";
-  constexpr const char* kExtensions[] = {".csv", ".json", ".prv"};
+  constexpr const char* kExtensions[] = {".csv", ".json", ".prv", ".pftrace"};
   return anchor.replace_extension(kExtensions[static_cast<unsigned>(format)]);
 }
 

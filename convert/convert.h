@@ -11,13 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 
 namespace refrain::convert {
 
-enum class Format : std::uint8_t { kCsv, kChrome, kParaver };
+enum class Format : std::uint8_t { kCsv, kChrome, kParaver, kPerfetto };
 
 struct ConvertOptions {
   std::string archive;  // its directory, or its anchor file
@@ -25,6 +26,8 @@ struct ConvertOptions {
   std::string output;      // file; empty: default_output()
   bool overwrite = false;  // replace a file that exists and is not empty
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // events
+  // Makes zlib's format of a text; empty: it cannot. None: a trace for Perfetto is not compressed (librefrain.so needs no zlib).
+  std::function<std::string(std::string_view)> compress;
 };
 
 struct ConvertResult {
@@ -33,10 +36,10 @@ struct ConvertResult {
   std::uint64_t events = 0;
 };
 
-// "csv", "chrome", "paraver".
+// "csv", "chrome", "paraver", "perfetto".
 base::Result<Format> parse_format(const std::string& name);
 
-// traces.csv, traces.json or traces.prv next to the archive's traces.otf2.
+// traces.csv, traces.json, traces.prv or traces.pftrace next to the archive's traces.otf2.
 std::string default_output(const std::string& archive, Format format);
 
 base::Result<ConvertResult> convert_archive(const ConvertOptions& options);

@@ -20,8 +20,10 @@
 // Thread-safety: none. Errors: see trace.h. Cost: no allocation for most events.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/region_stack.h"
@@ -134,6 +136,120 @@ class ChromeSink final : public reader::TraceSink {
 
 // As a JSON string, with its quotes; invalid UTF-8 is replaced.
 std::string json_string(std::string_view text);
+
+// A message of protocol buffers, as it lies in a file: its fields in the order in which they are added.
+//
+// Source: the encoding of protobuf.dev; only what Perfetto's traces need. Thread-safety: none. Cost: bytes in a string that stays
+// allocated.
+class ProtoMessage {
+ public:
+  void clear() noexcept { bytes_.clear(); }
+  void number(unsigned field, std::uint64_t value) {
+    tag(field, 0);
+    varint(value);
+  }
+  void fixed(unsigned field, std::uint64_t value) {
+    tag(field, 1);
+    for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i));
+  }
+  void text(unsigned field, std::string_view text) {
+    tag(field, 2);
+    varint(text.size());
+    bytes_ += text;
+  }
+  void message(unsigned field, const ProtoMessage& inner) { text(field, inner.bytes_); }
+  const std::string& bytes() const noexcept { return bytes_; }
+
+ private:
+  void tag(unsigned field, unsigned type) { varint(field << 3 | type); }
+  void varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+  std::string bytes_;
+};
+
+// Writes a trace in Perfetto's own format: TracePackets of protocol buffers.
+//
+// Shapes, by the names of Perfetto's .proto files: one packet sequence for all, with interned names and an incremental clock.
+//   TrackDescriptor   processes (in the order of ranks), threads, and of threads: "iterations" of loops that Refrain detected,
+//                     "measurement off", and counters
+//   TrackEvent        slices: regions (those of suspended tasks as ChromeSink's), iterations; instants: parameters, markers, and both
+//                     ends of messages, which a flow connects: posted, and a nanosecond before they arrived
+// pids and tids are numbers of the archive's threads from 1 on: tids of different processes may not be the same.
+// Units: ns from the start of the trace, as CLOCK_BOOTTIME, Perfetto's default.
+// Source: protos/perfetto/trace of github.com/google/perfetto. Thread-safety: none. Errors: see trace.h.
+// Cost: no allocation for most events; memory for messages in flight, and a quarter of a megabyte.
+class PerfettoSink final : public reader::TraceSink {
+ public:
+  using Compress = std::function<std::string(std::string_view)>;
+  // `compress`: as in convert.h.
+  PerfettoSink(std::string path, Compress compress)
+      : path_(std::move(path)), compress_(std::move(compress)) {}
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override;
+  void event(const reader::TraceEvent& event) override;
+  std::string error() const override { return file_.error(); }
+  base::Result<> finish(std::uint64_t end_ns) override;
+  std::vector<std::string> notes() const override { return notes_; }
+
+ private:
+  struct Frame {
+    std::uint32_t region = 0;
+    std::uint64_t begin_ns = 0;
+  };
+  struct Iteration {
+    bool numbered = false;
+    std::uint64_t number = 0;
+  };
+  struct Location {
+    std::uint64_t track = 0;
+    std::uint64_t iterations_track = 0;  // 0: none yet
+    std::uint64_t off_track = 0;
+    std::vector<std::uint64_t> counters;  // tracks, by metric
+    base::RegionStack<Frame> frames;
+    std::vector<Iteration> iterations;
+    bool off = false;
+    bool after_iteration = false;  // its number follows
+  };
+
+  void start();
+  void tracks();
+  std::uint64_t child_track(std::uint64_t parent, std::string_view name,
+                            const std::string* unit = nullptr);
+  void begin_event(unsigned type, std::uint64_t track);
+  void name(std::uint64_t iid, std::string_view text);
+  void annotate(unsigned name, std::uint64_t value, bool is_signed = false);
+  void annotate_text(unsigned name, std::string_view text);
+  void put_event(std::uint64_t ns);
+  void put_apart(std::uint64_t ns);
+  void put_packet();
+  void write_packets();
+  void enter(const reader::TraceEvent& event, Location& location);
+  void leave(const reader::TraceEvent& event, Location& location);
+  void end_slice(std::uint64_t track, std::uint64_t ns);
+  void end_iteration(Location& location, std::uint64_t ns);
+  void on_off(Location& location, std::uint64_t ns, bool on);
+  void message(const reader::MatchedMessage& message);
+  void parameter(const reader::TraceEvent& event, Location& location);
+  void metric(const reader::TraceEvent& event, Location& location);
+  void marker(const reader::MarkerInfo& marker);
+
+  std::string path_;
+  Compress compress_;
+  TextFile file_;
+  const reader::TraceDefinitions* definitions_ = nullptr;
+  std::vector<Location> locations_;
+  std::vector<bool> interned_;  // names, by iid
+  std::uint64_t next_track_ = 1;
+  std::uint64_t markers_track_ = 0;
+  std::uint64_t last_ns_ = 0;
+  ProtoMessage packet_, event_, data_, inner_, part_;
+  ProtoMessage packets_;  // not written yet
+  std::unique_ptr<reader::MessageMatcher> messages_;
+  std::uint64_t message_ = 0;
+  std::uint64_t not_nested_ = 0;
+  std::vector<std::string> notes_;
+};
 
 // Writes a trace for Paraver: .prv (records), .pcf (labels), .row (names of objects).
 //

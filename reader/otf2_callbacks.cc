@@ -91,6 +91,20 @@ OTF2_CallbackCode on_calling_context(void* data, OTF2_CallingContextRef self,
   return with(data, [&](RawDefinitions& raw) { raw.contexts[self] = {region, parent}; });
 }
 
+// A file or a directory.
+OTF2_CallbackCode on_io_file(void* data, OTF2_IoFileRef self, OTF2_StringRef name,
+                             OTF2_SystemTreeNodeRef) {
+  return with(data, [&](RawDefinitions& raw) { raw.io_files[self] = name; });
+}
+
+OTF2_CallbackCode on_io_handle(void* data, OTF2_IoHandleRef self, OTF2_StringRef name,
+                               OTF2_IoFileRef file, OTF2_IoParadigmRef, OTF2_IoHandleFlag,
+                               OTF2_CommRef, OTF2_IoHandleRef parent) {
+  return with(data, [&](RawDefinitions& raw) {
+    raw.io_handles[self] = {name, file, parent};
+  });
+}
+
 OTF2_CallbackCode on_group(void* data, OTF2_GroupRef self, OTF2_StringRef,
                            OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag,
                            std::uint32_t count, const std::uint64_t* members) {
@@ -181,6 +195,9 @@ OTF2_GlobalDefReaderCallbacks* make_callbacks(bool groups) {
   OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(c, on_location_property);
   OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
   OTF2_GlobalDefReaderCallbacks_SetCallingContextCallback(c, on_calling_context);
+  OTF2_GlobalDefReaderCallbacks_SetIoRegularFileCallback(c, on_io_file);
+  OTF2_GlobalDefReaderCallbacks_SetIoDirectoryCallback(c, on_io_file);
+  OTF2_GlobalDefReaderCallbacks_SetIoHandleCallback(c, on_io_handle);
   if (groups) OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_group);
   OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
   OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(c, on_inter_comm);
@@ -592,7 +609,7 @@ void UnusedRecords::begin(const TraceDefinitions& definitions) {
         definitions.archive, streams, events));
 }
 
-void UnusedRecords::add(EventKind kind) {
+void UnusedRecords::add(EventKind kind, std::uint32_t region) {
   static constexpr const char* kWhat[] = {"operations on files", "unknown kinds",
                                           "values of counters"};
   const bool io = kind >= EventKind::kIoCreateHandle && kind <= EventKind::kIoTryLock;
@@ -600,6 +617,8 @@ void UnusedRecords::add(EventKind kind) {
     return;
   const int what = io ? 0 : kind == EventKind::kUnknown ? 1 : 2;
   if (named_[what] || definitions_ == nullptr || definitions_->is_refrain()) return;
+  if (io && region < definitions_->regions.size() && definitions_->regions[region].is_io())
+    return;
   named_[what] = true;
   base::note(fmt::format("{}: records of {} are not used here", definitions_->archive,
                          kWhat[what]));

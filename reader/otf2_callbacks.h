@@ -116,6 +116,13 @@ struct RawDefinitions {
   std::map<OTF2_CommRef, std::vector<OTF2_CartDimensionRef>> cart_topologies;
   std::map<std::uint32_t, Named> windows, parameters, attributes;
   std::map<std::uint32_t, std::pair<OTF2_StringRef, std::uint32_t>> places;
+  struct IoHandle {
+    OTF2_StringRef name;
+    OTF2_IoFileRef file;
+    OTF2_IoHandleRef parent;
+  };
+  std::map<OTF2_IoFileRef, OTF2_StringRef> io_files;
+  std::map<OTF2_IoHandleRef, IoHandle> io_handles;
   std::map<OTF2_MetricMemberRef, MetricMember> metric_members;
   std::map<OTF2_MetricRef, std::vector<OTF2_MetricMemberRef>> metric_classes;
   std::map<OTF2_MetricRef, OTF2_MetricRef> metric_instances;
@@ -179,8 +186,9 @@ class UnusedRecords {
   explicit UnusedRecords(bool counters = false) : counters_(counters) {}
   // Devices, whose streams are no threads, are named here.
   void begin(const TraceDefinitions& definitions);
-  // An event of which no use is made.
-  void add(EventKind kind);
+  // An event of which no use is made. `region`: the innermost one, if any; of a region that is a call on a file, operations are
+  // its time.
+  void add(EventKind kind, std::uint32_t region = kNone);
 
  private:
   const TraceDefinitions* definitions_ = nullptr;

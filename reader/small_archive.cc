@@ -54,6 +54,11 @@ std::uint32_t SmallArchive::context(std::uint32_t region, std::uint32_t parent) 
   return static_cast<std::uint32_t>(contexts_.size() - 1);
 }
 
+std::uint32_t SmallArchive::file(const std::string& path) {
+  files_.push_back(path);
+  return static_cast<std::uint32_t>(files_.size() - 1);
+}
+
 void SmallArchive::process(const std::string& name) {
   location(name, OTF2_LOCATION_TYPE_CPU_THREAD);
 }
@@ -91,6 +96,19 @@ void SmallArchive::receive(std::uint64_t begin, std::uint64_t end, std::uint32_t
   enter(begin, region);
   need(OTF2_EvtWriter_MpiRecv(writer_, nullptr, end, from, 0, tag, 8));
   leave(end, region);
+}
+
+void SmallArchive::define_files() {
+  if (files_.empty()) return;
+  need(OTF2_GlobalDefWriter_WriteIoParadigm(
+      definitions_, 0, string("POSIX"), string("POSIX I/O"), OTF2_IO_PARADIGM_CLASS_SERIAL,
+      OTF2_IO_PARADIGM_FLAG_OS, 0, nullptr, nullptr, nullptr));
+  for (std::uint32_t i = 0; i < files_.size(); ++i) {
+    need(OTF2_GlobalDefWriter_WriteIoRegularFile(definitions_, i, string(files_[i]), 0));
+    need(OTF2_GlobalDefWriter_WriteIoHandle(definitions_, i, string("fd"), i, 0,
+                                            OTF2_IO_HANDLE_FLAG_NONE, OTF2_UNDEFINED_COMM,
+                                            OTF2_UNDEFINED_IO_HANDLE));
+  }
 }
 
 OTF2_StringRef SmallArchive::string(const std::string& text) {
@@ -154,6 +172,7 @@ void SmallArchive::finish(std::uint64_t begin, std::uint64_t length,
                                                   OTF2_UNDEFINED_SOURCE_CODE_LOCATION,
                                                   contexts_[i].second));
   define_mpi();
+  define_files();
   need(OTF2_Archive_CloseGlobalDefWriter(archive_, definitions_));
   OTF2_Archive* const archive = archive_;
   archive_ = nullptr;

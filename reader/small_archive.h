@@ -34,6 +34,8 @@ class SmallArchive {
   std::uint32_t loop(const std::string& name);
   std::uint32_t context(std::uint32_t region,
                         std::uint32_t parent = OTF2_UNDEFINED_CALLING_CONTEXT);
+  // A descriptor of a file: its handle.
+  std::uint32_t file(const std::string& path);
   // A process with one thread, or a stream of a device of the process before: events go there until the next one.
   void process(const std::string& name = "process");
   void device();
@@ -72,11 +74,13 @@ class SmallArchive {
   OTF2_StringRef string(const std::string& text);
   void define_places();
   void define_mpi();
+  void define_files();
 
   OTF2_Archive* archive_ = nullptr;
   OTF2_EvtWriter* writer_ = nullptr;
   OTF2_GlobalDefWriter* definitions_ = nullptr;
   std::vector<Region> regions_;
+  std::vector<std::string> files_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> contexts_;  // region, parent
   std::vector<Location> locations_;
   OTF2_StringRef strings_ = 0;

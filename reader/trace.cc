@@ -67,10 +67,27 @@ class Resolver {
       out_.places[ref] = place.second == 0
                              ? out_.text(place.first)
                              : fmt::format("{}:{}", out_.text(place.first), place.second);
+    files();
     metrics();
   }
 
  private:
+  // A handle without a file may be one that a higher level has opened with another.
+  void files() {
+    for (const auto& [ref, handle] : raw_.io_handles) {
+      auto at = raw_.io_handles.find(ref);
+      for (std::uint32_t step = 0;
+           step < kMaxSteps && !raw_.io_files.contains(at->second.file); ++step) {
+        const auto parent = raw_.io_handles.find(at->second.parent);
+        if (parent == raw_.io_handles.end()) break;
+        at = parent;
+      }
+      const auto file = raw_.io_files.find(at->second.file);
+      out_.io_files[ref] =
+          out_.text(file != raw_.io_files.end() ? file->second : handle.name);
+    }
+  }
+
   void regions() {
     for (const auto& [ref, from] : raw_.regions) {
       out_.region_table.add(ref, static_cast<std::uint32_t>(out_.regions.size()));

@@ -141,6 +141,10 @@ struct RegionInfo {
   OTF2_Paradigm paradigm = OTF2_PARADIGM_UNKNOWN;
   OTF2_RegionFlag flags = OTF2_REGION_FLAG_NONE;
   bool is_loop = false;  // detected by Refrain: an enter is an iteration
+
+  bool is_io() const noexcept {
+    return role == OTF2_REGION_ROLE_FILE_IO || role == OTF2_REGION_ROLE_FILE_IO_METADATA;
+  }
 };
 
 // The name of an MPI procedure without what tools add: "MPI_Recv()", "PMPI_Recv", "mpi_recv_", "MPI_Recv [rank 1]".
@@ -249,7 +253,9 @@ struct TraceDefinitions {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> metric_classes;
   std::unordered_map<std::uint32_t, NamedInfo> attributes;
   std::unordered_map<std::uint32_t, std::string> places;  // source code locations
-  std::vector<MarkerInfo> markers;                        // by time
+  // What handles of I/O are of: a path, or the handle's own name. By their references.
+  std::unordered_map<std::uint32_t, std::string> io_files;
+  std::vector<MarkerInfo> markers;  // by time
   RefTable region_table, comm_table, window_table, parameter_table, group_table,
       context_table;
 

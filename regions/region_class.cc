@@ -100,6 +100,10 @@ constexpr Class kClasses[] = {
     {R::kCondition, "pthread_cond_wait", OTF2_REGION_ROLE_FUNCTION},
     {R::kThreadBarrier, "pthread_barrier_wait", OTF2_REGION_ROLE_BARRIER},
     {R::kSemaphore, "sem_wait", OTF2_REGION_ROLE_FUNCTION},
+    {R::kC11Create, "thrd_create", OTF2_REGION_ROLE_THREAD_CREATE},
+    {R::kC11Join, "thrd_join", OTF2_REGION_ROLE_THREAD_WAIT},
+    {R::kC11Mutex, "mtx_lock", OTF2_REGION_ROLE_FUNCTION},
+    {R::kC11Condition, "cnd_wait", OTF2_REGION_ROLE_FUNCTION},
     {R::kHolder, nullptr, OTF2_REGION_ROLE_FUNCTION},
 };
 

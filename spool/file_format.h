@@ -20,8 +20,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "base/file_use.h"
 
@@ -95,6 +93,36 @@ enum class FileOperation : std::uint8_t {
   kCount
 };
 
+// How a file was opened. In records.
+enum FileFlag : std::uint16_t {
+  kFileSeen = 1 << 0,  // set in each record
+  kFileReadable = 1 << 1,
+  kFileWritable = 1 << 2,
+  kFileCreate = 1 << 3,
+  kFileTruncate = 1 << 4,
+  kFileExclusive = 1 << 5,
+  kFileAppend = 1 << 6,
+  kFileSync = 1 << 7,
+  kFileDataSync = 1 << 8,
+  kFileNonBlocking = 1 << 9,
+  kFileCloseOnExec = 1 << 10,
+};
+
+// What a record says of the descriptor, in 48 bits.
+struct FileDescriptor {
+  std::uint16_t number = 0;
+  std::uint16_t slot = 0;   // of the file
+  std::uint16_t flags = 0;  // FileFlag; of opens also how
+
+  constexpr std::uint64_t packed() const noexcept {
+    return number | std::uint64_t{slot} << 16 | std::uint64_t{flags} << 32;
+  }
+  static constexpr FileDescriptor of(std::uint64_t packed) noexcept {
+    return {static_cast<std::uint16_t>(packed), static_cast<std::uint16_t>(packed >> 16),
+            static_cast<std::uint16_t>(packed >> 32)};
+  }
+};
+
 enum class FileAct : std::uint8_t { kNone, kOpen, kClose, kRead, kWrite, kSync };
 
 struct FileOperationRow {
@@ -125,19 +153,5 @@ inline constexpr std::array<FileOperationRow,
         {"fprintf", FileAct::kWrite, true},
         {"fflush", FileAct::kSync, true},
     }};
-
-// The last part of a path, one character after the other, `#` for each number in it.
-template <typename Put>
-constexpr void each_of_file_name(std::string_view path, Put put) {
-  bool number = false;
-  for (const char c : path.substr(path.rfind('/') + 1)) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit)
-      put(c);
-    else if (!number)
-      put('#');
-    number = digit;
-  }
-}
 
 }  // namespace refrain::spool

@@ -30,8 +30,7 @@ class FileTableParser {
       const std::size_t at = kFileHeaderBytes + i * sizeof(FileName);
       const auto found = table.files.find(word(at + offsetof(FileName, file)));
       if (found == table.files.end() || found->first == 0) continue;
-      std::string& name = table.names[i];
-      each_of_file_name(found->second.path, [&](char c) { name += c; });
+      table.names[i] = base::file_name(found->second.path);
     }
     return nullptr;
   }

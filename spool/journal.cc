@@ -109,6 +109,9 @@ class JournalParser {
       case kSlowValue:
         take_slow(record);
         break;
+      case kMemory:
+        out_.memory.push_back({record.ticks, record.payload});
+        break;
       case kLimitReached:
         out_.limits.push_back({record.ticks, record.sub, record.payload});
         break;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_sample.h"
 #include "spool/file_reader.h"
 #include "spool/format.h"
 #include "spool/mpi_journal.h"
@@ -206,6 +207,7 @@ struct Journal {
   std::vector<LoopMismatch> mismatches;
   std::vector<SkippedSummary> summaries;
   std::vector<SlowIteration> slow;
+  std::vector<base::MemorySample> memory;
   std::vector<LimitReached> limits;
   std::vector<CallChain> chains;
   std::map<std::uint32_t, LoopCode>

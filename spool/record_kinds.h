@@ -148,7 +148,8 @@ enum Kind : std::uint8_t {
   kMpiIo = 59,   // payload: bytes moved
 
   // --- Calls on files (file_format.h), recorded when they have ended, one after the other ---
-  kFileEnter = 60,  // sub: FileOperation; payload: number of the file's name
+  kFileEnter =
+      60,  // sub: FileOperation; a48: FileDescriptor; payload: number of the file's name
   kFileLeave = 61,  // sub, payload as its start
   kFileMoved = 62,  // between them: sub likewise; a48: offset, or kNoFileOffset; payload:
                     // bytes | slot of the file << kFileShift
@@ -196,6 +197,7 @@ enum Kind : std::uint8_t {
   kIterationMetric =
       117,             // before kIteration, kIterationEnd and kLoopLeft: sub, payload as
                        // kMetric, of the thread that feeds the agent
+  kMemory = 118,       // payload: resident bytes of no file then
   kClockOffset = 115,  // ticks: of this process' clock; payload: ticks to be added for that
                        // of process 0 at the same moment, signed; a48: the error's bound
 };
@@ -278,6 +280,10 @@ enum class RegionClass : std::uint8_t {
   kCondition,
   kThreadBarrier,
   kSemaphore,
+  kC11Create,
+  kC11Join,
+  kC11Mutex,
+  kC11Condition,
   kHolder,  // who has the lock that is waited for: the key's address is its thread's function
   kCount
 };
@@ -447,6 +453,7 @@ inline constexpr auto kRecordKinds = [] {
       {kClockOffset, "clock_offset", Part::kJournal},
       {kIterationEnd, "iteration_end", Part::kJournal},
       {kIterationMetric, "iteration_metric", Part::kJournal},
+      {kMemory, "memory", Part::kJournal},
   });
 }();
 

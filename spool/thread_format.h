@@ -1,4 +1,4 @@
-// Calls of POSIX threads, as records and regions have them.
+// Calls of POSIX and C11 threads, as records and regions have them.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3 (recorded by tracer/threads) and 5.
 #pragma once
@@ -18,6 +18,10 @@ enum class ThreadCall : std::uint8_t {
   kCondition,
   kBarrier,
   kSemaphore,
+  kC11Create,
+  kC11Join,
+  kC11Mutex,
+  kC11Condition,
   kCount
 };
 

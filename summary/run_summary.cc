@@ -201,6 +201,11 @@ std::string to_text(const RunSummary& summary) {
     out["peak_memory_bytes"] = summary.peak_memory_bytes;
     out["memory_bytes"] = summary.memory_bytes;
   }
+  if (!summary.memory.empty()) {
+    json& samples = out["memory"] = json::array();
+    for (const base::MemorySample& sample : summary.memory)
+      samples.push_back({sample.ticks, sample.bytes});
+  }
   json regions = json::array();
   for (const RunSummary::Region& region : summary.regions) {
     regions.push_back({{"reference", index_or_null(region.reference)},
@@ -268,6 +273,12 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
     summary.peak_memory_bytes = number(from["peak_memory_bytes"], "peak_memory_bytes");
     summary.memory_bytes = number(member(from, "memory_bytes"), "memory_bytes");
   }
+  if (from.contains("memory"))
+    for (const json& sample : list(from["memory"], "memory")) {
+      if (!sample.is_array() || sample.size() != 2) fail("'memory' has no pairs");
+      summary.memory.push_back(
+          {number(sample[0], "ticks of memory"), number(sample[1], "bytes of memory")});
+    }
   if (!member(from, "ticks_per_second").is_number())
     fail("'ticks_per_second' is not a number");
   summary.ticks_per_second = from["ticks_per_second"].get<double>();

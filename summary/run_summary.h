@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file_use.h"
+#include "base/memory_sample.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "summary/flow_graph.h"
@@ -91,6 +92,8 @@ struct RunSummary {
     bool operator==(const Location&) const = default;
   };
 
+  static constexpr std::size_t kMaxMemorySamples = 128;
+
   std::uint32_t process = 0;
   std::uint32_t rank = kNone;  // in MPI_COMM_WORLD
   std::string host;
@@ -99,6 +102,8 @@ struct RunSummary {
   std::uint64_t peak_memory_bytes = 0;  // the largest resident set; 0: not known
   std::uint64_t memory_bytes =
       0;  // the resident set at the end, or where a killed one was last looked at
+  // Now and then, where outermost iterations began; at most kMaxMemorySamples.
+  std::vector<base::MemorySample> memory = {};
   double ticks_per_second = 1e9;
   std::uint64_t begin = 0;  // of recording
   std::uint64_t end = 0;

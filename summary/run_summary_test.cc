@@ -203,6 +203,14 @@ TEST_CASE("RunSummary: files - their numbers come back, and may be missing") {
         "'writes' is not a number");
 }
 
+TEST_CASE("RunSummary: samples of memory come back, and may be missing") {
+  RunSummary summary = example();
+  summary.memory = {{1000, std::uint64_t{1} << 33}, {2000, 5}};
+  const std::string text = to_text(summary);
+  CHECK(*summary_from_text(text) == summary);
+  CHECK(error_of(test::replaced(text, "[2000,5]", "[2000]")) == "'memory' has no pairs");
+}
+
 TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   const std::string good = to_text(example());
   CHECK(error_of("") == "is not a summary");

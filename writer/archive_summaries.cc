@@ -79,12 +79,21 @@ class Summarizer {
     result_.complete = model_.spool().journal.facts().ended;
     result_.peak_memory_bytes = model_.spool().journal.facts().peak_memory_bytes;
     result_.memory_bytes = model_.spool().journal.facts().memory_bytes;
+    add_memory();
     result_.ticks_per_second = model_.ticks_per_second();
     result_.begin = model_.start_ticks();
     result_.end = model_.end_ticks();
     add_files();
     for (const spool::Metric& metric : model_.journal().user.metrics)
       result_.counters.push_back({metric.name, metric.unit});
+  }
+
+  // Each n-th, and the last one.
+  void add_memory() {
+    const std::vector<base::MemorySample>& all = model_.journal().memory;
+    const std::size_t step = all.size() / RunSummary::kMaxMemorySamples + 1;
+    for (std::size_t i = 0; i < all.size(); i += step) result_.memory.push_back(all[i]);
+    if (all.size() % step != 1 && step != 1) result_.memory.push_back(all.back());
   }
 
   void add_files() {

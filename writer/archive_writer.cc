@@ -83,6 +83,7 @@ class ArchiveJob {
   Result<> write() {
     if (auto prepared = prepare(); !prepared) return prepared;
     if (auto built = build_models(); !built) return built;
+    plan_files(models_, regions_, threads_);
     share_definitions();
     if (mpi_) {
       mpi_->unite_comms(models_, first_comm_);
@@ -277,7 +278,8 @@ class ArchiveJob {
         own.metrics.push_back(model->journal().user.metrics);
       const std::uint64_t locations = model->locations();
       own.add({locations, model->teams().teams().size(),
-               model->journal().mpi.known ? locations : 0, model->streams().size()});
+               model->journal().mpi.known ? locations : 0, model->streams().size(),
+               model->context().files.handles().size()});
     }
     shared_ = exchange::agree(exchange_, merge(SharedDefinitions{}, own));
     longest_definition_ = shared_.longest();
@@ -296,6 +298,8 @@ class ArchiveJob {
       ProcessContext& context = model.context();
       context.process = number + static_cast<std::uint32_t>(i);
       context.first_comm = static_cast<OTF2_CommRef>(shared_.before(context.process).teams);
+      context.first_handle =
+          static_cast<OTF2_IoHandleRef>(shared_.before(context.process).handles);
       for (const std::string& text : regions::program_texts(model.journal()))
         context.arguments.push_back(strings_.intern(text));
       for (const auto& [number, text] : model.journal().user.strings)

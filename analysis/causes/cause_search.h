@@ -95,6 +95,7 @@ class CauseSearch {
   void last_seen();
   // A note on time in the kernel, and one on what tracing took.
   void kernel();
+  void memory();
   void tracing();
   // Returns true if these had no core for most of what they are longer, `excess` ns each, or that is little beside what they had none.
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;

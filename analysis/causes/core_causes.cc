@@ -9,6 +9,8 @@
 
 #include "analysis/causes/cause_search.h"
 #include "analysis/causes/cause_texts.h"
+#include "analysis/causes/memory_growth.h"
+#include "base/texts.h"
 #include "base/thread_use.h"
 
 namespace refrain::analysis {
@@ -259,6 +261,80 @@ void CauseSearch::kernel() {
     out_.kernel +=
         ": system calls, for instance of files or of threads that wait by "
         "yielding (strace -c counts them)";
+}
+
+namespace {
+
+// By iterations of a loop, counted through all its visits, of the process' primary thread.
+std::vector<MemoryAt> memory_by_iteration(const RunSummary& summary,
+                                          const IterationProfile::Location& primary,
+                                          std::uint32_t loop) {
+  std::vector<MemoryAt> out;
+  const double tick_ns = 1e9 / summary.ticks_per_second;
+  std::uint64_t before = 0;  // iterations in rows before this one
+  auto sample = summary.memory.begin();
+  for (const IterationProfile::Row& row : primary.rows) {
+    const auto ns = [&] {
+      return static_cast<double>(sample->ticks - std::min(sample->ticks, summary.begin)) *
+             tick_ns;
+    };
+    while (sample != summary.memory.end() && ns() < row.begin_ns) ++sample;
+    if (row.loop != loop) continue;
+    for (; sample != summary.memory.end() && ns() < row.end_ns; ++sample)
+      out.push_back({static_cast<double>(before) +
+                         static_cast<double>(row.count) * (ns() - row.begin_ns) /
+                             std::max(1.0, row.end_ns - row.begin_ns),
+                     static_cast<double>(sample->bytes)});
+    before += row.count;
+  }
+  return out;
+}
+
+}  // namespace
+
+// Of the loop with most time.
+void CauseSearch::memory() {
+  if (std::ranges::all_of(summaries_,
+                          [](const RunSummary& summary) { return summary.memory.empty(); }))
+    return;
+  if (iterations_.loops.empty()) return;
+  struct Growing {
+    std::size_t process;
+    MemoryGrowth growth;
+  };
+  std::vector<Growing> growing;
+  for (const IterationProfile::Location& location : iterations_.locations) {
+    const auto process =
+        std::ranges::find(summaries_, location.process, &RunSummary::process);
+    if (!location.primary || process == summaries_.end()) continue;
+    if (const auto growth = memory_growth(memory_by_iteration(*process, location, 0)))
+      growing.push_back({static_cast<std::size_t>(process - summaries_.begin()), *growth});
+  }
+  if (growing.empty()) return;
+  const Growing& most = *std::ranges::max_element(
+      growing, {}, [](const Growing& each) { return each.growth.per_iteration(); });
+  const auto bytes = [](double value) {
+    return base::bytes_text(static_cast<std::uint64_t>(value));
+  };
+  out_.memory = fmt::format(
+      "Memory grows by {} in each iteration of {}{}{}, from {} to {}",
+      bytes(most.growth.per_iteration()), loop_place(iterations_.loops.front().name),
+      most.growth.first >= 1 ? fmt::format(", from iteration {:.0f} on", most.growth.first)
+                             : "",
+      processes_ > 1
+          ? fmt::format(", on {}", mpi_ ? "rank " + std::to_string(rank_of(most.process))
+                                        : "process " + std::to_string(most.process))
+          : "",
+      bytes(most.growth.from_bytes), bytes(most.growth.to_bytes));
+  if (growing.size() > 1)
+    out_.memory += growing.size() == processes_
+                       ? "; on the others it grows, too"
+                       : fmt::format("; it also grows on {} of the other {}",
+                                     growing.size() - 1, processes_ - 1);
+  else if (processes_ > 1)
+    out_.memory += "; on the others it does not";
+  out_.memory +=
+      ". What is allocated there is not freed (valgrind or heaptrack name the place)";
 }
 
 double CauseSearch::add_core_wait(LocationId thread, double waited, double time) {

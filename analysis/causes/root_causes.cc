@@ -77,6 +77,7 @@ Conclusions CauseSearch::find() {
   communication();
   few_cores();
   kernel();
+  memory();
   tracing();
   std::erase_if(out_.causes,
                 [](const RootCause& cause) { return cause.share < kMinShare; });

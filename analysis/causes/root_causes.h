@@ -102,6 +102,7 @@ struct Conclusions {
   std::string cores;       // a sentence on that, and why; empty: it is little
   std::string cores_hint;  // what to do about it
   std::string kernel;      // a sentence on time in the kernel; empty: it is little
+  std::string memory;      // one on processes whose memory grows with the iterations
   double tracing_ns = 0;   // that Refrain took, estimated; part of all accounts
   std::string tracing;     // a sentence on that; empty: it is little
   std::string

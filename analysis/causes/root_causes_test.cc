@@ -827,6 +827,26 @@ TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little
   CHECK(found(40, 1).find("system calls") != std::string::npos);
 }
 
+TEST_CASE(
+    "Root causes: memory that grows - by how much, from where on, and on which ranks") {
+  const auto found = [](std::size_t growing) {
+    auto runs = ranks(4, 200, [](std::size_t, std::size_t) { return 4000; });
+    for (std::size_t rank = 0; rank < runs.size(); ++rank)
+      for (std::size_t i = 0; i < 200; i += 2) {
+        const std::uint64_t more = rank < 4 - growing || i < 100 ? 0 : (i - 100) << 20;
+        runs[rank].memory.push_back({runs[rank].locations[0].iterations.rows[i + 1].begin,
+                                     (std::uint64_t{100} << 20) + more});
+      }
+    return conclude(runs).memory;
+  };
+  CHECK(found(0).empty());
+  CHECK(found(1).starts_with(
+      "Memory grows by 1.05 MB in each iteration of main p.c:7-12, from iteration 100 on, "
+      "on rank 3, from 105 MB to 208 MB; on the others it does not"));
+  CHECK(found(2).find("; it also grows on 1 of the other 3") != std::string::npos);
+  CHECK(found(4).find("; on the others it grows, too") != std::string::npos);
+}
+
 TEST_CASE("Root causes: what Refrain itself took - said where it is not little") {
   const auto found = [](std::uint64_t percent) {
     auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });

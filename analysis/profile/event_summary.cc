@@ -9,6 +9,7 @@
 #include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
 #include "analysis/run_totals.h"
+#include "base/file_use.h"
 #include "base/flat_map.h"
 #include "base/region_stack.h"
 #include "base/result.h"
@@ -29,6 +30,8 @@ struct Thread {
     bool fork = false;
     std::uint64_t begin = 0;
     std::uint32_t latest = RunSummary::kNone;  // child
+    std::uint32_t from = RunSummary::kNone;    // before it
+    bool of_file = false;                      // its node has the file's name
     std::size_t known =
         0;  // how many frames the innermost one with a node has below it, and itself
   };
@@ -104,9 +107,16 @@ class TreeSink final : public reader::TraceSink {
         return moved(thread, 0, 0, event.bytes, 0);
       case EventKind::kParameterUnsignedInt:
         return parameter(thread, event);
+      case EventKind::kIoCreateHandle:
+      case EventKind::kIoDestroyHandle:
+      case EventKind::kIoOperationBegin:
+        on_file(thread, event.ref);
+        break;
       default:
-        return unused_.add(event.kind);
+        break;
     }
+    unused_.add(event.kind,
+                thread.stack.empty() ? reader::kNone : thread.stack.back().region);
   }
 
   std::string error() const override { return {}; }
@@ -125,7 +135,10 @@ class TreeSink final : public reader::TraceSink {
       if (thread.off) not_written(thread, end);
       while (!thread.stack.empty()) pop(thread, end);
     }
-    for (std::uint32_t i = 0; i < trees_.size(); ++i) facts(i);
+    for (std::uint32_t i = 0; i < trees_.size(); ++i) {
+      facts(i);
+      if (!of_files_.empty()) drop_unused(trees_[i].summary);
+    }
     return {};
   }
 
@@ -185,14 +198,43 @@ class TreeSink final : public reader::TraceSink {
     thread.stack.push(frame);
   }
 
-  static void push(Thread& thread, const Thread::Frame& frame) {
+  static void push(Thread& thread, Thread::Frame frame) {
     const std::uint32_t parent = around(thread);
     std::uint32_t& before = parent == RunSummary::kNone
                                 ? thread.latest
                                 : thread.stack[thread.stack.back().known - 1].latest;
-    ++*thread.edges.add({before == RunSummary::kNone ? parent : before, frame.node}).first;
+    frame.from = before == RunSummary::kNone ? parent : before;
+    ++*thread.edges.add({frame.from, frame.node}).first;
     before = frame.node;
     put(thread, frame);
+  }
+
+  // Calls on files of other tools' archives are told apart by the file, as those of Refrain's are by their names.
+  void on_file(Thread& thread, std::uint32_t handle) {
+    if (definitions_->is_refrain() || thread.stack.empty()) return;
+    Thread::Frame frame = thread.stack.back();
+    if (frame.fork || frame.of_file || frame.latest != RunSummary::kNone) return;
+    const reader::RegionInfo& region = definitions_->regions[frame.region];
+    const auto file = definitions_->io_files.find(handle);
+    if (!region.is_io() || region.paradigm == OTF2_PARADIGM_MPI ||
+        file == definitions_->io_files.end() || file->second.empty())
+      return;
+    const auto next =
+        static_cast<std::uint32_t>(definitions_->regions.size() + of_files_.size());
+    const auto [named, is_new] =
+        of_file_.try_emplace({frame.region, base::file_name(file->second)}, next);
+    if (is_new) of_files_.push_back({frame.region, ' ' + named->first.second});
+    --*thread.edges.add({frame.from, frame.node}).first;
+    thread.stack.pop();
+    const std::uint32_t parent = around(thread);
+    frame.node = node_index(trees_[thread.process], parent, named->second,
+                            RunSummary::Kind::kRegion, RunSummary::kNone);
+    frame.of_file = true;
+    ++*thread.edges.add({frame.from, frame.node}).first;
+    (parent == RunSummary::kNone ? thread.latest
+                                 : thread.stack[thread.stack.back().known - 1].latest) =
+        frame.node;
+    thread.stack.push(frame);
   }
 
   // Ends the innermost one of the region and those inside; kNone: the innermost fork. If there is none, nothing.
@@ -268,9 +310,12 @@ class TreeSink final : public reader::TraceSink {
     const auto [at, is_new] = tree.regions.add(ref);
     if (is_new) {
       *at = static_cast<std::uint32_t>(tree.summary.regions.size());
-      const reader::RegionInfo& region = definitions_->regions[ref];
-      tree.summary.regions.push_back({.reference = ref,
-                                      .name = region.name,
+      const std::size_t defined = definitions_->regions.size();
+      const OfFile own{ref, {}};
+      const OfFile& what = ref < defined ? own : of_files_[ref - defined];
+      const reader::RegionInfo& region = definitions_->regions[what.region];
+      tree.summary.regions.push_back({.reference = what.region,
+                                      .name = region.name + what.file,
                                       .file = region.file,
                                       .line = region.line,
                                       .role = region.role,
@@ -316,11 +361,42 @@ class TreeSink final : public reader::TraceSink {
       location.sums.resize(summary.nodes.size());
       location.edges.reserve(thread.edges.size());
       thread.edges.each([&](const Thread::Edge& ends, std::uint64_t count) {
-        location.edges.push_back({ends.from, ends.to, count});
+        if (count != 0) location.edges.push_back({ends.from, ends.to, count});
       });
       std::ranges::sort(location.edges, {},
                         [](const auto& edge) { return std::pair(edge.from, edge.to); });
       thread.edges = {};
+    }
+  }
+
+  // Nodes of calls before it was known which files they were on.
+  static void drop_unused(RunSummary& summary) {
+    std::vector<bool> used(summary.nodes.size());
+    for (std::size_t i = used.size(); i-- > 0;) {
+      for (const RunSummary::Location& location : summary.locations)
+        used[i] = used[i] || location.sums[i] != RunSummary::Sums();
+      const std::uint32_t parent = summary.nodes[i].parent;
+      if (used[i] && parent != RunSummary::kNone) used[parent] = true;
+    }
+    std::vector<std::uint32_t> number(used.size(), RunSummary::kNone);
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < used.size(); ++i)
+      if (used[i]) number[i] = next++;
+    const auto now = [&](std::uint32_t node) {
+      return node == RunSummary::kNone ? node : number[node];
+    };
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) continue;
+      summary.nodes[i].parent = now(summary.nodes[i].parent);
+      summary.nodes[number[i]] = summary.nodes[i];
+    }
+    summary.nodes.resize(next);
+    for (RunSummary::Location& location : summary.locations) {
+      for (std::size_t i = 0; i < used.size(); ++i)
+        if (used[i]) location.sums[number[i]] = location.sums[i];
+      location.sums.resize(next);
+      for (RunSummary::Edge& edge : location.edges)
+        edge = {now(edge.from), now(edge.to), edge.count};
     }
   }
 
@@ -329,6 +405,13 @@ class TreeSink final : public reader::TraceSink {
   std::vector<Thread> threads_;
   MessageEvents messages_;
   reader::UnusedRecords unused_;
+  // By region and file's name: regions numbered after those that are defined.
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> of_file_;
+  struct OfFile {
+    std::uint32_t region;
+    std::string file;  // after a blank
+  };
+  std::vector<OfFile> of_files_;
   std::uint64_t last_tick_ = 0;
   std::uint64_t gaps_ = 0;
 };

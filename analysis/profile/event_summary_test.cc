@@ -3,12 +3,15 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
+#include "base/notes.h"
 #include "reader/foreign_archive.h"
+#include "reader/small_archive.h"
 #include "test/support/files.h"
 
 namespace refrain::analysis::event_summary_test {
@@ -67,6 +70,72 @@ TEST_CASE("Event summary: an archive of another tool - its calls by partner and 
                                  "MPI_Isend to rank+1: 1 calls, 222 to 222 bytes, 20 ns"});
   CHECK(messages.messages_outside == 2);
   CHECK(messages.outside_bytes == 10);
+}
+
+// As Score-P writes calls on files: their records inside of the region of the call, the destruction before it returns.
+TEST_CASE("Event summary: operations on files - calls are told apart by the file") {
+  test::TemporaryFolder folder;
+  {
+    reader::SmallArchive archive(folder / "a");
+    const auto main = archive.region("main");
+    const auto write = archive.region("write", OTF2_REGION_ROLE_FILE_IO);
+    const auto open = archive.region("open", OTF2_REGION_ROLE_FILE_IO_METADATA);
+    const auto mpi = archive.mpi("MPI_File_write", OTF2_REGION_ROLE_FILE_IO);
+    const auto first = archive.file("/a/step.1.dat"),
+               second = archive.file("/b/step.2.dat"), log = archive.file("log");
+    archive.process();
+    std::uint64_t now = 0;
+    const auto call = [&](std::uint32_t region, std::uint32_t handle, std::uint64_t took) {
+      archive.enter(now, region);
+      if (region == open)
+        OTF2_EvtWriter_IoCreateHandle(
+            archive.writer(), nullptr, now, handle, OTF2_IO_ACCESS_MODE_WRITE_ONLY,
+            OTF2_IO_CREATION_FLAG_CREATE, OTF2_IO_STATUS_FLAG_NONE);
+      else
+        OTF2_EvtWriter_IoOperationBegin(archive.writer(), nullptr, now, handle,
+                                        OTF2_IO_OPERATION_MODE_WRITE,
+                                        OTF2_IO_OPERATION_FLAG_NONE, 100, 1);
+      now += took;
+      if (region != open)
+        OTF2_EvtWriter_IoOperationComplete(archive.writer(), nullptr, now, handle, 100, 1);
+      archive.leave(now, region);
+    };
+    archive.enter(now, main);
+    call(open, first, 5);
+    call(write, first, 10);
+    call(write, second, 20);
+    call(write, log, 40);
+    call(mpi, log, 80);
+    archive.enter(now, write);  // to what is no file
+    archive.leave(now += 160, write);
+    archive.leave(now += 320, main);
+    archive.finish(0, now);
+  }
+  base::take_notes();
+  const EventSummary events = *summarize_events(folder / "a");
+  CHECK(base::take_notes().empty());
+  const RunProfile profile = merge_summaries(events.processes);
+  const ProfileTotals totals = total(profile);
+  std::map<std::string, double> files;
+  for (PathId i; i < profile.paths.size(); ++i) {
+    const RunProfile::Path& path = profile.paths[i];
+    if (path.cls == summary::TimeClass::kFileIo)
+      files[profile.regions[path.region].name] += totals.paths[i].own_ns;
+  }
+  CHECK(files == std::map<std::string, double>{{"open step.#.dat", 5},
+                                               {"write step.#.dat", 30},
+                                               {"write log", 40},
+                                               {"write", 160}});
+  // The control flow goes by the same names.
+  const summary::RunSummary& process = events.processes.front();
+  std::uint64_t edges = 0;
+  for (const auto& edge : process.locations.front().edges) {
+    edges += edge.count;
+    for (const std::uint32_t end : {edge.from, edge.to})
+      if (end != summary::RunSummary::kNone)
+        CHECK(process.locations.front().sums[end].visits != 0);
+  }
+  CHECK(edges == 7);
 }
 
 TEST_CASE("Event summary: no archive - one line") {

@@ -124,6 +124,7 @@ class ProfileFinder {
       note("Too few cores", conclusions_.cores, conclusions_.cores_hint);
     note("Killed", conclusions_.killed);
     note("Time in the kernel", conclusions_.kernel);
+    note("Memory that grows", conclusions_.memory);
     note("Time of tracing", conclusions_.tracing);
     management();
     well();

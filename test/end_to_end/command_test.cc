@@ -73,9 +73,10 @@ TEST_CASE("Command: wrong use - what may have been meant, and where help is") {
   CHECK(errors_of({"run", "--", "/"}) == "refrain: no program '/': it is a directory\n");
   CHECK(errors_of({"run", "-n"}) ==
         "refrain: '--limit' needs a value (see 'refrain run --help')\n");
-  CHECK(errors_of({"convert", "archive", "--to", "pdf"}) ==
-        "refrain: --to: 'pdf' is not one of {paraver,chrome,csv} (see 'refrain convert "
-        "--help')\n");
+  CHECK(
+      errors_of({"convert", "archive", "--to", "pdf"}) ==
+      "refrain: --to: 'pdf' is not one of {paraver,perfetto,chrome,csv} (see 'refrain convert "
+      "--help')\n");
 }
 
 TEST_CASE("Command: wrong values - named by the option or variable that was given") {

@@ -231,6 +231,54 @@ void check_chrome(const fs::path& archive, const Trace& trace) {
   CHECK(phases["f"] == receives);
 }
 
+// By protoc, which knows Perfetto's format (test/tools/read_perfetto.py).
+void check_perfetto(const fs::path& archive, const Trace& trace) {
+  const Result result = run_refrain({"convert", archive, "--to", "perfetto"});
+  CHECK(result.errors == "");
+  REQUIRE(result.ok());
+  const Result read = run(
+      {{"/usr/bin/python3", data_file("test/tools/read_perfetto.py"),
+        data_file("test/tools/perfetto.proto"), (archive / "traces.pftrace").string()}});
+  INFO(read.errors);
+  REQUIRE(read.ok());
+  const auto json = nlohmann::json::parse(read.output);
+  CHECK(json.at("problems") == nlohmann::json::array());
+  using Slice = std::tuple<std::string, std::string, std::uint64_t>;
+  std::multiset<Slice> written, right;
+  std::multiset<std::pair<std::string, std::uint64_t>> iterations, right_iterations;
+  for (const auto& slice : json.at("slices")) {
+    if (slice.at(2) == "")
+      written.emplace(slice.at(1), slice.at(3), slice.at(4));
+    else if (slice.at(2) == "iterations")
+      iterations.emplace(slice.at(1), slice.at(8).value("iteration", ~std::uint64_t{0}));
+  }
+  std::uint64_t receives = 0;
+  for (const Location& location : trace.locations)
+    for (std::size_t i = 0; i < location.events.size(); ++i) {
+      const Event& event = location.events[i];
+      receives += event.type == EventType::kMpiRecv || event.type == EventType::kMpiIrecv;
+      if (event.type != EventType::kEnter) continue;
+      const auto& region = trace.regions.at(event.reference);
+      if (is_phase(trace, event))
+        right_iterations.emplace(
+            location.name, static_cast<std::uint64_t>(location.events.at(i + 1).value));
+      else
+        right.emplace(location.name, region.name, ns(trace, event.time));
+    }
+  CHECK(!right.empty());
+  // Offsets of clocks move ticks; which events there are does not change.
+  if (trace.locations.size() != 0 && receives == 0) {
+    CHECK(written == right);
+  } else {
+    CHECK(written.size() == right.size());
+  }
+  CHECK(iterations == right_iterations);
+  CHECK(json.at("flows").size() == receives);
+  // A fraction of JSON's size.
+  CHECK(fs::file_size(archive / "traces.pftrace") * 5 <
+        fs::file_size(archive / "traces.json"));
+}
+
 void check_csv(const fs::path& archive, const Trace& trace) {
   const Result result = run_refrain({"convert", archive, "--to", "csv", "-o", "-"});
   CHECK(result.errors == "");
@@ -266,6 +314,7 @@ TEST_CASE("Convert: OpenMP programs - the Paraver trace equals the archive") {
   check_iterations_of(traced.trace, paraver);
   check_off(traced.trace, paraver);
   check_chrome(folder / "archive", traced.trace);
+  check_perfetto(folder / "archive", traced.trace);
   check_csv(folder / "archive", traced.trace);
 }
 
@@ -292,6 +341,7 @@ TEST_CASE("Convert: MPI programs - the same events, times and communications") {
   check_iterations_of(traced.trace, paraver);
   check_messages_of(traced.trace, paraver);
   check_chrome(folder / "archive", traced.trace);
+  check_perfetto(folder / "archive", traced.trace);
   check_csv(folder / "archive", traced.trace);
 }
 

@@ -1,8 +1,9 @@
-// refrain run --files: counts of programs that know what they do with files, killed ones too; slow calls as regions; what
-// analyze says of a rank that writes while the others wait; and that nothing is there without it.
+// refrain run --files: counts of programs that know what they do with files, killed ones too; slow calls as regions and as OTF2's
+// records of I/O; what analyze says of a rank that writes while the others wait; and that nothing is there without it.
 #include "test/support/files.h"
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -51,15 +52,105 @@ std::map<std::string, long> calls_of_regions(const Json& summary) {
   return calls;
 }
 
+// OTF2's records of I/O as otf2-print has them, and what in them is against OTF2's rules.
+struct IoRecords {
+  std::map<std::string, std::map<std::string, long>> of;  // by path, as known.cc counts
+  std::vector<std::string> problems;
+  long handles = 0, streams = 0, pre_created = 0;
+
+  explicit IoRecords(const fs::path& archive) {
+    const Result printed =
+        run({{"otf2-print", "-A", "-Werror", (archive / "traces.otf2").string()}});
+    INFO(printed.errors);
+    REQUIRE(printed.exit_status == 0);
+    std::istringstream lines(printed.output);
+    for (std::string line; std::getline(lines, line);) take(line);
+    for (const auto& [number, handle] : open_)
+      if (!handle.running.empty()) problems.push_back("an operation without an end");
+  }
+
+ private:
+  struct Handle {
+    std::string path;
+    bool active = false;
+    std::map<std::string, long> running;  // bytes by matching id
+    std::map<std::string, std::string> mode;
+  };
+
+  static std::string after(const std::string& line, const std::string& key,
+                           const std::string& end) {
+    const std::size_t at = line.find(key);
+    if (at == std::string::npos) return {};
+    const std::size_t from = at + key.size();
+    return line.substr(from, line.find_first_of(end, from) - from);
+  }
+
+  void take(const std::string& line) {
+    if (!line.starts_with("IO_")) return;
+    std::istringstream words(line);
+    std::string kind, number;
+    words >> kind >> number;
+    if (kind == "IO_HANDLE") {
+      Handle& handle = open_[number];
+      handle.path = after(line, "File: \"file://", "\"");
+      handle.active = line.find("PRE_CREATED") != std::string::npos;
+      ++handles;
+      pre_created += handle.active ? 1 : 0;
+      streams += line.find("ISO C I/O") != std::string::npos ? 1 : 0;
+      return;
+    }
+    number = after(line, "Handle: ", ",");
+    number = after(number, "<", ">");
+    if (open_.count(number) == 0) return;  // a definition
+    Handle& handle = open_[number];
+    std::map<std::string, long>& counts = of[handle.path];
+    if (handle.active == (kind == "IO_CREATE_HANDLE")) problems.push_back(line);
+    const std::string id = after(line, "Matching Id: ", " ,");
+    if (kind == "IO_CREATE_HANDLE") {
+      ++counts["opens"];
+      handle.active = true;
+    } else if (kind == "IO_DESTROY_HANDLE") {
+      ++counts["closes"];
+      handle.active = false;
+      if (!handle.running.empty()) problems.push_back(line);
+    } else if (kind == "IO_OPERATION_BEGIN") {
+      if (handle.running.count(id) != 0) problems.push_back(line);
+      handle.running[id] = std::stol(after(line, "Bytes Request: ", " ,"));
+      handle.mode[id] = after(line, " Mode: ", ",");
+    } else if (kind == "IO_OPERATION_COMPLETE") {
+      if (handle.running.erase(id) == 0) return problems.push_back(line);
+      const std::string mode = handle.mode[id];
+      const long bytes = std::stol(after(line, "Bytes Result: ", " ,"));
+      ++counts[mode == "READ" ? "reads" : mode == "WRITE" ? "writes" : "syncs"];
+      counts[mode == "READ"    ? "read_bytes"
+             : mode == "WRITE" ? "written_bytes"
+                               : "none"] += bytes;
+    }
+  }
+
+  std::map<std::string, Handle> open_;
+};
+
+// What a line of known.cc says, by number; `path` gets the file.
+std::map<std::string, long> known_numbers(const std::string& line, std::string& path) {
+  std::istringstream words(line);
+  std::map<std::string, long> numbers;
+  words >> path;
+  for (std::string word; words >> word;) {
+    const std::size_t at = word.find('=');
+    numbers[word.substr(0, at)] = std::stol(word.substr(at + 1));
+  }
+  return numbers;
+}
+
 // Lines of known.cc: "path number=1 ...". Every number that it names; of each file that it does not name all are of others.
 void check_counts(const Json& summary, const std::string& known) {
   std::map<std::string, Json> files = by_path(summary);
   std::istringstream lines(known);
   std::size_t checked = 0;
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string path, word;
-    words >> path;
+    std::string path;
+    const std::map<std::string, long> numbers = known_numbers(line, path);
     INFO(path);
     REQUIRE(files.count(path) == 1);
     const Json& file = files[path];
@@ -67,10 +158,7 @@ void check_counts(const Json& summary, const std::string& known) {
                                           {"errors", 0},   {"seeks", 0},  {"small", 0},
                                           {"unaligned", 0}};
     if (path.ends_with("/cpp.txt")) wanted.clear();
-    while (words >> word) {
-      const std::size_t at = word.find('=');
-      wanted[word.substr(0, at)] = std::stol(word.substr(at + 1));
-    }
+    for (const auto& [name, number] : numbers) wanted[name] = number;
     for (const auto& [name, number] : wanted) {
       INFO(name);
       CHECK(file.at(name) == number);
@@ -141,6 +229,57 @@ TEST_CASE("Files: each call is a region, by the name of the file") {
   CHECK(has("Value: \"" + (at.files / "step.3.dat").string() + "\""));
   CHECK(has("Parameter: \"offset\" <4>, Value: 73728"));
   CHECK(has("Parameter: \"bytes moved\" <1>, Value: 150"));
+}
+
+TEST_CASE("Files: OTF2's records of I/O have what the program does") {
+  Folders at;
+  Job job{.program = std::string(kFolder) + "known_gcc", .arguments = {at.files}};
+  job.settings = {{"FILES", "1ns"}, {"THREADS", "yes"}};
+  const Traced traced = trace(job, at.archive);
+  IoRecords records(at.archive);
+  CHECK(records.problems == std::vector<std::string>());
+  CHECK(records.handles > 10);
+  CHECK(records.streams > 0);
+  std::istringstream lines(traced.result.output);
+  std::size_t checked = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::string path;
+    std::map<std::string, long> known = known_numbers(line, path);
+    INFO(path);
+    if (path.ends_with("/early.dat")) continue;  // before the recording
+    std::map<std::string, long>& seen = records.of[path];
+    std::vector<std::string> names = {"reads", "writes", "read_bytes", "written_bytes",
+                                      "syncs"};
+    if (path.ends_with("/cpp.txt")) names = {"read_bytes", "written_bytes"};
+    // Its descriptors get other files without a close.
+    if (!path.ends_with("/number.dat")) names.insert(names.end(), {"opens", "closes"});
+    if (path.ends_with("/cpp.txt")) known["closes"] = known["opens"];
+    for (const std::string& name : names) {
+      INFO(name);
+      CHECK(seen[name] == known[name]);
+    }
+    ++checked;
+  }
+  CHECK(checked == 12);
+  CHECK(records.of[(at.files / "number.dat").string()]["opens"] == 1);
+  // The copy of a descriptor, of which no open is known.
+  CHECK(records.pre_created > 0);
+}
+
+TEST_CASE("Files: OTF2's records of I/O of a part of the calls are valid") {
+  Folders at;
+  MpiJob job{.program = std::string(kFolder) + "checkpoint_gcc",
+             .arguments = {at.files, "40", "1"}};
+  // The slow ones of a few iterations.
+  job.settings = {{"FILES", "1us"}, {"LIMIT", "2"}};
+  trace_mpi(job, MpiWay::kInside, at.archive);
+  IoRecords records(at.archive);
+  CHECK(records.problems == std::vector<std::string>());
+  CHECK(records.of[(at.files / "out.0.dat").string()]["writes"] == 1);
+  // Opened before MPI starts, and closed then.
+  CHECK(records.of[(at.files / "input.dat").string()]["opens"] == 0);
+  CHECK(records.of[(at.files / "input.dat").string()]["closes"] == 2);
+  CHECK(records.pre_created >= 2);
 }
 
 TEST_CASE("Files: of a killed run all is counted") {

@@ -2,6 +2,7 @@
 // not traced is reported, nothing is left behind. And callers in symbols.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -359,8 +359,11 @@ TEST_CASE("Ranks: the line at the end - and what other commands make of the arch
     ++regions;
   }
   CHECK(regions > 5);
-  for (const auto& [to, file] : std::map<std::string, std::string>{
-           {"paraver", "a.prv"}, {"chrome", "a.json"}, {"csv", "a.csv"}}) {
+  for (const auto& [to, file] :
+       std::map<std::string, std::string>{{"paraver", "a.prv"},
+                                          {"perfetto", "a.pftrace"},
+                                          {"chrome", "a.json"},
+                                          {"csv", "a.csv"}}) {
     const Result converted =
         run_refrain({"convert", archive, "--to", to, "-o", folder / file});
     CAPTURE(to, converted.errors);

@@ -229,4 +229,28 @@ TEST_CASE("Threads: without the setting nothing stands before the program's call
   }
 }
 
+TEST_CASE("Threads: C11's threads, locks and conditions") {
+  for (const char* compiler : {"gcc", "clang"}) {
+    INFO(compiler);
+    const TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    Job job{.program = std::string(kFolder) + "c11_" + compiler, .arguments = {"5"}};
+    job.settings = {{"THREADS", "yes"}};
+    const Result result = run_job(job, Way::kRun, archive);
+    INFO(result.errors);
+    REQUIRE(result.exit_status == 0);
+    CHECK(result.output == "done\n");
+    read_checked(archive);
+    std::map<std::string, Calls> found = calls_of(json_of("profile", archive));
+    CHECK(found["thrd_create"].visits == 5);
+    CHECK(found["thrd_join"].visits == 5);
+    CHECK(found["mtx_lock"].visits >= 5);
+    CHECK(found["mtx_lock"].visits <= 10);
+    CHECK(found["cnd_wait"].visits >= 5);
+    CHECK(found["held by main thread"].visits >= 5);
+    CHECK(found["wait_twice"].visits == 5);
+    CHECK(found.count("pthread_mutex_lock") == 0);
+  }
+}
+
 }  // namespace refrain::test::threads_test

@@ -51,8 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const test::LibraryMayLeak archive_that_cannot_be_opened;
   const std::string error = analysis::read_archive_info(archive.string()).error();
   fuzz::require(fuzz::one_line(error), "an error is one line", error);
-  for (const auto format :
-       {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
+  for (const auto format : {convert::Format::kCsv, convert::Format::kChrome,
+                            convert::Format::kParaver, convert::Format::kPerfetto}) {
     convert::ConvertOptions options;
     options.archive = archive.string();
     options.format = format;

@@ -66,8 +66,8 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
     reader::write_foreign_archive(folder / "archive", {.more_enters = 5, .lies = seed});
     const test::LibraryMayLeak archive_that_cannot_be_opened;
     CHECK(one_line(analysis::read_archive_info((folder / "archive").string()).error()));
-    for (const auto format :
-         {convert::Format::kCsv, convert::Format::kChrome, convert::Format::kParaver}) {
+    for (const auto format : {convert::Format::kCsv, convert::Format::kChrome,
+                              convert::Format::kParaver, convert::Format::kPerfetto}) {
       convert::ConvertOptions options;
       options.archive = folder / "archive";
       options.format = format;

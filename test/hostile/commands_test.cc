@@ -29,16 +29,18 @@ test::Result refrain(Words words) {
 // What reads all events of any archive.
 std::vector<Words> readers(const std::string& archive,
                            const test::TemporaryFolder& folder) {
-  return {{"profile", "--events", archive},
-          {"profile", "--events", "--messages", archive},
-          {"analyze", "--no-cube", archive},
-          {"convert", "--to", "csv", "--overwrite", "-o", folder / "out.csv", archive},
-          {"convert", "--to", "chrome", "--overwrite", "-o", folder / "out.json", archive},
-          {"convert", "--to", "paraver", "--overwrite", "-o", folder / "out.prv", archive},
-          {"report", "--overwrite", "-o", folder / "out.html", archive},
-          {"compare", archive, archive},
-          {"graph", "--events", "--quiet", "--to", "json", archive},
-          {"scaling", "--quiet", archive, archive}};
+  return {
+      {"profile", "--events", archive},
+      {"profile", "--events", "--messages", archive},
+      {"analyze", "--no-cube", archive},
+      {"convert", "--to", "csv", "--overwrite", "-o", folder / "out.csv", archive},
+      {"convert", "--to", "perfetto", "--overwrite", "-o", folder / "out.pftrace", archive},
+      {"convert", "--to", "chrome", "--overwrite", "-o", folder / "out.json", archive},
+      {"convert", "--to", "paraver", "--overwrite", "-o", folder / "out.prv", archive},
+      {"report", "--overwrite", "-o", folder / "out.html", archive},
+      {"compare", archive, archive},
+      {"graph", "--events", "--quiet", "--to", "json", archive},
+      {"scaling", "--quiet", archive, archive}};
 }
 
 // Of the next node.

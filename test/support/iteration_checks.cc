@@ -83,7 +83,7 @@ Class class_of(const std::string& name, std::uint32_t paradigm) {
   if (paradigm == OTF2_PARADIGM_MPI) return mpi_class(name);
   if (paradigm == OTF2_PARADIGM_NONE) return kFileIo;
   if (paradigm == OTF2_PARADIGM_PTHREAD)
-    return any_of(name, {"pthread_create"}) ? kManagement : kSync;
+    return any_of(name, {"pthread_create", "thrd_create"}) ? kManagement : kSync;
   if (paradigm != OTF2_PARADIGM_OPENMP) return kUseful;
   if (any_of(name, {"sblock"})) return kUseful;
   if (any_of(name, {"omp target submit", "omp target kernel"})) return kTargetKernels;

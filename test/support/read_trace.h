@@ -18,30 +18,34 @@ namespace refrain::test {
 
 enum class EventType : std::uint8_t {
   // The comments name `reference`, `value` and `extra` of the event.
-  kEnter,              // region
-  kLeave,              // region
-  kMeasurementOn,      //
-  kMeasurementOff,     //
-  kBufferFlush,        // -, stop time
-  kThreadFork,         // paradigm, requested threads
-  kThreadJoin,         // paradigm
-  kTeamBegin,          // communicator of the team
-  kTeamEnd,            // communicator of the team
-  kAcquireLock,        // lock, acquisition order
-  kReleaseLock,        // lock, acquisition order
-  kTaskCreate,         // team, generation number, creating thread
-  kTaskSwitch,         // team, generation number, creating thread
-  kTaskComplete,       // team, generation number, creating thread
-  kThreadCreate,       // contingent, sequence count
-  kThreadBegin,        // contingent, sequence count
-  kThreadWait,         // contingent, sequence count
-  kThreadEnd,          // contingent, sequence count
-  kParameterInt,       // parameter, value
-  kParameterUnsigned,  // parameter, value
-  kParameterString,    // parameter, string
-  kMetric,             // metric, number of values
-  kProgramBegin,       // name, number of arguments
-  kProgramEnd,         // -, exit status
+  kEnter,                // region
+  kLeave,                // region
+  kMeasurementOn,        //
+  kMeasurementOff,       //
+  kBufferFlush,          // -, stop time
+  kThreadFork,           // paradigm, requested threads
+  kThreadJoin,           // paradigm
+  kTeamBegin,            // communicator of the team
+  kTeamEnd,              // communicator of the team
+  kAcquireLock,          // lock, acquisition order
+  kReleaseLock,          // lock, acquisition order
+  kTaskCreate,           // team, generation number, creating thread
+  kTaskSwitch,           // team, generation number, creating thread
+  kTaskComplete,         // team, generation number, creating thread
+  kThreadCreate,         // contingent, sequence count
+  kThreadBegin,          // contingent, sequence count
+  kThreadWait,           // contingent, sequence count
+  kThreadEnd,            // contingent, sequence count
+  kParameterInt,         // parameter, value
+  kParameterUnsigned,    // parameter, value
+  kParameterString,      // parameter, string
+  kMetric,               // metric, number of values
+  kProgramBegin,         // name, number of arguments
+  kProgramEnd,           // -, exit status
+  kIoCreateHandle,       // handle, access mode
+  kIoDestroyHandle,      // handle
+  kIoOperationBegin,     // handle, bytes, matching id
+  kIoOperationComplete,  // handle, bytes, matching id
 
   // MPI; see also `tag`, `sent`, `received` and `request`.
   kMpiSend,                   // communicator, destination

@@ -113,6 +113,40 @@ Code on_program_end(Where, Time time, uint64_t, void* data, List list, int64_t s
   return add(data, list, {EventType::kProgramEnd, time, 0, status, 0, {}});
 }
 
+Code on_create_handle(Where, Time time, uint64_t, void* data, List list,
+                      OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag,
+                      OTF2_IoStatusFlag) {
+  return add(data, list, {EventType::kIoCreateHandle, time, handle, mode, 0, {}});
+}
+
+Code on_destroy_handle(Where, Time time, uint64_t, void* data, List list,
+                       OTF2_IoHandleRef handle) {
+  return add(data, list, {EventType::kIoDestroyHandle, time, handle, 0, 0, {}});
+}
+
+Code on_operation_begin(Where, Time time, uint64_t, void* data, List list,
+                        OTF2_IoHandleRef handle, OTF2_IoOperationMode, OTF2_IoOperationFlag,
+                        uint64_t bytes, uint64_t id) {
+  return add(data, list,
+             {EventType::kIoOperationBegin,
+              time,
+              handle,
+              static_cast<std::int64_t>(bytes),
+              static_cast<std::uint32_t>(id),
+              {}});
+}
+
+Code on_operation_complete(Where, Time time, uint64_t, void* data, List list,
+                           OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id) {
+  return add(data, list,
+             {EventType::kIoOperationComplete,
+              time,
+              handle,
+              static_cast<std::int64_t>(bytes),
+              static_cast<std::uint32_t>(id),
+              {}});
+}
+
 }  // namespace
 
 OTF2_CallbackCode add_event(void* data, OTF2_AttributeList* list, Event event) {
@@ -154,6 +188,10 @@ EventCallbacks::EventCallbacks() : callbacks_(OTF2_EvtReaderCallbacks_New()) {
   OTF2_EvtReaderCallbacks_SetMetricCallback(c, on_metric);
   OTF2_EvtReaderCallbacks_SetProgramBeginCallback(c, on_program_begin);
   OTF2_EvtReaderCallbacks_SetProgramEndCallback(c, on_program_end);
+  OTF2_EvtReaderCallbacks_SetIoCreateHandleCallback(c, on_create_handle);
+  OTF2_EvtReaderCallbacks_SetIoDestroyHandleCallback(c, on_destroy_handle);
+  OTF2_EvtReaderCallbacks_SetIoOperationBeginCallback(c, on_operation_begin);
+  OTF2_EvtReaderCallbacks_SetIoOperationCompleteCallback(c, on_operation_complete);
   set_mpi_callbacks(c);
 }
 

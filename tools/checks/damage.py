@@ -122,7 +122,7 @@ class Trial:
         self.damage_one(copy, files_below(copy), rng)
         self.run("info", ["info", copy], copy)
         self.run("info --json", ["info", "--json", copy], copy)
-        for target, suffix in (("csv", "csv"), ("chrome", "json"), ("paraver", "prv")):
+        for target, suffix in (("csv", "csv"), ("chrome", "json"), ("perfetto", "pftrace"), ("paraver", "prv")):
             self.run("convert " + target,
                      ["convert", copy, "--to", target, "-o", os.path.join(work, "out." + suffix)],
                      copy)

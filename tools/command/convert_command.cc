@@ -1,10 +1,12 @@
 // `refrain convert ARCHIVE --to FORMAT`: an OTF2 archive of any tool in another format.
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/texts.h"
 #include "convert/convert.h"
@@ -19,7 +21,7 @@ class ConvertCommand final : public Subcommand {
  public:
   const char* name() const override { return "convert"; }
   const char* help() const override {
-    return "convert an archive to Paraver, Chrome's trace format or CSV";
+    return "convert an archive to Paraver, Perfetto, Chrome's trace format or CSV";
   }
   void add_options(CLI::App& app) override;
   int run() override;
@@ -37,17 +39,30 @@ class ConvertCommand final : public Subcommand {
 void ConvertCommand::add_options(CLI::App& app) {
   app.add_option("archive", archive_, "the archive: its directory or its traces.otf2")
       ->required();
-  app.add_option("--to", format_,
-                 "paraver: .prv, .pcf and .row; chrome: JSON for Perfetto and speedscope; "
-                 "csv: one row per event")
+  app.add_option(
+         "--to", format_,
+         "paraver: .prv, .pcf and .row; perfetto: for ui.perfetto.dev; chrome: JSON for "
+         "speedscope; csv: one row per event")
       ->required()
-      ->check(CLI::IsMember({"paraver", "chrome", "csv"}));
+      ->check(CLI::IsMember({"paraver", "perfetto", "chrome", "csv"}));
   app.add_option("-o,--output", output_,
-                 "file to write, - for stdout; default: traces.prv, traces.json or "
-                 "traces.csv in the archive")
+                 "file to write, - for stdout; default: traces.prv, traces.pftrace, "
+                 "traces.json or traces.csv in the archive")
       ->type_name("FILE");
   app.add_flag("--overwrite", overwrite_, "replace existing files");
   app.add_flag("--quiet", quiet_, "print only errors");
+}
+
+// Empty: there is no memory.
+std::string deflated(std::string_view text) {
+  uLongf size = compressBound(text.size());
+  std::string out(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                reinterpret_cast<const Bytef*>(text.data()), text.size(),
+                Z_DEFAULT_COMPRESSION) != Z_OK)
+    return {};
+  out.resize(size);
+  return out;
 }
 
 int ConvertCommand::run() {
@@ -63,6 +78,7 @@ int ConvertCommand::run() {
   options.format = *format;
   options.output = output_;
   options.overwrite = overwrite_;
+  options.compress = deflated;
   ProgressBar bar("converting", "events");
   if (!quiet_)
     options.progress = [&bar](std::uint64_t done, std::uint64_t total) {

@@ -1,4 +1,5 @@
-// `refrain report ARCHIVE [ARCHIVE ...]`: one page that tells what a run did, what differs in two, or why many do not scale.
+// `refrain report ARCHIVE [ARCHIVE ...]`: one page that tells what a run did, what differs in two, why many do not scale, or which of many are
+// slow.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
@@ -9,12 +10,14 @@
 
 #include "analysis/report/blocks.h"
 #include "analysis/scaling/scaling.h"
+#include "base/archive_files.h"
 #include "base/new_file.h"
 #include "base/notes.h"
 #include "base/texts.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/ensemble_output.h"
 #include "tools/output/scaling_output.h"
 #include "tools/report/report_run.h"
 
@@ -36,6 +39,7 @@ class ReportCommand final : public Subcommand {
   base::Result<> check() const;
   base::Result<> add_runs(report::Blocks& blocks);
   base::Result<> add_scaling(report::Blocks& blocks);
+  base::Result<> add_ensemble(report::Blocks& blocks);
   void take_notes();
 
   std::vector<std::string> archives_;
@@ -53,8 +57,8 @@ void ReportCommand::add_options(CLI::App& app) {
   app.add_option(
          "archive", archives_,
          "the archive: its directory or its traces.otf2; a second one for comparison; "
-         "more, or a directory of archives: runs of different sizes, as for refrain "
-         "scaling")
+         "more, or a directory of archives: runs of different sizes, or of one size, as for "
+         "refrain scaling")
       ->required()
       ->expected(1, 4096);
   app.add_option("-o,--output", output_, "the file to write")
@@ -137,6 +141,36 @@ base::Result<> ReportCommand::add_scaling(report::Blocks& blocks) {
   return {};
 }
 
+// Many runs of one size. Their own reports, where there are any, are links.
+base::Result<> ReportCommand::add_ensemble(report::Blocks& blocks) {
+  ProgressBar bar("reading", "runs");
+  reader::Progress progress;
+  if (!quiet_)
+    progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  const auto ensemble = read_ensemble(archives_, progress);
+  bar.remove();
+  if (!ensemble) return ensemble.failure();
+  take_notes();
+  about_["program"] = std::filesystem::path(ensemble->program).filename().string();
+  about_["archives"] = archives_.size();
+  Json value = ensemble_value(*ensemble);
+  const std::filesystem::path here =
+      std::filesystem::absolute(output_).lexically_normal().parent_path();
+  for (Json& member : value["members"]) {
+    const std::filesystem::path page =
+        std::filesystem::path(base::archive_folder(member["archive"].get<std::string>())) /
+        "report.html";
+    std::error_code error;
+    member["report"] =
+        std::filesystem::exists(page, error)
+            ? Json(std::filesystem::absolute(page).lexically_normal().lexically_relative(
+                  here))
+            : Json();
+  }
+  blocks.add("ensemble", value);
+  return {};
+}
+
 int ReportCommand::run() {
   archives_ = archives_in(archives_);
   if (const auto done = check(); !done) return fail(done.error());
@@ -145,7 +179,9 @@ int ReportCommand::run() {
             {"runs", Json::array()},
             {"limits", Json::array()}};
   report::Blocks blocks;
-  const auto added = archives_.size() > 2 ? add_scaling(blocks) : add_runs(blocks);
+  const auto added = are_of_one_size(archives_) ? add_ensemble(blocks)
+                     : archives_.size() > 2     ? add_scaling(blocks)
+                                                : add_runs(blocks);
   if (!added) return fail(added.error());
   blocks.add("report", about_);
   const auto done = report::write_report(output_, report::page_text(), blocks, overwrite_);

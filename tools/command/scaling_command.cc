@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/ensemble_output.h"
 #include "tools/output/scaling_output.h"
 #include "tools/output/standard_output.h"
 
@@ -203,6 +204,18 @@ int ScalingCommand::run() {
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  if (are_of_one_size(found)) {
+    const auto ensemble = read_ensemble(found, progress);
+    bar.remove();
+    if (!ensemble) return fail(ensemble.error());
+    if (json_)
+      print(ensemble_json(*ensemble));
+    else if (csv_)
+      print(ensemble_csv(*ensemble));
+    else
+      print_lines(ensemble_screen(*ensemble, terminal_size().columns, all_));
+    return kDone;
+  }
   const auto scaling = read_scaling(found, options_, progress);
   bar.remove();
   if (!scaling) return fail(scaling.error());

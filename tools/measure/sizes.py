@@ -14,6 +14,7 @@ COMMANDS = (("info", ["info"]), ("profile", ["profile", "--events"]),
             ("compare", ["compare"]), ("report", ["report", "-o", "report.html"]),
             ("convert csv", ["convert", "--to", "csv", "-o", "trace.csv"]),
             ("convert chrome", ["convert", "--to", "chrome", "-o", "trace.json"]),
+            ("convert perfetto", ["convert", "--to", "perfetto", "-o", "trace.pftrace"]),
             ("convert paraver", ["convert", "--to", "paraver", "-o", "trace.prv"]))
 MOST_BYTES = 12_000_000 * 1024  # of address space
 
@@ -30,7 +31,7 @@ def measured(refrain, arguments, archive, folder, options):
         _, status, usage = os.wait4(started.pid, 0)
         said.seek(0)
         why = said.read().strip().splitlines()
-    for name in ("report.html", "trace.csv", "trace.json", "trace.prv", "trace.pcf", "trace.row"):
+    for name in ("report.html", "trace.csv", "trace.json", "trace.pftrace", "trace.prv", "trace.pcf", "trace.row"):
         if os.path.exists(os.path.join(folder, name)):
             os.unlink(os.path.join(folder, name))
     status = os.waitstatus_to_exitcode(status)

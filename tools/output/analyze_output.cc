@@ -288,6 +288,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
                  conclusions.cores_hint.substr(0, conclusions.cores_hint.size() - 1),
              options.width);
   if (!conclusions.kernel.empty()) add_note(out, conclusions.kernel, options.width);
+  if (!conclusions.memory.empty()) add_note(out, conclusions.memory, options.width);
   if (!conclusions.tracing.empty()) add_note(out, conclusions.tracing, options.width);
   if (!conclusions.openmp.empty())
     add_note(out, "OpenMP: " + conclusions.openmp, options.width);
@@ -374,6 +375,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"cores", conclusions.cores},
           {"cores_hint", conclusions.cores_hint},
           {"kernel", conclusions.kernel},
+          {"memory", conclusions.memory},
           {"tracing_seconds", conclusions.tracing_ns / 1e9},
           {"tracing", conclusions.tracing},
           {"openmp_note", conclusions.openmp},

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "analysis/ideal/ideal_network.h"
 #include "analysis/profile/event_summary.h"
@@ -360,7 +362,42 @@ base::Result<Scaling> read_scaling(const std::vector<std::string>& archives,
   return analysis::scaling_of(analysis::medians_of(std::move(runs)), options);
 }
 
-base::Result<analysis::Scale> read_scale(const std::string& archive) {
+bool are_of_one_size(const std::vector<std::string>& archives) {
+  std::set<std::pair<std::size_t, std::size_t>> sizes;
+  for (const std::string& archive : archives) {
+    reader::ArchiveStream stream;
+    const std::vector<std::string> earlier = base::take_notes();
+    const bool opened =
+        stream.open_anchor(archive).ok() &&
+        stream.read_definitions(reader::DefinitionChoice::kWithoutGroups).ok();
+    base::take_notes();  // said again when it is read
+    for (const std::string& line : earlier) base::note(line);
+    if (!opened) return false;
+    const reader::TraceDefinitions& definitions = stream.definitions();
+    const auto threads = std::ranges::count_if(
+        definitions.locations, [](const reader::LocationInfo& location) {
+          return location.is_thread() && !location.only_in_regions();
+        });
+    sizes.emplace(definitions.processes.size(), threads);
+    if (sizes.size() > 1) return false;
+  }
+  return archives.size() > 2;
+}
+
+base::Result<analysis::Ensemble> read_ensemble(const std::vector<std::string>& archives,
+                                               const reader::Progress& progress) {
+  std::vector<analysis::Scale> runs;
+  for (const std::string& archive : archives) {
+    if (progress) progress(runs.size(), archives.size());
+    auto run = read_scale(archive, IdealTimes::kUnknown);
+    if (!run) return run.failure();
+    runs.push_back(*std::move(run));
+  }
+  return analysis::ensemble_of(std::move(runs));
+}
+
+base::Result<analysis::Scale> read_scale(const std::string& archive,
+                                         IdealTimes ideal_times) {
   try {
     auto summaries =
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
@@ -368,7 +405,14 @@ base::Result<analysis::Scale> read_scale(const std::string& archive) {
     const bool mpi = std::ranges::any_of(*summaries, [](const summary::RunSummary& each) {
       return each.rank != summary::RunSummary::kNone;
     });
-    if (!summaries->empty() && !mpi) return analysis::scale_of(*summaries, archive);
+    const bool replayed = ideal_times == IdealTimes::kReplayed;
+    if (!summaries->empty() && (!mpi || !replayed))
+      return analysis::scale_of(*summaries, archive);
+    if (!replayed) {
+      const auto events = analysis::summarize_events(archive);
+      if (!events) return events.failure();
+      return analysis::scale_of(events->processes, archive);
+    }
     const std::vector<std::string> earlier = base::take_notes();
     auto ideal = analysis::ideal_run(archive);
     // A replay without some of the events is none.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/scaling/ensemble.h"
 #include "analysis/scaling/scaling.h"
 #include "base/result.h"
 #include "reader/archive_stream.h"
@@ -19,8 +20,16 @@ namespace refrain::tools {
 // in such a directory are noted (base/notes.h).
 std::vector<std::string> archives_in(const std::vector<std::string>& runs);
 
-// One run, reduced to what is compared: of its summaries, or, of archives of other tools, of all their events.
-base::Result<analysis::Scale> read_scale(const std::string& archive);
+// One run, reduced to what is compared: of its summaries, or, of archives of other tools, of all their events. With or without its time
+// on an ideal network, for which events of MPI are replayed.
+enum class IdealTimes : bool { kUnknown, kReplayed };
+base::Result<analysis::Scale> read_scale(const std::string& archive,
+                                         IdealTimes ideal = IdealTimes::kReplayed);
+// Three runs or more of one size, by their definitions. What cannot be read is found later.
+bool are_of_one_size(const std::vector<std::string>& archives);
+// Of such runs. `progress` (may be empty): of runs.
+base::Result<analysis::Ensemble> read_ensemble(const std::vector<std::string>& archives,
+                                               const reader::Progress& progress);
 // All of them, one after the other. `progress` (may be empty): of runs.
 base::Result<analysis::Scaling> read_scaling(const std::vector<std::string>& archives,
                                              const analysis::ScalingOptions& options,

@@ -66,11 +66,11 @@ def check_every_option():
 
 
 def check_values():
-    cases = [(["refrain", "convert", "--to", ""], {"paraver", "chrome", "csv"}),
+    cases = [(["refrain", "convert", "--to", ""], {"paraver", "perfetto", "chrome", "csv"}),
              (["refrain", "convert", "--to", "c"], {"chrome", "csv"}),
-             (["refrain", "convert", "--to", "="], {"paraver", "chrome", "csv"}),
-             (["refrain", "convert", "--to", "=", "p"], {"paraver"}),
-             (["refrain", "convert", "archive", "--to", "p"], {"paraver"}),
+             (["refrain", "convert", "--to", "="], {"paraver", "perfetto", "chrome", "csv"}),
+             (["refrain", "convert", "--to", "=", "p"], {"paraver", "perfetto"}),
+             (["refrain", "convert", "archive", "--to", "p"], {"paraver", "perfetto"}),
              (["refrain", "run", "--symbols", ""], {"auto", "parallel", "functions"}),
              (["refrain", "run", "-n", ""], set()),
              (["refrain", "help", "pro"], {"profile"}),

@@ -251,12 +251,14 @@ std::int64_t follow_position(const Call& call, std::int64_t moved,
 }
 
 void record(const Call& call, const FileTable& table, std::uint64_t end,
-            std::uint64_t bytes, std::int64_t offset) noexcept {
+            std::uint64_t bytes, std::int64_t offset, std::uint16_t flags = 0) noexcept {
   const auto to = g_record.load(std::memory_order_acquire);
   if (to == nullptr || &table != &g_kept) return;
   to({.operation = call.operation,
       .file = call.file,
       .name = table.name(call.file),
+      .descriptor = call.descriptor,
+      .flags = flags,
       .begin = call.begin,
       .end = end,
       .bytes = bytes,
@@ -307,8 +309,8 @@ bool begin_open(Call* call, FileOperation operation) {
   return true;
 }
 
-// Of a call that failed it is not known whether it would have been a file.
-void end_open(Call* call, int descriptor, bool append) {
+// Of a call that failed it is not known whether it would have been a file. Where one that appends writes is not known.
+void end_open(Call* call, int descriptor, std::uint16_t flags) {
   auto& table = *static_cast<FileTable*>(call->table);
   const std::uint64_t end_time = now(table);
   if (static_cast<unsigned>(descriptor) >= kMaxDescriptors || !is_own_process(table))
@@ -320,17 +322,18 @@ void end_open(Call* call, int descriptor, bool append) {
       spool::kFileOperations[static_cast<std::size_t>(call->operation)].stream;
   known.stands_at(kNotKnown);
   keep(known, static_cast<unsigned>(descriptor), file,
-       stream   ? kShared
-       : append ? kNotKnown
-                : 0);
+       stream                              ? kShared
+       : (flags & spool::kFileAppend) != 0 ? kNotKnown
+                                           : 0);
   if (file == kNoFile) return;
   call->file = (file & ~kOfEarly) - kFirstFile;
+  call->descriptor = descriptor;
   const std::uint64_t took = end_time > call->begin ? end_time - call->begin : 0;
   count(table, call->file, FileAct::kOpen, took, 0);
   table.note_slowest(call->file, took);
   if (!is_slow(table, took)) return;
   table.add(call->file, &FileUse::slow, 1);
-  record(*call, table, end_time, 0, kNotKnown);
+  record(*call, table, end_time, 0, kNotKnown, flags);
 }
 
 void share(int descriptor) {

@@ -19,6 +19,8 @@ struct SlowCall {
   spool::FileOperation operation;
   std::uint32_t file;  // its slot
   std::uint32_t name;  // the number of its name
+  std::int32_t descriptor;
+  std::uint16_t flags;  // spool::FileFlag; of opens, how
   std::uint64_t begin;
   std::uint64_t end;
   std::uint64_t bytes;

@@ -88,7 +88,7 @@ std::string FileTable::open(const std::string& path) {
 
 std::uint32_t FileTable::name_of(std::string_view path, std::uint32_t slot) noexcept {
   std::uint64_t hash = kFirstHash;
-  spool::each_of_file_name(path, [&](char c) { hash = hash_of(hash, c); });
+  base::each_of_file_name(path, [&](char c) { hash = hash_of(hash, c); });
   hash = mixed(hash);
   for (unsigned probe = 0; probe != kMaxProbes; ++probe) {
     const auto number = static_cast<std::uint32_t>((hash + probe) % spool::kFileNames);

@@ -29,9 +29,9 @@ struct Api {
   bool (*begin)(Call* call, spool::FileOperation operation, int descriptor);
   // `result`: bytes, or negative for an error. `asked`: bytes. `offset`: where the call says it; else kNoOffset.
   void (*end)(Call* call, std::int64_t result, std::uint64_t asked, std::int64_t offset);
-  // Of one that makes a descriptor; `descriptor` negative: it failed. `append`: where it writes is not known.
+  // Of one that makes a descriptor; `descriptor` negative: it failed. `flags`: spool::FileFlag.
   bool (*begin_open)(Call* call, spool::FileOperation operation);
-  void (*end_open)(Call* call, int descriptor, bool append);
+  void (*end_open)(Call* call, int descriptor, std::uint16_t flags);
   // The descriptors from `first` to `last` are closed, or of something else from now on.
   void (*forget)(unsigned first, unsigned last);
   // Where the descriptor stands is no more known by the calls on it: it has a copy, or belongs to a stream.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/next_function.h"
 #include "tracer/files/files_api.h"
@@ -34,8 +35,10 @@ using Signed = std::ptrdiff_t;  // ssize_t
 using Offset = std::int64_t;    // off_t and off64_t
 
 // Of fcntl.h, on Linux.
-constexpr int kAppend = 02000;
-constexpr int kCreate = 0100;
+constexpr int kAccess = 3, kWriteOnly = 1, kReadWrite = 2;
+constexpr int kCreate = 0100, kExclusive = 0200, kTruncate = 01000;
+constexpr int kAppend = 02000, kNonBlocking = 04000, kDataSync = 010000;
+constexpr int kSync = 04000000 | kDataSync, kCloseOnExec = 02000000;
 constexpr int kTemporary = 020000000;
 constexpr int kDuplicate = 0, kDuplicateCloexec = 1030;
 static_assert(sizeof(long) == sizeof(Offset));
@@ -80,19 +83,52 @@ class Call {
   bool on_;
 };
 
+constexpr std::uint16_t flags_of(int flags) noexcept {
+  namespace spool = refrain::spool;
+  unsigned out = 0;
+  if ((flags & kAccess) != kWriteOnly) out |= spool::kFileReadable;
+  if ((flags & kAccess) == kWriteOnly || (flags & kAccess) == kReadWrite)
+    out |= spool::kFileWritable;
+  struct Flag {
+    int open;
+    unsigned own;
+  };
+  for (const Flag& flag : {Flag{kCreate, spool::kFileCreate},
+                           {kExclusive, spool::kFileExclusive},
+                           {kTruncate, spool::kFileTruncate},
+                           {kAppend, spool::kFileAppend},
+                           {kSync, spool::kFileSync},
+                           {kDataSync, spool::kFileDataSync},
+                           {kNonBlocking, spool::kFileNonBlocking},
+                           {kCloseOnExec, spool::kFileCloseOnExec}})
+    if ((flags & flag.open) == flag.open) out |= flag.own;
+  return static_cast<std::uint16_t>(out);
+}
+
+// Of the mode of fopen().
+int flags_of_mode(const char* mode) noexcept {
+  int flags = *mode == 'w'   ? kWriteOnly | kCreate | kTruncate
+              : *mode == 'a' ? kWriteOnly | kCreate | kAppend
+                             : 0;
+  for (const char* c = mode; *c != '\0' && *c != ','; ++c) {
+    if (*c == '+') flags = (flags & ~kAccess) | kReadWrite;
+    if (*c == 'x') flags |= kExclusive;
+    if (*c == 'e') flags |= kCloseOnExec;
+  }
+  return flags;
+}
+
 class OpenCall {
  public:
   explicit OpenCall(FileOperation operation)
       : on_(api() != nullptr && api()->begin_open(&call_, operation)) {}
 
   int end(int descriptor, int flags) {
-    if (on_ && descriptor >= 0) {
-      api()->end_open(&call_, descriptor, (flags & kAppend) != 0);
-    }
+    if (on_ && descriptor >= 0) api()->end_open(&call_, descriptor, flags_of(flags));
     return descriptor;
   }
-  Stream* end(Stream* stream) {
-    if (stream != nullptr) end(descriptor_of(stream), 0);
+  Stream* end(Stream* stream, const char* mode) {
+    if (stream != nullptr) end(descriptor_of(stream), flags_of_mode(mode));
     return stream;
   }
 
@@ -206,12 +242,12 @@ REFRAIN_OPEN_2(__open64_2)
 REFRAIN_OPENAT_2(__openat_2)
 REFRAIN_OPENAT_2(__openat64_2)
 
-#define REFRAIN_CREAT(name)                          \
-  REFRAIN_STAND_IN(int, name, const char*, unsigned) \
-  (const char* path, unsigned mode) {                \
-    REFRAIN_NEXT(name);                              \
-    OpenCall call(FileOperation::kOpen);             \
-    return call.end(next(path, mode), 0);            \
+#define REFRAIN_CREAT(name)                                              \
+  REFRAIN_STAND_IN(int, name, const char*, unsigned)                     \
+  (const char* path, unsigned mode) {                                    \
+    REFRAIN_NEXT(name);                                                  \
+    OpenCall call(FileOperation::kOpen);                                 \
+    return call.end(next(path, mode), kWriteOnly | kCreate | kTruncate); \
   }
 REFRAIN_CREAT(creat)
 REFRAIN_CREAT(creat64)
@@ -379,7 +415,7 @@ REFRAIN_LSEEK(lseek64)
   (const char* path, const char* mode) {                    \
     REFRAIN_NEXT(name, nullptr);                            \
     OpenCall call(FileOperation::kFopen);                   \
-    return call.end(next(path, mode));                      \
+    return call.end(next(path, mode), mode);                \
   }
 REFRAIN_FOPEN(fopen)
 REFRAIN_FOPEN(fopen64)
@@ -390,7 +426,7 @@ REFRAIN_FOPEN(fopen64)
     REFRAIN_NEXT(name, nullptr);                                     \
     forget(descriptor_of(stream));                                   \
     OpenCall call(FileOperation::kFopen);                            \
-    return call.end(next(path, mode, stream));                       \
+    return call.end(next(path, mode, stream), mode);                 \
   }
 REFRAIN_FREOPEN(freopen)
 REFRAIN_FREOPEN(freopen64)

@@ -65,7 +65,8 @@ TimeClass class_of_region(CallKey key, CallKey parent_key, TimeClass parent,
       return is_single(before) ? TimeClass::kLimitedParallelism : cls;
     }
     case spool::kThreadCallBegin:
-      if (key.sub() == static_cast<std::uint8_t>(spool::ThreadCall::kCreate))
+      if (key.sub() == static_cast<std::uint8_t>(spool::ThreadCall::kCreate) ||
+          key.sub() == static_cast<std::uint8_t>(spool::ThreadCall::kC11Create))
         return TimeClass::kThreadManagement;
       break;
     case spool::kNestLock:

@@ -129,7 +129,8 @@ ProcessMemory process_memory() noexcept {
   close(file);
   if (length <= 0) return {};
   const std::string_view all(text, static_cast<std::size_t>(length));
-  return {bytes_after(all, "\nVmRSS:"), bytes_after(all, "\nVmHWM:")};
+  return {bytes_after(all, "\nVmRSS:"), bytes_after(all, "\nVmHWM:"),
+          bytes_after(all, "\nRssAnon:")};
 }
 
 }  // namespace refrain::recorder

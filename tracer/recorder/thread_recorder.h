@@ -177,9 +177,10 @@ class ThreadRecorder {
   // That thread records with it no more: how long it was on a core goes into the file. Any thread.
   void thread_ends() noexcept;
   // Of a journal: the process' memory is as it is now.
-  void note_memory() noexcept {
+  ProcessMemory note_memory() noexcept {
     const ProcessMemory memory = process_memory();
     file_.note_memory(memory.peak_bytes, memory.resident_bytes);
+    return memory;
   }
 
   // Marks the recorder as in use by its thread, up to leave(), which the function that has

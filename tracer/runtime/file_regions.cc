@@ -14,7 +14,11 @@ void record_file_call(const files::SlowCall& call) noexcept {
   // What was recorded meanwhile, by a handler of a signal, is not in it.
   const std::uint64_t begin = std::min(std::max(call.begin, scope->time_known()), call.end);
   const auto operation = static_cast<std::uint8_t>(call.operation);
-  scope->begin(spool::record_words(spool::kFileEnter, begin, call.name, operation));
+  const spool::FileDescriptor descriptor{
+      static_cast<std::uint16_t>(call.descriptor), static_cast<std::uint16_t>(call.file),
+      static_cast<std::uint16_t>(call.flags | spool::kFileSeen)};
+  scope->begin(spool::record_words(spool::kFileEnter, begin, call.name, operation,
+                                   descriptor.packed()));
   const std::uint64_t offset = std::min(call.offset, spool::kNoFileOffset);
   scope->append(spool::record_words(
       spool::kFileMoved, call.end,

@@ -146,16 +146,22 @@ void GateJournal::put_metrics(const filters::LoopMark& mark) noexcept {
                  static_cast<std::uint8_t>(i));
 }
 
-// If the process is killed, this is what is known of it.
+// If the process is killed, this is what is known of it. The samples become fewer, so that a run of any length has some thousands.
 void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
-  constexpr double kSeconds = 0.1;
-  if (ticks - memory_ticks_ < recorder::Clock::ticks_of_seconds(kSeconds)) return;
+  constexpr double kSeconds = 0.01;
+  constexpr std::uint64_t kShare = 512;
+  if (memory_first_ == 0) memory_first_ = ticks;
+  if (memory_ticks_ != 0 &&
+      ticks - memory_ticks_ < std::max(recorder::Clock::ticks_of_seconds(kSeconds),
+                                       (ticks - memory_first_) / kShare))
+    return;
   memory_ticks_ = ticks;
-  journal_.file().note_memory();
+  const recorder::ProcessMemory memory = journal_.file().note_memory();
+  if (memory.anonymous_bytes != 0)
+    journal_.put(spool::kMemory, ticks, 0, memory.anonymous_bytes);
 }
 
 void GateJournal::iteration(const filters::LoopMark& mark) noexcept {
-  if (mark.level == 0) look_at_memory(mark.ticks);
   if (mark.level < open_marks_.size()) {
     open_marks_[mark.level] = {loop_key(mark), mark.number};
     open_levels_ = mark.level + std::size_t{1};

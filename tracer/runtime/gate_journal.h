@@ -53,6 +53,7 @@ class GateJournal final : public filters::GateSink {
   __attribute__((hot)) void outermost(
       const filters::OutermostEvent& event) noexcept override {
     if (iterations_ != nullptr) iterations_->on(event);
+    look_at_memory(event.ticks);
   }
   void suspend(std::uint64_t gap, filters::CutPoint from,
                filters::CutReason reason) noexcept override;
@@ -94,7 +95,8 @@ class GateJournal final : public filters::GateSink {
   IterationSteps* iterations_ = nullptr;
   std::uint32_t processes_ = 1;
   std::uint64_t latest_gap_ = 0;
-  std::uint64_t memory_ticks_ = 0;  // when it was looked at
+  std::uint64_t memory_first_ = 0;  // when it was looked at first,
+  std::uint64_t memory_ticks_ = 0;  // and last
   bool gap_open_ = false;
   // Loops that are open in the journal, by level: their latest iteration.
   struct OpenMark {

@@ -91,6 +91,23 @@ TEST_CASE("GateJournal: anchors - only marks that follow one say so") {
   CHECK(bench.records(spool::kIteration).size() == 3);
 }
 
+TEST_CASE(
+    "GateJournal: memory - samples at outermost iterations, fewer as the run gets longer") {
+  Bench bench;
+  const std::uint64_t s = recorder::Clock::ticks_of_seconds(1);
+  filters::OutermostEvent event{};
+  const auto pass = [&](std::uint64_t from, std::uint64_t to, std::uint64_t step) {
+    const std::size_t before = bench.records(spool::kMemory).size();
+    for (event.ticks = from; event.ticks < to; event.ticks += step)
+      bench.sink.outermost(event);
+    return bench.records(spool::kMemory).size() - before;
+  };
+  CHECK(pass(s, 2 * s, s / 1000) == 100);
+  CHECK(bench.records(spool::kMemory)[0].payload > 100'000);
+  // At a thousand seconds one each two.
+  CHECK(pass(1000 * s, 1020 * s, s / 10) <= 12);
+}
+
 TEST_CASE("GateJournal: metrics - come before the mark") {
   Bench bench;
   bench.stream.history().keep_metrics(2);

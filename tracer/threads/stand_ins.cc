@@ -7,6 +7,7 @@
 // the thread ends. Cost: of a free lock that of the C library's call that tries it, and some 2 ns.
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 
 #include <atomic>
 #include <cerrno>
@@ -222,4 +223,51 @@ REFRAIN_STAND_IN(pthread_clockjoin_np)
 (pthread_t thread, void** result, clockid_t clock, const timespec* until) {
   Wait wait(ThreadCall::kJoin, REFRAIN_CALLER);
   return wait.end(g_next_pthread_clockjoin_np.get()(thread, result, clock, until));
+}
+
+// --- C11 ---
+
+namespace {
+
+REFRAIN_NEXT(int, mtx_lock, mtx_t*);
+REFRAIN_NEXT(int, mtx_timedlock, mtx_t*, const timespec*);
+REFRAIN_NEXT(int, mtx_trylock, mtx_t*);
+REFRAIN_NEXT(int, cnd_wait, cnd_t*, mtx_t*);
+REFRAIN_NEXT(int, cnd_timedwait, cnd_t*, mtx_t*, const timespec*);
+REFRAIN_NEXT(int, thrd_join, thrd_t, int*);
+
+// The C library's are those of POSIX under another name.
+std::uint32_t holder_of(const mtx_t* mutex) noexcept {
+  static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t));
+  return holder_of(reinterpret_cast<const pthread_mutex_t*>(mutex));
+}
+
+}  // namespace
+
+REFRAIN_STAND_IN(mtx_lock)(mtx_t* mutex) {
+  const int tried = g_next_mtx_trylock.get()(mutex);
+  if (tried != thrd_busy) [[likely]]
+    return tried;
+  Wait wait(ThreadCall::kC11Mutex, REFRAIN_CALLER, holder_of(mutex));
+  return wait.end(g_next_mtx_lock.get()(mutex));
+}
+REFRAIN_STAND_IN(mtx_timedlock)(mtx_t* mutex, const timespec* until) {
+  const int tried = g_next_mtx_trylock.get()(mutex);
+  if (tried != thrd_busy) [[likely]]
+    return tried;
+  Wait wait(ThreadCall::kC11Mutex, REFRAIN_CALLER, holder_of(mutex));
+  return wait.end(g_next_mtx_timedlock.get()(mutex, until));
+}
+REFRAIN_STAND_IN(cnd_wait)(cnd_t* condition, mtx_t* mutex) {
+  Wait wait(ThreadCall::kC11Condition, REFRAIN_CALLER);
+  return wait.end(g_next_cnd_wait.get()(condition, mutex));
+}
+REFRAIN_STAND_IN(cnd_timedwait)
+(cnd_t* condition, mtx_t* mutex, const timespec* until) {
+  Wait wait(ThreadCall::kC11Condition, REFRAIN_CALLER);
+  return wait.end(g_next_cnd_timedwait.get()(condition, mutex, until));
+}
+REFRAIN_STAND_IN(thrd_join)(thrd_t thread, int* result) {
+  Wait wait(ThreadCall::kC11Join, REFRAIN_CALLER);
+  return wait.end(g_next_thrd_join.get()(thread, result));
 }

@@ -135,10 +135,9 @@ std::uint64_t place_of(const void* returns_to) noexcept {
              : runtime::call_address(reinterpret_cast<const void*>(caller.returns_to));
 }
 
-std::uint64_t function_of(const void* creator, void* (*begin)(void*),
+std::uint64_t function_of(const void* creator, std::uint64_t function,
                           void* argument) noexcept {
   if (whose(creator) == Whose::kOther) return 0;
-  const auto function = reinterpret_cast<std::uint64_t>(begin);
   switch (whose(reinterpret_cast<const void*>(function))) {
     case Whose::kProgram:
       return runtime::code_address(function);

@@ -15,7 +15,7 @@ namespace refrain::threads {
 std::uint64_t place_of(const void* returns_to) noexcept;
 
 // The function of a thread that pthread_create() is given this for; 0: it is not the program's.
-std::uint64_t function_of(const void* creator, void* (*begin)(void*),
+std::uint64_t function_of(const void* creator, std::uint64_t function,
                           void* argument) noexcept;
 
 }  // namespace refrain::threads

@@ -92,7 +92,8 @@ bool find_holder(std::uint32_t thread, std::uint64_t& function) noexcept {
 
 constexpr bool is_in_order(ThreadCall call) noexcept {
   return call == ThreadCall::kCreate || call == ThreadCall::kJoin ||
-         call == ThreadCall::kBarrier;
+         call == ThreadCall::kBarrier || call == ThreadCall::kC11Create ||
+         call == ThreadCall::kC11Join;
 }
 
 // The thread records, and what it is about to do is the program's.
@@ -198,45 +199,65 @@ bool is_wanted() noexcept {
   return wanted;
 }
 
-using Begin = void* (*)(void*);
+template <typename Result>
 struct Start {
-  Begin begin;
+  Result (*begin)(void*);
   void* argument;
   bool sampled;
   std::uint64_t function;  // 0: not recorded
 };
 
 // The program's function comes last, and with optimisation in the place of this one: stacks look as without us.
-void* begin_known(void* data) {
-  auto* const given = static_cast<Start*>(data);
-  const Start start = *given;
+template <typename Result>
+Result begin_known(void* data) {
+  auto* const given = static_cast<Start<Result>*>(data);
+  const Start<Result> start = *given;
   std::free(given);
   if (start.sampled) sampler::sample_this_thread();
   if (start.function != 0) begin_thread(start.function);
   return start.begin(start.argument);
 }
 
-}  // namespace
-
-int create(CreateThread* next, pthread_t* thread, const pthread_attr_t* attributes,
-           Begin begin_function, void* argument, const void* returns_to) noexcept {
+// `make` gets the function that the thread shall begin with, and its argument.
+template <typename Result, typename Make>
+int create_by(ThreadCall call, Result (*begin_function)(void*), void* argument,
+              const void* returns_to, Make make) noexcept {
   const bool sampled = sampler::sampling();
   std::uint64_t function = 0;
   if (!recorder::OwnCode::is_here() && is_wanted()) {
     const recorder::KeepErrno keep_errno;
-    function = function_of(returns_to, begin_function, argument);
+    function =
+        function_of(returns_to, reinterpret_cast<std::uint64_t>(begin_function), argument);
     // The first one starts the session, if nothing else has.
     if (function != 0 && (!user::ready() || !is_recorded())) function = 0;
   }
-  auto* const start =
-      sampled || function != 0 ? static_cast<Start*>(std::malloc(sizeof(Start))) : nullptr;
-  if (start == nullptr) return next(thread, attributes, begin_function, argument);
+  auto* const start = sampled || function != 0
+                          ? static_cast<Start<Result>*>(std::malloc(sizeof(Start<Result>)))
+                          : nullptr;
+  if (start == nullptr) return make(begin_function, argument);
   *start = {begin_function, argument, sampled, function};
-  const bool on = function != 0 && begin(ThreadCall::kCreate, returns_to, 0);
-  const int result = next(thread, attributes, begin_known, start);
+  const bool on = function != 0 && begin(call, returns_to, 0);
+  const int result = make(begin_known<Result>, start);
   if (on) end();
   if (result != 0) std::free(start);
   return result;
+}
+
+}  // namespace
+
+int create(CreateThread* next, pthread_t* thread, const pthread_attr_t* attributes,
+           void* (*begin)(void*), void* argument, const void* returns_to) noexcept {
+  return create_by(ThreadCall::kCreate, begin, argument, returns_to,
+                   [&](void* (*function)(void*), void* data) {
+                     return next(thread, attributes, function, data);
+                   });
+}
+
+int create(CreateC11Thread* next, thrd_t* thread, int (*begin)(void*), void* argument,
+           const void* returns_to) noexcept {
+  return create_by(
+      ThreadCall::kC11Create, begin, argument, returns_to,
+      [&](int (*function)(void*), void* data) { return next(thread, function, data); });
 }
 
 }  // namespace refrain::threads

@@ -193,7 +193,8 @@ void Replay::event(const TraceEvent& event) {
     case EventKind::kMpiRequestCancelled:
       return message(at, event);
     default:
-      return unused_.add(event.kind);
+      return unused_.add(event.kind,
+                         at.stack.empty() ? reader::kNone : at.stack.back().region);
   }
 }
 

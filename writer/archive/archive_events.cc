@@ -71,6 +71,26 @@ class Output {
 
 }  // namespace
 
+void plan_files(const MpiJob::Models& models, const regions::RegionTable& regions,
+                unsigned threads) {
+  for (const auto& model : models) {
+    std::vector<std::vector<FileMoment>> moments(model->locations());
+    parallel_for(moments.size(), threads, [&](std::size_t i) {
+      const auto& keys = model->scan(i).keys;
+      if (std::none_of(keys.begin(), keys.end(), [](std::uint64_t key) {
+            return key >> 48 == static_cast<std::uint64_t>(regions::RegionClass::kFile);
+          }))
+        return;
+      LocationInput input = location_input(*model, i);
+      input.primary = false;
+      EventSink nowhere(nullptr, regions.regions());
+      nowhere.collect_files(&moments[i]);
+      write_location(input, nowhere);
+    });
+    model->context().files = FileHandles(moments);
+  }
+}
+
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,
     const regions::RegionTable& regions, const FirstNumbers& first, unsigned threads) {
@@ -94,7 +114,10 @@ std::vector<std::vector<LocationOutcome>> write_events(
       input.streams.push_back({stream.device, &output.sink()});
     }
     if (!own.is_open()) return;
-    own.sink().set_metric(models[task.process]->context().metric);
+    const ProcessContext& context = models[task.process]->context();
+    own.sink().set_metric(context.metric);
+    own.sink().set_files(&context.files, context.first_handle,
+                         static_cast<std::uint32_t>(task.location));
     if (mpi != nullptr) {
       input.mpi = &mpi->context(task.process);
       input.decided = &mpi->decided(task.process, task.location);

@@ -25,6 +25,11 @@ struct FirstNumbers {
   std::uint64_t locations = 0;  // of all
 };
 
+// Which handles the calls on files need that will be in the archive: of each process that has any, by a pass that writes
+// nothing. After gaps are planned, before definitions get their references.
+void plan_files(const MpiJob::Models& models, const regions::RegionTable& regions,
+                unsigned threads);
+
 // By process and location. `mpi`: nullptr without MPI.
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,

@@ -50,6 +50,7 @@ class DefinitionWriter {
     // Calls may have been recorded before a killed process knew its rank.
     if (in_.comms != nullptr || !in_.regions->places().empty()) mpi_paradigm();
     if (in_.comms != nullptr) mpi();
+    files();
     location_properties();
     flush_strings();
     return check_.first();
@@ -275,6 +276,48 @@ class DefinitionWriter {
     input.first_comm = static_cast<OTF2_CommRef>(teams);
     input.first_group = static_cast<OTF2_GroupRef>(teams + 1);
     check_(write_mpi_definitions(writer_, input));
+  }
+
+  // As Score-P has them. Which files of different nodes are one is not known: equal paths are.
+  void files() {
+    if (std::ranges::all_of(processes(), [](const ProcessFacts& process) {
+          return process.handles.empty();
+        }))
+      return;
+    constexpr OTF2_IoParadigmRef kPosix = 0, kStreams = 1;
+    const auto paradigm = [this](OTF2_IoParadigmRef ref, const char* id, const char* name,
+                                 OTF2_IoParadigmFlag flags) {
+      check_(OTF2_GlobalDefWriter_WriteIoParadigm(writer_, ref, text(id), text(name),
+                                                  OTF2_IO_PARADIGM_CLASS_SERIAL, flags, 0,
+                                                  nullptr, nullptr, nullptr));
+    };
+    paradigm(kPosix, "POSIX", "POSIX I/O", OTF2_IO_PARADIGM_FLAG_OS);
+    paradigm(kStreams, "ISOC", "ISO C I/O", OTF2_IO_PARADIGM_FLAG_NONE);
+    std::unordered_map<std::string, OTF2_IoFileRef> files;
+    OTF2_IoHandleRef ref = 0;
+    for (const ProcessFacts& process : processes())
+      for (const HandleFacts& handle : process.handles) {
+        OTF2_IoFileRef file = OTF2_UNDEFINED_IO_FILE;
+        if (!handle.path.empty()) {
+          const auto [at, is_new] =
+              files.try_emplace(handle.path, static_cast<OTF2_IoFileRef>(files.size()));
+          file = at->second;
+          if (is_new)
+            check_(OTF2_GlobalDefWriter_WriteIoRegularFile(writer_, file, text(handle.path),
+                                                           0));
+        }
+        check_(OTF2_GlobalDefWriter_WriteIoHandle(
+            writer_, ref, text("descriptor " + std::to_string(handle.descriptor)), file,
+            handle.stream != 0 ? kStreams : kPosix,
+            handle.pre_created != 0 ? OTF2_IO_HANDLE_FLAG_PRE_CREATED
+                                    : OTF2_IO_HANDLE_FLAG_NONE,
+            OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE));
+        // How it was opened is not known.
+        if (handle.pre_created != 0)
+          check_(OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
+              writer_, ref, OTF2_IO_ACCESS_MODE_READ_WRITE, OTF2_IO_STATUS_FLAG_NONE));
+        ++ref;
+      }
   }
 
   void property(OTF2_LocationRef location, const std::string& name, std::uint64_t value) {

@@ -62,6 +62,14 @@ void each_number(Of& of, Work work) requires requires {
   for (auto* value : {&of.device, &of.thread, &of.number, &of.events}) work(*value);
 }
 
+template <typename Of, typename Work>
+void each_number(Of& of, Work work) requires requires {
+  of.pre_created;
+}
+{
+  for (auto* value : {&of.descriptor, &of.stream, &of.pre_created}) work(*value);
+}
+
 void put_double(exchange::ByteWriter& out, double value) {
   out.word(std::bit_cast<std::uint64_t>(value));
 }
@@ -140,6 +148,11 @@ void put_process(exchange::ByteWriter& out, const ProcessFacts& process) {
   out.number(process.streams.size());
   for (const StreamFacts& stream : process.streams)
     each_number(stream, [&out](std::uint64_t value) { out.number(value); });
+  out.number(process.handles.size());
+  for (const HandleFacts& handle : process.handles) {
+    each_number(handle, [&out](std::uint64_t value) { out.number(value); });
+    out.text(handle.path);
+  }
   out.number(process.teams.size());
   for (const auto& team : process.teams) {
     out.number(team.size());
@@ -182,6 +195,11 @@ ProcessFacts take_process(exchange::ByteReader& in) {
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     each_number(process.streams.emplace_back(),
                 [&in](std::uint64_t& value) { value = in.number(); });
+  for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
+    HandleFacts& handle = process.handles.emplace_back();
+    each_number(handle, [&in](std::uint64_t& value) { value = in.number(); });
+    handle.path = in.text();
+  }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     auto& team = process.teams.emplace_back();
     for (std::size_t members = in.count(); members != 0 && in.ok(); --members)
@@ -300,6 +318,12 @@ ProcessFacts process_facts(const ProcessModel& process,
     counts.receives_open = not_received.open;
   }
   add_streams(process, outcomes, out);
+  for (const FileHandle& handle : process.context().files.handles()) {
+    const auto file = process.journal().files.files.find(handle.slot);
+    const bool known = handle.slot != 0 && file != process.journal().files.files.end();
+    out.handles.push_back({known ? file->second.path : std::string(), handle.descriptor,
+                           handle.stream ? 1U : 0U, handle.pre_created ? 1U : 0U});
+  }
   // The journal has the losses of threads without a location.
   const spool::SpoolFile& journal = process.spool().journal;
   if (!journal.usable()) return out;

@@ -54,6 +54,14 @@ struct MarkerFacts {
   std::string text;
 };
 
+// A handle of calls on files.
+struct HandleFacts {
+  std::string path;  // empty: of files that found no place in the table
+  std::uint64_t descriptor = 0;
+  std::uint64_t stream = 0;       // 1: of C; else POSIX
+  std::uint64_t pre_created = 0;  // 1: no open of it comes first
+};
+
 struct ProcessFacts {
   std::uint64_t rank = kNever;  // in MPI_COMM_WORLD
   bool uses_mpi = false;
@@ -80,7 +88,8 @@ struct ProcessFacts {
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   std::array<std::uint64_t, kEventKinds> by_kind{};
   std::vector<LocationFacts> locations;
-  std::vector<StreamFacts> streams;               // device by device
+  std::vector<StreamFacts> streams;  // device by device
+  std::vector<HandleFacts> handles;
   std::vector<std::vector<std::uint64_t>> teams;  // locations of the process
   std::vector<MarkerFacts> markers;
   std::vector<LoopSummary> loops;

@@ -41,6 +41,7 @@ ProcessSize SharedDefinitions::before(std::uint64_t process) const noexcept {
     out.teams += count * run.size.teams;
     out.mpi_locations += count * run.size.mpi_locations;
     out.streams += count * run.size.streams;
+    out.handles += count * run.size.handles;
     process -= count;
   }
   return out;
@@ -114,8 +115,9 @@ void put(exchange::ByteWriter& out, const SharedDefinitions& all) {
   for (const std::string& text : all.strings) out.text(text);
   out.number(all.sizes.size());
   for (const SharedDefinitions::Run& run : all.sizes)
-    for (const std::uint64_t value : {run.processes, run.size.locations, run.size.teams,
-                                      run.size.mpi_locations, run.size.streams})
+    for (const std::uint64_t value :
+         {run.processes, run.size.locations, run.size.teams, run.size.mpi_locations,
+          run.size.streams, run.size.handles})
       out.number(value);
 }
 
@@ -151,8 +153,9 @@ void take(exchange::ByteReader& in, SharedDefinitions& all) {
     all.strings.push_back(in.text());
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     SharedDefinitions::Run& run = all.sizes.emplace_back();
-    for (std::uint64_t* value : {&run.processes, &run.size.locations, &run.size.teams,
-                                 &run.size.mpi_locations, &run.size.streams})
+    for (std::uint64_t* value :
+         {&run.processes, &run.size.locations, &run.size.teams, &run.size.mpi_locations,
+          &run.size.streams, &run.size.handles})
       *value = in.number();
   }
 }

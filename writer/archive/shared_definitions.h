@@ -26,6 +26,7 @@ struct ProcessSize {
   std::uint64_t teams = 0;
   std::uint64_t mpi_locations = 0;  // of a process that uses MPI: all of them
   std::uint64_t streams = 0;        // of devices
+  std::uint64_t handles = 0;        // of files
   bool operator==(const ProcessSize&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "writer/interpret/event_sink.h"
 
+#include "spool/file_format.h"
 #include "spool/mpi_format.h"
 
 namespace refrain::writer {
@@ -304,6 +305,112 @@ void EventSink::rma_release_lock(std::uint64_t ticks, OTF2_RmaWinRef window,
                                  std::uint32_t target) {
   if (!ok()) return;
   check(OTF2_EvtWriter_RmaReleaseLock(writer_, nullptr, at(ticks), window, target, 0));
+}
+
+namespace {
+
+OTF2_IoAccessMode access_of(std::uint16_t flags) noexcept {
+  const bool reads = (flags & spool::kFileReadable) != 0;
+  if ((flags & spool::kFileWritable) == 0) return OTF2_IO_ACCESS_MODE_READ_ONLY;
+  return reads ? OTF2_IO_ACCESS_MODE_READ_WRITE : OTF2_IO_ACCESS_MODE_WRITE_ONLY;
+}
+
+struct FlagPair {
+  std::uint16_t own;
+  std::uint32_t otf2;
+};
+
+template <std::size_t count>
+std::uint32_t translated(std::uint16_t flags, const FlagPair (&pairs)[count]) noexcept {
+  std::uint32_t out = 0;
+  for (const FlagPair& pair : pairs)
+    if ((flags & pair.own) != 0) out |= pair.otf2;
+  return out;
+}
+
+OTF2_IoCreationFlag creation_of(std::uint16_t flags) noexcept {
+  constexpr FlagPair kPairs[] = {
+      {spool::kFileCreate, OTF2_IO_CREATION_FLAG_CREATE},
+      {spool::kFileTruncate, OTF2_IO_CREATION_FLAG_TRUNCATE},
+      {spool::kFileExclusive, OTF2_IO_CREATION_FLAG_EXCLUSIVE},
+  };
+  return translated(flags, kPairs);
+}
+
+OTF2_IoStatusFlag status_of(std::uint16_t flags) noexcept {
+  constexpr FlagPair kPairs[] = {
+      {spool::kFileCloseOnExec, OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC},
+      {spool::kFileAppend, OTF2_IO_STATUS_FLAG_APPEND},
+      {spool::kFileNonBlocking, OTF2_IO_STATUS_FLAG_NON_BLOCKING},
+      {spool::kFileSync, OTF2_IO_STATUS_FLAG_SYNC},
+      {spool::kFileDataSync, OTF2_IO_STATUS_FLAG_DATA_SYNC},
+  };
+  return translated(flags, kPairs);
+}
+
+OTF2_IoOperationMode mode_of(spool::FileAct act) noexcept {
+  switch (act) {
+    case spool::FileAct::kRead:
+      return OTF2_IO_OPERATION_MODE_READ;
+    case spool::FileAct::kWrite:
+      return OTF2_IO_OPERATION_MODE_WRITE;
+    default:
+      return OTF2_IO_OPERATION_MODE_FLUSH;
+  }
+}
+
+bool is_operation(const FileCall& call) noexcept {
+  return call.row().act != spool::FileAct::kOpen &&
+         call.row().act != spool::FileAct::kClose;
+}
+
+// Calls of several threads on one handle have numbers of their own.
+std::uint64_t matching_id(std::uint32_t location, std::size_t call) noexcept {
+  return std::uint64_t{location} << 40 | call;
+}
+
+}  // namespace
+
+OTF2_IoHandleRef EventSink::handle_of(std::uint32_t region,
+                                      const FileCall& call) const noexcept {
+  if (!ok() || files_ == nullptr || drops(region)) return OTF2_UNDEFINED_IO_HANDLE;
+  const std::uint32_t handle = files_->of(call);
+  if (handle == kNoHandle ||
+      (!is_operation(call) && !files_->writes(location_, file_calls_)))
+    return OTF2_UNDEFINED_IO_HANDLE;
+  return first_handle_ + handle;
+}
+
+void EventSink::begin_file_call(std::uint64_t ticks, std::uint32_t region,
+                                const FileCall& call) {
+  if (drops(region)) return;
+  if (file_moments_ != nullptr && !call.counts_at_end())
+    return file_moments_->push_back({ticks, call});
+  const OTF2_IoHandleRef handle = handle_of(region, call);
+  if (handle == OTF2_UNDEFINED_IO_HANDLE || call.counts_at_end()) return;
+  check(is_operation(call)
+            ? OTF2_EvtWriter_IoOperationBegin(writer_, nullptr, at(ticks), handle,
+                                              mode_of(call.row().act),
+                                              OTF2_IO_OPERATION_FLAG_NONE, call.bytes,
+                                              matching_id(location_, file_calls_))
+            : OTF2_EvtWriter_IoDestroyHandle(writer_, nullptr, at(ticks), handle));
+}
+
+void EventSink::end_file_call(std::uint64_t ticks, std::uint32_t region,
+                              const FileCall& call) {
+  if (drops(region)) return;
+  if (file_moments_ != nullptr && call.counts_at_end())
+    return file_moments_->push_back({ticks, call});
+  const OTF2_IoHandleRef handle = handle_of(region, call);
+  const std::size_t number = file_calls_++;
+  if (handle == OTF2_UNDEFINED_IO_HANDLE) return;
+  if (is_operation(call))
+    check(OTF2_EvtWriter_IoOperationComplete(writer_, nullptr, at(ticks), handle,
+                                             call.bytes, matching_id(location_, number)));
+  else if (call.counts_at_end())
+    check(OTF2_EvtWriter_IoCreateHandle(
+        writer_, nullptr, at(ticks), handle, access_of(call.descriptor.flags),
+        creation_of(call.descriptor.flags), status_of(call.descriptor.flags)));
 }
 
 void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region) {

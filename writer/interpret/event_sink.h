@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "regions/region_table.h"
+#include "writer/model/file_handles.h"
 
 namespace refrain::writer {
 
@@ -112,6 +113,18 @@ class EventSink {
   void rma_request_lock(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint32_t target,
                         bool exclusive);
   void rma_release_lock(std::uint64_t ticks, OTF2_RmaWinRef window, std::uint32_t target);
+  // A call on a file, after the enter of its region and before its leave: OTF2's records of I/O, or, of a first pass, what
+  // FileHandles are made of.
+  void begin_file_call(std::uint64_t ticks, std::uint32_t region, const FileCall& call);
+  void end_file_call(std::uint64_t ticks, std::uint32_t region, const FileCall& call);
+  void collect_files(std::vector<FileMoment>* into) noexcept { file_moments_ = into; }
+  // `first`: reference of the process' first handle. `location`: its index in the process.
+  void set_files(const FileHandles* handles, OTF2_IoHandleRef first,
+                 std::uint32_t location) noexcept {
+    files_ = handles;
+    first_handle_ = first;
+    location_ = location;
+  }
   // What the innermost region, `region`, has moved.
   void bytes_moved(std::uint64_t ticks, std::uint64_t bytes, std::uint32_t region);
 
@@ -160,6 +173,8 @@ class EventSink {
   }
   bool ok() const noexcept { return writer_ != nullptr && error_ == OTF2_SUCCESS; }
   bool skips(std::uint32_t region) noexcept;
+  // The handle of a call whose number is next, if its region is in the archive.
+  OTF2_IoHandleRef handle_of(std::uint32_t region, const FileCall& call) const noexcept;
   void put_metric(bool counted);
 
   OTF2_EvtWriter* writer_;
@@ -175,6 +190,11 @@ class EventSink {
   std::uint64_t metric_ticks_ = 0;
   std::vector<std::uint64_t> metric_values_;  // to be written
   OTF2_ErrorCode error_ = OTF2_SUCCESS;
+  std::vector<FileMoment>* file_moments_ = nullptr;
+  const FileHandles* files_ = nullptr;
+  OTF2_IoHandleRef first_handle_ = 0;
+  std::uint32_t location_ = 0;
+  std::size_t file_calls_ = 0;
 };
 
 }  // namespace refrain::writer

@@ -93,6 +93,8 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
       return end_target_data(record);
     case spool::kUserParameter:
       return parameter(record);
+    case spool::kFileEnter:
+      return begin_file(record, next_record(index));
     case spool::kFileMoved:
       return file_moved(record);
     case spool::kTaskCreate:
@@ -100,9 +102,7 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
     case spool::kTaskSchedule:
       return schedule_task(record);
     case spool::kMutexAcquire:
-      return acquire(record, index + 1 < input_.records->size()
-                                 ? &(*input_.records)[index + 1]
-                                 : nullptr);
+      return acquire(record, next_record(index));
     case spool::kMutexAcquired:
       return acquired(record);
     case spool::kMutexReleased:
@@ -148,8 +148,9 @@ void RecordInterpreter::begin(const Record& record) {
       return begin_mpi(record);
     case spool::kUserEnter:
     case spool::kFunctionEnter:
-    case spool::kFileEnter:
       return begin_user(record);
+    case spool::kFileEnter:
+      return begin_file(record, nullptr);
     default:
       break;
   }
@@ -238,6 +239,27 @@ void RecordInterpreter::begin_user(const Record& record) {
   frame.id = record.payload;
   frame.region = process_.regions->find(regions::keys_opened_by(record)[0]);
   stack_.push(frame);
+}
+
+// `next`: with its bytes.
+void RecordInterpreter::begin_file(const Record& record, const Record* next) {
+  Frame frame;
+  frame.record_kind = spool::kFileEnter;
+  frame.begin_ticks = record.ticks;
+  frame.id = record.payload;
+  frame.region = process_.regions->find(regions::keys_opened_by(record)[0]);
+  if (record.sub < spool::kFileOperations.size()) {
+    frame.file.operation = static_cast<spool::FileOperation>(record.sub);
+    frame.file.descriptor = spool::FileDescriptor::of(record.a48());
+    if (next != nullptr && next->kind == spool::kFileMoved)
+      frame.file.bytes = next->payload & spool::kAddressMask;
+  }
+  stack_.push(frame);
+}
+
+const Record* RecordInterpreter::next_record(std::size_t index) const {
+  const auto& records = *input_.records;
+  return index + 1 < records.size() ? &records[index + 1] : nullptr;
 }
 
 void RecordInterpreter::parameter(const Record& record) {

@@ -59,7 +59,9 @@ class RecordInterpreter {
   void begin_mpi(const spool::Record& record);
   void begin_user(const spool::Record& record);
   void parameter(const spool::Record& record);
+  void begin_file(const spool::Record& record, const spool::Record* next);
   void file_moved(const spool::Record& record);
+  const spool::Record* next_record(std::size_t index) const;
   void begin_target(const spool::Record& record);
   void end_target_data(const spool::Record& record);
   void begin_region(const spool::Record& record, regions::RegionClass cls);

@@ -87,6 +87,7 @@ void Timeline::open(const Frame& frame, std::uint64_t ticks) {
       break;
   }
   sink_.enter(ticks, frame.region, frame.place);
+  if (frame.file.is_call()) sink_.begin_file_call(ticks, frame.region, frame.file);
   if (frame.inner_region != regions::kNoRegion) sink_.enter(ticks, frame.inner_region);
 }
 
@@ -99,6 +100,7 @@ void Timeline::close(const Frame& frame, std::uint64_t ticks) {
     sink_.join(ticks);
   } else {
     if (frame.inner_region != regions::kNoRegion) sink_.leave(ticks, frame.inner_region);
+    if (frame.file.is_call()) sink_.end_file_call(ticks, frame.region, frame.file);
     sink_.leave(ticks, frame.region);
     if (frame.kind == FrameKind::kTeam && frame.comm != OTF2_UNDEFINED_COMM)
       sink_.team_end(ticks, frame.comm);

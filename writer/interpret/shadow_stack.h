@@ -21,6 +21,7 @@
 
 #include "spool/iteration_stream.h"
 #include "writer/interpret/event_sink.h"
+#include "writer/model/file_handles.h"
 #include "writer/model/gap_plan.h"
 
 namespace refrain::writer {
@@ -73,6 +74,7 @@ struct Frame {
   std::uint64_t id = 0;       // instance of the region, task or lock
   std::uint64_t address = 0;  // kFork, kTeam: of the parallel region
   std::uint64_t begin_ticks = 0;
+  FileCall file;                  // if it is a call on a file
   ShadowStack* stream = nullptr;  // of the device that does it: the innermost region there
 };
 

@@ -22,6 +22,7 @@
 #include "spool/record_sequence.h"
 #include "spool/spool_folder.h"
 #include "writer/loops/loop_numbers.h"
+#include "writer/model/file_handles.h"
 #include "writer/model/gap_plan.h"
 #include "writer/model/location_scan.h"
 #include "writer/model/team_table.h"
@@ -65,7 +66,9 @@ struct ProcessContext {
   bool left_out = false;  // one gap from the first event to the last
   OTF2_StringRef program = OTF2_UNDEFINED_STRING;
   std::vector<OTF2_StringRef> arguments;
-  OTF2_MetricRef metric = 0;  // class of the process' counters, if it has any
+  FileHandles files;                  // of calls on files that are in the archive
+  OTF2_IoHandleRef first_handle = 0;  // reference of the first of them
+  OTF2_MetricRef metric = 0;          // class of the process' counters, if it has any
   // Values of parameters, by their number in the journal; and paths, by file_string().
   std::unordered_map<std::uint32_t, OTF2_StringRef> user_strings;
 };

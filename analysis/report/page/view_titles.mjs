@@ -2,4 +2,5 @@
 export const kViewTitles = {
   findings: 'Findings', run: 'Run', iterations: 'Iterations', heat: 'Heat map', timeline: 'Timeline',
   graph: 'Calls', waits: 'Waits', mpi: 'MPI', loops: 'Loops', compare: 'Compare', scaling: 'Scaling',
+  ensemble: 'Ensemble',
 };

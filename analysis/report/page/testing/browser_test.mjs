@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
 import * as check from './checks.mjs';
-import { kHostile, madeUp, syntheticScaling, page } from './synthetic_report.mjs';
+import { kHostile, madeUp, syntheticEnsemble, syntheticScaling, page } from './synthetic_report.mjs';
 
 const template = readFileSync(process.argv[2], 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'refrain-page-'));
@@ -364,6 +364,36 @@ const tests = {
       assert.equal(await browser.run(`return document.querySelectorAll('#view-scaling .error').length`), 0, name);
       assert.equal(await browser.run(`return document.querySelectorAll('main img, main script, header script').length + (typeof window.broken !== 'undefined')`), 0, name);
       assert.doesNotMatch(await browser.run(`return document.querySelector('#view-scaling').textContent + [...document.querySelectorAll('#view-scaling polyline')].map((e) => e.getAttribute('points'))`), /NaN|undefined|Infinity/, name);
+      assert.ok(await browser.run(`return document.documentElement.scrollWidth <= innerWidth`), name);
+    }
+  },
+
+  async 'many runs of one size: which are slow, with the numbers of refrain scaling'(browser) {
+    const write = (name, options) => {
+      const file = join(folder, `${name}.html`), made = syntheticEnsemble(options);
+      writeFileSync(file, page(template, made.blocks));
+      return { file, ...made };
+    };
+    const { file, members } = write('ensemble', {});
+    await browser.open(file);
+    assert.deepEqual(await check.viewsOf(browser), ['ensemble']);
+    await check.openView(browser, 'ensemble');
+    const shown = await check.checkNumbers(browser, { ensemble: check.blocksOf(file).json('ensemble') });
+    for (const key of ['ensemble.members.0.seconds', 'ensemble.members.2.to_median', 'ensemble.members.1.causes.0.share']) assert.ok(shown.has(key), `the page shows ${key}`);
+    assert.equal(await browser.run(`return document.querySelectorAll('#view-ensemble rect').length`), members.length);
+    const chosen = () => browser.run(`return document.querySelector('#view-ensemble .growth').innerText`);
+    assert.match(await chosen(), /array\/0[\s\S]*write out\.#\.dat: \+5[\s\S]*File I\/O/);
+    assert.equal(await browser.run(`return document.querySelector('#view-ensemble .growth a').getAttribute('href')`), './../array/0/report.html');
+    await browser.click('#view-ensemble tbody tr[tabindex]:nth-child(5)');
+    assert.match(await chosen(), /array\/4[\s\S]*None that costs/);
+    await check.checkNothingAsked(browser);
+    for (const [name, options] of [['hostile-ensemble', { hostile: true }], ['large-ensemble', { count: 2000, slow: 0 }]]) {
+      await browser.open(write(name, options).file);
+      await check.openView(browser, 'ensemble');
+      assert.equal(await browser.run(`return document.querySelectorAll('#view-ensemble .error').length`), 0, name);
+      assert.equal(await browser.run(`return document.querySelectorAll('main img, main script, header script').length + (typeof window.broken !== 'undefined')`), 0, name);
+      assert.equal(await browser.run(`return [...document.querySelectorAll('#view-ensemble a')].filter((a) => a.protocol === 'javascript:').length`), 0, name);
+      assert.doesNotMatch(await browser.run(`return document.querySelector('#view-ensemble').textContent`), /NaN|undefined|Infinity/, name);
       assert.ok(await browser.run(`return document.documentElement.scrollWidth <= innerWidth`), name);
     }
   },

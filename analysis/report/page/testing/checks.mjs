@@ -21,10 +21,11 @@ export function blocksOf(file) {
 }
 
 // What the commands print under a key that the page gives a number.
-export function lookUp(key, { profile, analyze, findings, loops, scaling }) {
+export function lookUp(key, { profile, analyze, findings, loops, scaling, ensemble }) {
   const [root, ...rest] = key.split('.');
   if (root === 'loops' && rest[0] === 'nodes') return rest.slice(2).reduce((at, part) => at[part], [...loops.loops, ...loops.functions].find((each) => String(each.node) === rest[1]));
   if (root === 'loops') return rest.reduce((at, part) => at[part], loops);
+  if (root === 'ensemble') return rest.reduce((at, part) => at[part], ensemble);
   if (root === 'scaling') return rest.reduce((at, part) => at[part], scaling);
   if (root === 'findings') return findings[Number(rest[0])][rest[1]];
   if (root === 'analyze') return rest[0] === 'metrics' ? analyze.metrics[rest[1]] : analyze.whole_run[rest[1]][rest[2]];

@@ -97,6 +97,22 @@ export function syntheticScaling({ sizes = [1, 2, 4, 8], ranks = sizes, weak = f
   return { blocks, runs, losses };
 }
 
+// Members of a job array, of which the first ones are slow.
+export function syntheticEnsemble({ count = 40, slow = 3, hostile = false } = {}) {
+  const blocks = new Blocks();
+  const write = hostile ? kHostile.script : 'write out.#.dat';
+  const members = Array.from({ length: count }, (_, i) => {
+    const late = i < slow, seconds = late ? 15 - i : 10 - i / 1000;
+    return { archive: hostile ? kHostile.image : `array/${i}`, kind: late ? 'slow' : 'typical', seconds, to_median: seconds / 10, parallel_efficiency: late ? 0.6 : 0.9, no_core_share: 0,
+      causes: late ? [{ account: 'file_io', what: 'File I/O', where: write, text: `The program is in ${write}.`, hint: 'Use fewer and larger accesses.', lost_seconds: 5, share: 0.35 }] : [],
+      more_by_account: late ? [{ text: 'file I/O', more_thread_seconds: 5 }] : [], more_by_call_path: late ? [{ text: write, more_thread_seconds: 5 }] : [],
+      report: i === 0 ? (hostile ? 'javascript:window.broken=1/report.html' : '../array/0/report.html') : null };
+  });
+  blocks.json('ensemble', { format: 'refrain ensemble', version: 1, program: 'app', processes: 1, threads: 2, median_seconds: 10, margin_seconds: 0.5, members, findings: [`array/0, array/1 and array/2 took 30 to 50 % longer than the median of 10 s. ${write} took 5 s more of all threads.`], notes: [] });
+  blocks.json('report', { version: 1, made_by: 'refrain 0.1.0', runs: [], limits: [], program: hostile ? kHostile.image : 'app', archives: count });
+  return { blocks, members };
+}
+
 export function madeUp(options = {}) {
   const { ranks = 4, threads = 2, iterations = 400, spans = 60000, hostile = false, compare = false, key = 'a', blocks = new Blocks(), slower = 1, limitRows = 512, start = 5e6, zero = false, alone = false, outlier = 1 } = options;
   const random = chance(ranks * 1000 + threads * 100 + iterations);
