@@ -21,6 +21,8 @@ class Exchange {
   virtual std::uint32_t rank() const noexcept = 0;
   virtual std::uint32_t size() const noexcept = 0;
   virtual void send(std::uint32_t to, const Bytes& bytes) = 0;
+  // The same of bytes that are not needed any more.
+  virtual void send(std::uint32_t to, Bytes&& bytes) { send(to, bytes); }
   virtual Bytes receive(std::uint32_t from) = 0;
 };
 

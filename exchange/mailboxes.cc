@@ -10,7 +10,10 @@ class Mailboxes::End final : public Exchange {
   std::uint32_t rank() const noexcept override { return rank_; }
   std::uint32_t size() const noexcept override { return boxes_.size_; }
   void send(std::uint32_t to, const Bytes& bytes) override {
-    boxes_.send({rank_, to}, bytes);
+    boxes_.send({rank_, to}, Bytes(bytes));
+  }
+  void send(std::uint32_t to, Bytes&& bytes) override {
+    boxes_.send({rank_, to}, std::move(bytes));
   }
   Bytes receive(std::uint32_t from) override { return boxes_.receive({from, rank_}); }
 
@@ -30,11 +33,11 @@ std::size_t Mailboxes::pending() const {
   return count;
 }
 
-void Mailboxes::send(Way way, const Bytes& bytes) {
+void Mailboxes::send(Way way, Bytes bytes) {
   if (way.second >= size_) throw std::out_of_range("no such rank");
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    boxes_[way].push_back(bytes);
+    boxes_[way].push_back(std::move(bytes));
   }
   arrived_.notify_all();
 }

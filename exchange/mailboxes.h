@@ -32,7 +32,7 @@ class Mailboxes {
   class End;
   using Way = std::pair<std::uint32_t, std::uint32_t>;  // from, to
 
-  void send(Way way, const Bytes& bytes);
+  void send(Way way, Bytes bytes);
   Bytes receive(Way way);
 
   std::uint32_t size_;

@@ -6,18 +6,91 @@
 
 namespace refrain::reader {
 
-MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found, Lone lone)
+PostedReceives::PostedReceives(const TraceDefinitions& definitions, Released released)
+    : definitions_(definitions),
+      released_(std::move(released)),
+      processes_(definitions.processes.size()),
+      requests_(definitions.locations.size()) {}
+
+// Removes the request from the open ones. nullptr: there is none, or it was released already, because too many
+// receives waited.
+PostedReceives::Posted* PostedReceives::take(LocationId location, std::uint64_t request) {
+  const auto number = requests_[location].take(request);
+  Process& process = process_of(location);
+  return !number || *number < process.first ? nullptr
+                                            : &process.posted[*number - process.first];
+}
+
+void PostedReceives::posted(std::uint64_t request, const MessageSide& side) {
+  cancelled(side.location, request);  // one with the same number that never ended
+  Process& process = process_of(side.location);
+  requests_[side.location].put(request, process.first + process.posted.size());
+  process.posted.push_back({.open = true, .side = side});
+  release(process, kMaxPosted);
+}
+
+void PostedReceives::cancelled(LocationId location, std::uint64_t request) {
+  Posted* const posted = take(location, request);
+  if (posted == nullptr) return;
+  posted->open = false;
+  release(process_of(location), kMaxPosted);
+}
+
+bool PostedReceives::received(std::optional<std::uint64_t> request,
+                              const std::optional<MessageChannel>& channel,
+                              const MessageSide& side) {
+  Process& process = process_of(side.location);
+  Posted* posted = request ? take(side.location, *request) : nullptr;
+  const bool before = posted != nullptr;
+  if (!before && process.posted.empty()) {
+    released_(channel, side);
+    return false;
+  }
+  if (!before) {
+    process.posted.push_back({.channel = channel, .side = side});
+  } else {
+    const std::uint64_t begun = posted->side.posted;
+    *posted = {.channel = channel, .side = side};
+    posted->side.posted = begun;
+  }
+  release(process, kMaxPosted);
+  return before;
+}
+
+// Releases complete receives from the front, and others if there are too many.
+void PostedReceives::release(Process& process, std::size_t most) {
+  while (!process.posted.empty() &&
+         (!process.posted.front().open || process.posted.size() > most)) {
+    const Posted posted = process.posted.front();
+    process.posted.pop_front();
+    ++process.first;
+    released_(posted.channel, posted.side);
+  }
+}
+
+MessageMatcher::MessageMatcher(const TraceDefinitions& definitions, Found found, Lone lone,
+                               Dropped dropped)
     : definitions_(definitions),
       found_(std::move(found)),
       lone_(std::move(lone)),
-      processes_(definitions.processes.size()),
-      locations_(definitions.locations.size()) {}
+      dropped_(std::move(dropped)),
+      posted_(
+          definitions,
+          [this](const std::optional<MessageChannel>& channel, const MessageSide& side) {
+            if (channel) {
+              ++released_;
+              match(*channel, false, side);
+            } else if (dropped_) {
+              dropped_(side);
+            }
+          }),
+      open_sends_(definitions.locations.size()) {}
 
 std::optional<MessageChannel> MessageMatcher::channel_of(const TraceEvent& event,
                                                          bool is_send) {
   const ProcessId self = definitions_.locations[event.location].process;
   const ProcessId peer = definitions_.process_of(event.ref, event.peer, self);
-  if (peer >= processes_.size()) {
+  if (peer >= definitions_.processes.size()) {
     ++unknown_;
     return {};
   }
@@ -31,9 +104,11 @@ void MessageMatcher::event(const TraceEvent& event, const MessageSide& side) {
       if (const auto channel = channel_of(event, true)) send(*channel, side);
       return;
     case EventKind::kMpiRecv:
-      return received({}, channel_of(event, false), side);
+      received({}, channel_of(event, false), side);
+      return;
     case EventKind::kMpiIrecv:
-      return received(event.request, channel_of(event, false), side);
+      received(event.request, channel_of(event, false), side);
+      return;
     case EventKind::kMpiIrecvRequest:
       return receive_posted(event.request, side);
     case EventKind::kMpiRequestCancelled:
@@ -55,65 +130,10 @@ void MessageMatcher::event(const TraceEvent& event, std::uint64_t call_begin_ns)
 }
 
 void MessageMatcher::send_call_left(LocationId location, std::uint64_t time) {
-  std::vector<OpenSend>& sends = locations_[location].open_sends;
+  std::vector<OpenSend>& sends = open_sends_[location];
   for (const OpenSend& open : sends)
     if (pool_[open.waiting].number == open.number) pool_[open.waiting].side.done = time;
   sends.clear();
-}
-
-// Removes the request from the open ones. nullptr: there is none, or it was released already, because too many
-// receives waited.
-MessageMatcher::Posted* MessageMatcher::take_posted(LocationId location,
-                                                    std::uint64_t request) {
-  const auto number = locations_[location].requests.take(request);
-  Process& process = process_of(location);
-  return !number || *number < process.first ? nullptr
-                                            : &process.posted[*number - process.first];
-}
-
-void MessageMatcher::receive_posted(std::uint64_t request, const MessageSide& side) {
-  cancelled(side.location, request);  // one with the same number that never ended
-  Process& process = process_of(side.location);
-  locations_[side.location].requests.put(request, process.first + process.posted.size());
-  process.posted.push_back({.open = true, .side = side});
-  release(process, kMaxPosted);
-}
-
-void MessageMatcher::cancelled(LocationId location, std::uint64_t request) {
-  Posted* const posted = take_posted(location, request);
-  if (posted == nullptr) return;
-  posted->open = false;
-  release(process_of(location), kMaxPosted);
-}
-
-void MessageMatcher::received(std::optional<std::uint64_t> request,
-                              const std::optional<MessageChannel>& channel,
-                              const MessageSide& side) {
-  Process& process = process_of(side.location);
-  Posted* posted = request ? take_posted(side.location, *request) : nullptr;
-  if (posted == nullptr && process.posted.empty()) {
-    if (channel) match(*channel, false, side);
-    return;
-  }
-  if (posted == nullptr) {
-    process.posted.push_back({.channel = channel, .side = side});
-  } else {
-    const std::uint64_t begun = posted->side.posted;
-    *posted = {.channel = channel, .side = side};
-    posted->side.posted = begun;
-  }
-  release(process, kMaxPosted);
-}
-
-// Releases complete receives from the front, and others if there are too many.
-void MessageMatcher::release(Process& process, std::size_t most) {
-  while (!process.posted.empty() &&
-         (!process.posted.front().open || process.posted.size() > most)) {
-    const Posted posted = process.posted.front();
-    process.posted.pop_front();
-    ++process.first;
-    if (posted.channel) match(*posted.channel, false, posted.side);
-  }
 }
 
 void MessageMatcher::wait(const MessageChannel& channel, Queue& queue,
@@ -129,7 +149,7 @@ void MessageMatcher::wait(const MessageChannel& channel, Queue& queue,
   queue.last = at;
   ++(queue.of_sends ? unmatched_sends_ : unmatched_receives_);
   if (queue.of_sends && side.done == MessageSide::kRunning)
-    locations_[side.location].open_sends.push_back({at, pool_[at].number});
+    open_sends_[side.location].push_back({at, pool_[at].number});
   if (queue.size <= kMaxPending) return;
   const MessageSide oldest = pop(queue);
   if (lone_) lone_(channel, oldest, queue.of_sends);
@@ -165,22 +185,45 @@ void MessageMatcher::drop_empty() {
   most_queues_ = 2 * queues_.size() + kMaxEmpty;
 }
 
-void MessageMatcher::flush() {
-  for (Process& process : processes_) release(process, 0);
-  if (!lone_) return;
-  std::vector<std::pair<MessageChannel, Queue>> left;
+// What is left, by a process each, and there as it came.
+void MessageMatcher::take_left(
+    const std::function<std::uint32_t(const MessageChannel&, bool)>& process) {
+  left_.emplace();
   queues_.each([&](const MessageChannel& channel, const Queue& queue) {
-    if (queue.size != 0) left.emplace_back(channel, queue);
+    if (queue.size != 0) left_->emplace_back(channel, queue);
   });
-  // By destination, and there as they came.
-  std::ranges::sort(left, {}, [this](const auto& each) {
-    return std::tuple(each.first.destination, pool_[each.second.first].number);
+  std::ranges::sort(*left_, {}, [&](const auto& each) {
+    return std::tuple(process(each.first, each.second.of_sends),
+                      pool_[each.second.first].number);
   });
-  for (auto& [channel, queue] : left)
-    while (queue.size != 0) {
-      const MessageSide side = pop(queue);
-      lone_(channel, side, queue.of_sends);
-    }
+}
+
+void MessageMatcher::hand_out(const MessageChannel& channel, Queue& queue) {
+  while (queue.size != 0) {
+    const MessageSide side = pop(queue);
+    lone_(channel, side, queue.of_sends);
+  }
+}
+
+void MessageMatcher::flush() {
+  for (ProcessId process; process < definitions_.processes.size(); ++process)
+    flush(process);
+  if (!lone_) return;
+  take_left([](const MessageChannel& channel, bool) { return channel.destination; });
+  for (auto& [channel, queue] : *left_) hand_out(channel, queue);
+}
+
+void MessageMatcher::lone_of(ProcessId process) {
+  const auto of = [](const MessageChannel& channel, bool sends) -> std::uint32_t {
+    return sends ? channel.source : channel.destination;
+  };
+  if (!left_) take_left(of);
+  const auto first = std::ranges::lower_bound(
+      *left_, std::uint32_t{process}, {},
+      [&](const auto& each) { return of(each.first, each.second.of_sends); });
+  for (auto each = first;
+       each != left_->end() && of(each->first, each->second.of_sends) == process; ++each)
+    hand_out(each->first, each->second);
 }
 
 }  // namespace refrain::reader

@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/flat_map.h"
@@ -45,16 +46,63 @@ struct MatchedMessage {
   MessageSide send, receive;
 };
 
-class MessageMatcher {
+// The receives of each process in the order in which they were posted, which is that in which channels get them.
+//
+// Works on events of each process in their order. Thread-safety: none.
+class PostedReceives {
  public:
   static constexpr std::size_t kMaxPosted = 4096;
+
+  // One goes to its channel, or has none: nothing can be sent to it.
+  using Released =
+      std::function<void(const std::optional<MessageChannel>&, const MessageSide&)>;
+  PostedReceives(const TraceDefinitions& definitions, Released released);
+
+  void posted(std::uint64_t request, const MessageSide& side);
+  void cancelled(LocationId location, std::uint64_t request);
+  // Without a request it blocks. Returns true if it was posted before: `posted` is that side's then.
+  bool received(std::optional<std::uint64_t> request,
+                const std::optional<MessageChannel>& channel, const MessageSide& side);
+  // At the process' end: none waits for others.
+  void flush(ProcessId process) { release(processes_[process], 0); }
+
+ private:
+  struct Posted {
+    bool open = false;  // not complete
+    std::optional<MessageChannel> channel{};
+    MessageSide side;
+  };
+  struct Process {  // its receives by posting, from the oldest incomplete one on
+    std::deque<Posted> posted;
+    std::uint64_t first = 0;  // number of posted.front()
+  };
+
+  Process& process_of(LocationId location) {
+    return processes_[definitions_.locations[location].process];
+  }
+  Posted* take(LocationId location, std::uint64_t request);
+  void release(Process& process, std::size_t most);
+
+  const TraceDefinitions& definitions_;
+  Released released_;
+  std::vector<Process> processes_;
+  // By location: numbers of receives.
+  std::vector<base::FlatMap<std::uint64_t, std::uint64_t>> requests_;
+};
+
+class MessageMatcher {
+ public:
+  static constexpr std::size_t kMaxPosted = PostedReceives::kMaxPosted;
   static constexpr std::size_t kMaxPending = std::size_t{1} << 16;
   static constexpr std::size_t kMaxEmpty = 4096;  // channels without a message
 
   using Found = std::function<void(const MatchedMessage&)>;
   // An end without another one: too many wait, or it is the end of the archive.
   using Lone = std::function<void(const MessageChannel&, const MessageSide&, bool sends)>;
-  explicit MessageMatcher(const TraceDefinitions& definitions, Found found, Lone lone = {});
+  // A posted receive that gets no message: it was cancelled, or its channel is not known.
+  using Dropped = std::function<void(const MessageSide&)>;
+  explicit MessageMatcher(const TraceDefinitions& definitions, Found found, Lone lone = {},
+                          Dropped dropped = {});
 
   // An event of a message or request; others do nothing.
   void event(const TraceEvent& event, const MessageSide& side);
@@ -68,13 +116,28 @@ class MessageMatcher {
   // The call in which a location's latest sends were made returns. (MpiIsendComplete, which frees a buffer, may come
   // long after.)
   void send_call_left(LocationId location, std::uint64_t time);
-  void receive_posted(std::uint64_t request, const MessageSide& side);
-  void cancelled(LocationId location, std::uint64_t request);
-  // Without a request it blocks. Without a channel nothing can be sent to it.
-  void received(std::optional<std::uint64_t> request,
-                const std::optional<MessageChannel>& channel, const MessageSide& side);
+  void receive_posted(std::uint64_t request, const MessageSide& side) {
+    posted_.posted(request, side);
+  }
+  void cancelled(LocationId location, std::uint64_t request) {
+    posted_.cancelled(location, request);
+  }
+  // Without a request it blocks. Without a channel nothing can be sent to it. Returns true if it was posted before.
+  bool received(std::optional<std::uint64_t> request,
+                const std::optional<MessageChannel>& channel, const MessageSide& side) {
+    return posted_.received(request, channel, side);
+  }
+  // A receive of which somebody else has found that it is its channel's next one.
+  void next_receive(const MessageChannel& channel, const MessageSide& side) {
+    match(channel, false, side);
+  }
   // At the end: receives wait no longer for others; then what is left has no other end.
   void flush();
+  // The same in two steps, process by process: of all the first one, then of all the second one.
+  void flush(ProcessId process) { posted_.flush(process); }
+  void lone_of(ProcessId process);
+  // Receives that their channels have got until now.
+  std::uint64_t released() const noexcept { return released_; }
 
   std::uint64_t unmatched_sends() const noexcept { return unmatched_sends_; }
   std::uint64_t unmatched_receives() const noexcept { return unmatched_receives_; }
@@ -94,41 +157,29 @@ class MessageMatcher {
     std::uint32_t waiting;
     std::uint64_t number;
   };
-  struct Posted {
-    bool open = false;  // not complete
-    std::optional<MessageChannel> channel{};
-    MessageSide side;
-  };
-  struct Process {  // its receives by posting, from the oldest incomplete one on
-    std::deque<Posted> posted;
-    std::uint64_t first = 0;  // number of posted.front()
-  };
-  struct Location {
-    base::FlatMap<std::uint64_t, std::uint64_t> requests;  // numbers of receives
-    std::vector<OpenSend> open_sends;                      // of the running call
-  };
+  using Left = std::vector<std::pair<MessageChannel, Queue>>;
 
-  Process& process_of(LocationId location) {
-    return processes_[definitions_.locations[location].process];
-  }
   std::optional<MessageChannel> channel_of(const TraceEvent& event, bool is_send);
-  Posted* take_posted(LocationId location, std::uint64_t request);
-  void release(Process& process, std::size_t most);
   void match(const MessageChannel& channel, bool is_send, const MessageSide& side);
   void wait(const MessageChannel& channel, Queue& queue, const MessageSide& side);
   MessageSide pop(Queue& queue);
   void drop_empty();
+  void take_left(const std::function<std::uint32_t(const MessageChannel&, bool)>& process);
+  void hand_out(const MessageChannel& channel, Queue& queue);
 
   const TraceDefinitions& definitions_;
   Found found_;
   Lone lone_;
+  Dropped dropped_;
+  PostedReceives posted_;
   base::FlatMap<MessageChannel, Queue> queues_;
   std::size_t most_queues_ = kMaxEmpty;  // more: the empty ones are dropped
   std::vector<Waiting> pool_;
   std::uint32_t free_ = kNone;
-  std::vector<Process> processes_;
-  std::vector<Location> locations_;
+  std::vector<std::vector<OpenSend>> open_sends_;  // by location: of the running call
+  std::optional<Left> left_;                       // at the end, by whose they are
   std::uint64_t next_number_ = 1;
+  std::uint64_t released_ = 0;
   std::uint64_t unmatched_sends_ = 0, unmatched_receives_ = 0, unknown_ = 0;
 };
 

@@ -18,8 +18,8 @@ namespace {
 
 class AnalysisBuilder {
  public:
-  AnalysisBuilder(ReplayState& state, paths::RecordFile& file, const MetricTree& tree)
-      : state_(state), file_(file), definitions_(*state.definitions) {
+  AnalysisBuilder(ReplayState& state, const Sweep& sweep, const MetricTree& tree)
+      : state_(state), sweep_(sweep), definitions_(*state.definitions) {
     out_.tree = tree;
   }
 
@@ -60,8 +60,7 @@ class AnalysisBuilder {
            process.end > state_.processes[state_.locations[last].process].end))
         last = process.primary;
     if (last == kNone) return;
-    const auto found =
-        paths::sweep(file_, state_.locations.size(), last, state_.locations[last].last);
+    const auto found = sweep_(last, state_.locations[last].last);
     out_.paths_error = found.error();
     if (found) add_path_metrics(out_, *found, {paths_, shown_});
   }
@@ -186,7 +185,7 @@ class AnalysisBuilder {
   }
 
   ReplayState& state_;
-  paths::RecordFile& file_;
+  const Sweep& sweep_;
   const reader::TraceDefinitions& definitions_;
   WaitAnalysis out_;
   std::vector<std::vector<PathId>> paths_;  // by process: of its paths
@@ -234,12 +233,14 @@ double WaitAnalysis::total(std::uint32_t metric) const {
 }
 
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree) {
-  return analysis_of(replay.state(), replay.file(), tree);
+  const auto sweep = [&](LocationId location, Ticks end) {
+    return paths::sweep(replay.file(), replay.state().locations.size(), location, end);
+  };
+  return analysis_of(replay.state(), sweep, tree);
 }
 
-WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
-                         const MetricTree& tree) {
-  return AnalysisBuilder(state, file, tree).take();
+WaitAnalysis analysis_of(ReplayState& state, const Sweep& sweep, const MetricTree& tree) {
+  return AnalysisBuilder(state, sweep, tree).take();
 }
 
 base::Result<> has_events(const std::string& archive,

@@ -210,8 +210,9 @@ base::Result<> has_events(const std::string& archive,
 std::string folder_of(const std::string& archive);
 // The same of a replay that has finished.
 WaitAnalysis analysis_of(Replay& replay, const MetricTree& tree);
-WaitAnalysis analysis_of(ReplayState& state, paths::RecordFile& file,
-                         const MetricTree& tree);
+// `sweep`: the backward pass from there, where what ended last has ended.
+using Sweep = std::function<base::Result<paths::PathResult>(LocationId, Ticks)>;
+WaitAnalysis analysis_of(ReplayState& state, const Sweep& sweep, const MetricTree& tree);
 
 // The call paths of an analysis by their parent, their region and their place, to find those of a summary in it.
 //

@@ -2,6 +2,8 @@
 //
 //   ranks N M   N ranks that each enter M regions in 20 loops (or M, if those are fewer) with one iteration each, send a message
 //               to the next rank, and meet in a barrier
+//   halo N M    N ranks that M times work, exchange messages with both neighbours (MPI_Irecv, MPI_Isend, MPI_Waitall) and meet in
+//               MPI_Allreduce: most of them wait in both
 //   paths N     one rank that enters N regions one after the other
 //   deep N      one rank that calls itself N times
 //   open N      one rank with N enters that are not left, and as many leaves of a region that was not entered
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -84,10 +87,23 @@ class Archive {
   void receive(std::uint64_t time, std::uint32_t from) {
     check(OTF2_EvtWriter_MpiRecv(writer_, nullptr, at(time), from, 0, 0, 8));
   }
-  void barrier(std::uint64_t begin, std::uint64_t end) {
+  void start_send(std::uint64_t time, std::uint32_t to, std::uint32_t tag,
+                  std::uint64_t request) {
+    check(OTF2_EvtWriter_MpiIsend(writer_, nullptr, at(time), to, 0, tag, 8, request));
+  }
+  void sent(std::uint64_t time, std::uint64_t request) {
+    check(OTF2_EvtWriter_MpiIsendComplete(writer_, nullptr, at(time), request));
+  }
+  void start_receive(std::uint64_t time, std::uint64_t request) {
+    check(OTF2_EvtWriter_MpiIrecvRequest(writer_, nullptr, at(time), request));
+  }
+  void received(std::uint64_t time, std::uint32_t from, std::uint32_t tag,
+                std::uint64_t request) {
+    check(OTF2_EvtWriter_MpiIrecv(writer_, nullptr, at(time), from, 0, tag, 8, request));
+  }
+  void together(std::uint64_t begin, std::uint64_t end, OTF2_CollectiveOp operation) {
     check(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, at(begin)));
-    check(OTF2_EvtWriter_MpiCollectiveEnd(writer_, nullptr, at(end),
-                                          OTF2_COLLECTIVE_OP_BARRIER, 0,
+    check(OTF2_EvtWriter_MpiCollectiveEnd(writer_, nullptr, at(end), operation, 0,
                                           OTF2_UNDEFINED_UINT32, 0, 0));
   }
   void end() {
@@ -217,9 +233,84 @@ void write_ranks(Archive& archive, std::uint32_t ranks, std::uint32_t count) {
     archive.receive(kStart + all_work, (rank + ranks - 1) % ranks);
     archive.leave(kStart + all_work + 1, receive);
     archive.enter(kStart + all_work + 2, barrier);
-    archive.barrier(kStart + all_work + 3, kStart + all_work + 9);
+    archive.together(kStart + all_work + 3, kStart + all_work + 9,
+                     OTF2_COLLECTIVE_OP_BARRIER);
     archive.leave(kStart + all_work + 10, barrier);
     archive.leave(kStart + all_work + 11, top);
+    archive.end();
+  }
+}
+
+// When a rank begins an iteration's exchange, and has ended it and the operation of all. Work is drawn.
+struct Exchange {
+  std::uint64_t begin = 0, received = 0, together = 0;
+};
+constexpr std::uint64_t kCall = 200, kTransfer = 1000;
+
+std::vector<Exchange> exchanges_of(std::uint32_t ranks, std::uint32_t count) {
+  std::vector<Exchange> all(std::size_t{ranks} * count);
+  std::mt19937 random(1);
+  std::vector<std::uint64_t> now(ranks, kStart + 10);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Exchange* const these = all.data() + std::size_t{ranks} * i;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      these[rank].begin = now[rank] + 10'000 + random() % 10'000;
+    std::uint64_t last = 0;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::uint64_t sent = std::max(these[(rank + 1) % ranks].begin,
+                                          these[(rank + ranks - 1) % ranks].begin);
+      these[rank].received =
+          std::max(these[rank].begin + 5 * kCall, sent + 4 * kCall + kTransfer);
+      last = std::max(last, these[rank].received + kCall);
+    }
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      now[rank] = these[rank].together = last + kTransfer + random() % kCall;
+  }
+  return all;
+}
+
+void write_halo(Archive& archive, std::uint32_t ranks, std::uint32_t count) {
+  const std::vector<Exchange> exchanges = exchanges_of(ranks, count);
+  const std::uint32_t top = archive.function("main");
+  const auto mpi = [&](const char* name, OTF2_RegionRole role) {
+    return archive.region(name, role, OTF2_PARADIGM_MPI);
+  };
+  const std::uint32_t receive = mpi("MPI_Irecv", OTF2_REGION_ROLE_POINT2POINT),
+                      send = mpi("MPI_Isend", OTF2_REGION_ROLE_POINT2POINT),
+                      wait = mpi("MPI_Waitall", OTF2_REGION_ROLE_POINT2POINT),
+                      together = mpi("MPI_Allreduce", OTF2_REGION_ROLE_COLL_ALL2ALL);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const std::uint32_t sides[] = {(rank + 1) % ranks, (rank + ranks - 1) % ranks};
+    archive.begin();
+    archive.enter(kStart + rank, top);
+    std::uint64_t time = 0, request = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Exchange& here = exchanges[std::size_t{ranks} * i + rank];
+      time = here.begin;
+      const auto call = [&](std::uint32_t region, const auto& inside) {
+        archive.enter(time, region);
+        inside(time + kCall / 2);
+        archive.leave(time += kCall, region);
+      };
+      for (std::uint32_t side = 0; side < 2; ++side)
+        call(receive, [&](std::uint64_t at) { archive.start_receive(at, request + side); });
+      for (std::uint32_t side = 0; side < 2; ++side)
+        call(send, [&](std::uint64_t at) {
+          archive.start_send(at, sides[side], side, request + 2 + side);
+        });
+      archive.enter(time, wait);
+      for (std::uint32_t side = 0; side < 2; ++side)
+        archive.received(here.received - 1, sides[side], 1 - side, request + side);
+      for (std::uint32_t side = 0; side < 2; ++side)
+        archive.sent(here.received - 1, request + 2 + side);
+      archive.leave(here.received, wait);
+      archive.enter(here.received + kCall, together);
+      archive.together(here.received + kCall, here.together, OTF2_COLLECTIVE_OP_ALLREDUCE);
+      archive.leave(here.together, together);
+      time = here.together;
+      request += 4;
+    }
+    archive.leave(time + 10, top);
     archive.end();
   }
 }
@@ -267,15 +358,17 @@ int main(int count, char** arguments) {
   const std::string shape = count > 1 ? arguments[1] : "";
   const std::uint32_t n = count > 3 ? number(arguments[3]) : 0,
                       m = count > 4 ? number(arguments[4]) : 0;
-  const bool known = (shape == "ranks" && m != 0) || shape == "paths" || shape == "deep" ||
-                     shape == "open" || shape == "bare";
+  const bool known = ((shape == "ranks" || shape == "halo") && m != 0) ||
+                     shape == "paths" || shape == "deep" || shape == "open" ||
+                     shape == "bare";
   if (!known || n == 0) {
-    std::fprintf(stderr, "sized_archive ranks|paths|deep|open|bare ARCHIVE N [M]\n");
+    std::fprintf(stderr, "sized_archive ranks|halo|paths|deep|open|bare ARCHIVE N [M]\n");
     return 2;
   }
   const bool many = n > kManyRanks;
   Archive archive(arguments[2], many);
   if (shape == "ranks") write_ranks(archive, n, m);
+  if (shape == "halo") write_halo(archive, n, m);
   if (shape == "paths") write_paths(archive, n);
   if (shape == "deep" || shape == "open") write_deep(archive, n, shape == "deep");
   if (shape == "bare") write_bare(archive, n);

@@ -102,7 +102,7 @@ std::string AnalyzeCommand::cube_file() const {
 
 namespace {
 
-// Threads, where the user does not say: more bring little, and each has its own definitions of the archive.
+// Threads, where the user does not say: each has its own definitions of the archive, and half of it is lost with four.
 constexpr unsigned kMostThreads = 4;
 
 }  // namespace

@@ -13,12 +13,13 @@ extern "C" {
 #endif
 
 /* Bump when anything below changes. */
-#define REFRAIN_JOB_LINK_VERSION 1
+#define REFRAIN_JOB_LINK_VERSION 2
 #define REFRAIN_JOB_LINK_NAME "refrain_job_link"
 
 typedef struct RefrainJobLink {
   int version;
   int (*start)(int* rank, int* size);
+  /* Does not wait for the receiver. */
   int (*send)(int to, const void* bytes, size_t count);
   /* Waits for the next message from there, and says how long it is; then it is received. */
   int (*expect)(int from, size_t* count);

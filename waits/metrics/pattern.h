@@ -38,6 +38,7 @@ struct Call {
   bool multiple = false;              // MPI_Waitall, MPI_Waitany, MPI_Waitsome
   bool test = false;                  // MPI_Test and its like: it does not wait
   bool neighbours = false;            // a collective operation of neighbours only
+  bool synchronises = false;          // a synchronisation point of the critical path
 
   // As much of `wanted` as is left. No part of a call is charged twice.
   Ticks take(Ticks wanted) {
@@ -69,6 +70,7 @@ struct Received {
   ProcessId source{};   // process
   LocationId sender{};  // its location
   GridStep step = {};
+  std::uint32_t call = kNone;  // of the replay: the call that sends
 };
 
 // All messages whose receive completes in one call. Of each process in the order in which such calls are left.
@@ -103,8 +105,9 @@ struct WrongOrder {
 };
 
 struct PostedReceive {
-  Ticks enter = 0;        // of the call that posts it
-  LocationId receiver{};  // location
+  Ticks enter = 0;             // of the call that posts it
+  LocationId receiver{};       // location
+  std::uint32_t call = kNone;  // of the replay: that call
 };
 
 // All messages whose send completes in one call, by their receives.

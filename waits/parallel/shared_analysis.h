@@ -1,12 +1,12 @@
-// The search for waits by several threads or processes: readers replay the events of their processes each, and one puts
-// together what these do with each other.
+// The search for waits by several threads or processes: each replays the events of its processes, and they exchange what the
+// others need along the program's own messages and operations.
 //
-// Place in the flow: ARCHITECTURE.md, stage 6. Rank 0 of the exchange calls put_together(), each other one read_share();
-// all of the same trace. The result does not depend on their number: rank 0 gets the steps of all processes in the order
-// of their events (step_bytes.h), as in an analysis by one thread.
-// Thread-safety: a rank may be a thread. The failure is rank 0's; then all have ended. Nobody waits for ever: a reader
-// that fails says so in place of its next batch, and learns with the answer to a batch that others did.
-// Memory: of rank 0 as of an analysis by one, and kAhead + 1 batches of each reader; of a reader the state of its processes.
+// Place in the flow: ARCHITECTURE.md, stage 6. Each rank of the exchange calls analyze_share(), all of the same trace. The
+// result does not depend on their number: each one has, of what concerns its processes, the steps in the order of all events
+// (step_bytes.h), as an analysis by one has. Only the backward pass is the first one's.
+// Thread-safety: a rank may be a thread. Errors: those of one end all, and the first one has the line. Nobody waits for ever:
+// each one has a last word for each other one, and reads theirs.
+// Memory: of a rank the state of its processes and some batches of steps; of the first one also the result.
 #pragma once
 
 #include <cstddef>
@@ -39,25 +39,24 @@ class EventSource {
   virtual std::uint64_t events() const = 0;  // handed over
 };
 
-// `batch`: bytes, about; for tests.
-inline constexpr std::size_t kStepBatch = std::size_t{1} << 18;
+struct ShareOptions {
+  std::string folder;              // where temporary files may be made
+  std::uint64_t batch = 4096;      // events until others are informed
+  reader::Progress progress = {};  // of the first one, about
+};
 
-base::Result<> read_share(exchange::Exchange& exchange, EventSource& source,
-                          std::size_t batch = kStepBatch);
+// The first rank gets the result, others nothing in it, or why they ended.
+base::Result<WaitAnalysis> analyze_share(exchange::Exchange& exchange, EventSource& source,
+                                         const ShareOptions& options);
 
-// `folder`: where temporary files may be made. `source`: for its definitions.
-base::Result<WaitAnalysis> put_together(exchange::Exchange& exchange, EventSource& source,
-                                        const std::string& folder,
-                                        const reader::Progress& progress = {});
-
-// In place of put_together(), where not all readers could begin: those with ranks up to `readers` end.
+// In place of the first one's analyze_share(), where not all ranks could begin: those up to `readers` end.
 void stop_readers(exchange::Exchange& exchange, std::uint32_t readers);
 
 // The search for waits in an archive by several threads, or by the processes of a job.
 //
 // Thread-safety: one a process at a time. The result is that of analyze_archive(), to the last digit.
 
-// At most this many threads, and one for each process of the archive and one more; 1: none but the caller.
+// At most this many threads, and one for each process of the archive; 1: none but the caller.
 base::Result<WaitAnalysis> analyze_in_threads(const std::string& archive,
                                               std::size_t threads,
                                               const reader::Progress& progress = {});

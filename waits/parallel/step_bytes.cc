@@ -1,250 +1,68 @@
 #include "waits/parallel/step_bytes.h"
 
+#include <algorithm>
 #include <array>
-#include <type_traits>
-#include <utility>
+#include <limits>
 
 namespace refrain::waits {
-namespace {
 
-enum class Type : std::uint8_t {
-  kHere,
-  kPath,
-  kMessage,
-  kGroup,
-  kEnteredMpi,
-  kLeft,
-  kSegment,
-  kForked,
-  kForkedMaster,
-  kFork,
-  kJoin,
-  kWaited,
-  kTeam,
-  kCount
-};
-
-struct Header {
-  std::uint64_t ticks;
-  std::uint32_t number;
-  std::uint32_t bytes;  // of the step
-  JointSteps::Part part;
-  Type type;
-  std::uint8_t unused[6];
-};
-
-struct Here {};
-struct Path {
-  ProcessId process;
-  PathId parent;
-  RegionId region;
-  std::uint32_t site;
-};
-struct AtTime {
-  std::uint32_t number;
-  Ticks time;
-};
-struct SegmentHead {
-  LocationId location;
-  bool last;
-  Ticks begin, end;
-};
-struct Forked {
-  LocationId location;
-  PathId path;
-  LocationId master;
-  Ticks time, management, first;
-};
-struct Fork {
-  LocationId location;
-  Ticks time;
-  std::uint64_t threads;
-};
-struct Waited {
-  paths::WaitKind kind;
-  LocationId causer;
-  Call call;
-  Ticks ticks, until;
-};
-
-}  // namespace
-
-template <typename Kind, typename Step>
-void StepWriter::put(Kind kind, const Step& step) {
-  static_assert(std::is_trivially_copyable_v<Step>);
-  const Header header{place_.ticks, place_.number, sizeof(Step), place_.part, kind, {}};
-  append(&header, sizeof header);
-  append(&step, sizeof step);
-  if (bytes_.size() >= batch_) flush();
+void StepBytes::grow(std::size_t bytes) {
+  memory_.resize(std::max(2 * memory_.size(), used_ + bytes + 4096));
 }
 
-void StepWriter::flush() {
-  events_ = 0;
-  if (bytes_.size() <= kPrefix) return;
-  send_(bytes_);
-  bytes_.resize(kPrefix);
+void StepQueue::add(SharedBytes steps, const paths::Place& until) {
+  until_ = until;
+  if (!steps.empty()) batches_.push_back(std::move(steps));
+  if (has_step()) return;
+  if (batches_.empty())
+    place_ = until_;
+  else
+    look(0);
 }
 
-void StepWriter::here() {
-  put(Type::kHere, Here{});
-  flush();
-}
-
-void StepWriter::path(ProcessId process, const CallPaths::Path& path) {
-  put(Type::kPath, Path{process, path.parent, path.region, path.site});
-}
-
-void StepWriter::message(const MessageStep& step) { put(Type::kMessage, step); }
-
-void StepWriter::group(const GroupStep& step) { put(Type::kGroup, step); }
-
-void StepWriter::entered_mpi(ProcessId process, Ticks time) {
-  put(Type::kEnteredMpi, AtTime{process, time});
-}
-
-void StepWriter::left(const Call& call, const RegionKind&) { put(Type::kLeft, call); }
-
-void StepWriter::segment(const paths::Segment& segment) {
-  const SegmentHead head{segment.location, segment.last, segment.begin, segment.end};
-  const std::size_t times = segment.times.size() * sizeof(paths::PathTime);
-  const Header header{
-      place_.ticks, place_.number,  static_cast<std::uint32_t>(sizeof head + times),
-      place_.part,  Type::kSegment, {}};
-  append(&header, sizeof header);
-  append(&head, sizeof head);
-  append(segment.times.data(), times);
-  if (bytes_.size() >= batch_) flush();
-}
-
-void StepWriter::forked(LocationId location, PathId path, Ticks time, Ticks management,
-                        LocationId master, Ticks first) {
-  put(Type::kForked, Forked{location, path, master, time, management, first});
-}
-
-void StepWriter::forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
-                               Ticks first) {
-  put(Type::kForkedMaster, Forked{location, path, {}, time, enter, first});
-}
-
-void StepWriter::fork(LocationId location, Ticks time, std::uint64_t threads) {
-  put(Type::kFork, Fork{location, time, threads});
-}
-
-void StepWriter::join(LocationId location, Ticks time) {
-  put(Type::kJoin, AtTime{location, time});
-}
-
-void StepWriter::waited(paths::WaitKind kind, const Call& call, Ticks ticks,
-                        LocationId causer, Ticks until) {
-  put(Type::kWaited, Waited{kind, causer, call, ticks, until});
-}
-
-void StepWriter::team(LocationId location, Ticks enter) {
-  put(Type::kTeam, AtTime{location, enter});
-}
-
-StepBatch::StepBatch(exchange::Bytes bytes)
-    : bytes_(std::move(bytes)), at_(StepWriter::kPrefix) {
-  look();
-}
-
-void StepBatch::look() {
-  if (at_ >= bytes_.size()) return;
-  Header header;
-  if (bytes_.size() - at_ >= sizeof header) {
-    std::memcpy(&header, bytes_.data() + at_, sizeof header);
-    if (header.type < Type::kCount && bytes_.size() - at_ - sizeof header >= header.bytes) {
-      at_ += sizeof header;
-      size_ = header.bytes;
-      type_ = static_cast<std::uint8_t>(header.type);
-      place_ = {header.part, header.ticks, header.number};
-      return;
-    }
-  }
+void StepQueue::damage() {
   damaged_ = true;
-  at_ = bytes_.size();
+  batches_.clear();
+  at_ = 0;
+  place_ = until_;
 }
 
-template <typename Step>
-Step StepBatch::step() const {
-  Step out{};
-  if (size_ >= sizeof out) std::memcpy(&out, bytes_.data() + at_, sizeof out);
-  return out;
+void StepQueue::end_batch() {
+  if (spare_.empty()) spare_ = batches_.front().take_memory();
+  batches_.pop_front();
+  if (!batches_.empty()) return look(0);
+  at_ = 0;
+  place_ = until_;
 }
 
-void StepBatch::take(ReplayState& state, JointSteps& to) {
-  switch (static_cast<Type>(type_)) {
-    case Type::kPath: {
-      const auto path = step<Path>();
-      state.processes[path.process].paths.child(path.parent, path.region, path.site);
-      break;
-    }
-    case Type::kMessage:
-      to.message(step<MessageStep>());
-      break;
-    case Type::kGroup:
-      to.group(step<GroupStep>());
-      break;
-    case Type::kEnteredMpi: {
-      const auto entered = step<AtTime>();
-      to.entered_mpi(ProcessId(entered.number), entered.time);
-      break;
-    }
-    case Type::kLeft: {
-      const auto call = step<Call>();
-      const auto& path = state.processes[call.process].paths.paths()[call.path];
-      to.left(call, state.kinds[path.region]);
-      break;
-    }
-    case Type::kSegment: {
-      const auto head = step<SegmentHead>();
-      segment_.location = head.location;
-      segment_.last = head.last;
-      segment_.begin = head.begin;
-      segment_.end = head.end;
-      segment_.times.resize((size_ - sizeof head) / sizeof(paths::PathTime));
-      if (!segment_.times.empty())
-        std::memcpy(segment_.times.data(), bytes_.data() + at_ + sizeof head,
-                    segment_.times.size() * sizeof(paths::PathTime));
-      to.segment(segment_);
-      break;
-    }
-    case Type::kForked: {
-      const auto fork = step<Forked>();
-      to.forked(fork.location, fork.path, fork.time, fork.management, fork.master,
-                fork.first);
-      break;
-    }
-    case Type::kForkedMaster: {
-      const auto fork = step<Forked>();
-      to.forked_master(fork.location, fork.path, fork.time, fork.management, fork.first);
-      break;
-    }
-    case Type::kFork: {
-      const auto fork = step<Fork>();
-      to.fork(fork.location, fork.time, fork.threads);
-      break;
-    }
-    case Type::kJoin: {
-      const auto join = step<AtTime>();
-      to.join(LocationId(join.number), join.time);
-      break;
-    }
-    case Type::kWaited: {
-      const auto waited = step<Waited>();
-      to.waited(waited.kind, waited.call, waited.ticks, waited.causer, waited.until);
-      break;
-    }
-    case Type::kTeam: {
-      const auto team = step<AtTime>();
-      to.team(LocationId(team.number), team.time);
-      break;
-    }
-    default:
-      break;
+Shares::Shares(const reader::TraceDefinitions& definitions, std::uint32_t readers,
+               std::uint32_t own)
+    : reader(definitions.processes.size()) {
+  // Accesses of windows are part of more than one pair of processes; of more communicators than that not all are remembered.
+  // Two have most of it if one reads and the other one puts together.
+  apart = definitions.windows.empty() &&
+          definitions.comms.size() < paths::Delays::kMaxGroups && readers != 2;
+  const std::size_t processes = definitions.processes.size();
+  std::vector<double> events(processes);
+  for (const reader::LocationInfo& location : definitions.locations)
+    if (location.process < processes)
+      events[location.process] += static_cast<double>(location.events);
+  std::vector<ProcessId> order;
+  for (ProcessId i; i < processes; ++i) order.push_back(i);
+  std::ranges::stable_sort(order,
+                           [&](ProcessId a, ProcessId b) { return events[a] > events[b]; });
+  std::vector<double> given(readers);
+  if (!apart && readers > 1) given[0] = std::numeric_limits<double>::infinity();
+  for (const ProcessId process : order) {
+    const auto least = std::ranges::min_element(given);
+    *least += events[process] + 1;
+    reader[process] = static_cast<std::uint32_t>(least - given.begin());
   }
-  at_ += size_;
-  look();
+  for (LocationId i; i < definitions.locations.size(); ++i) {
+    const ProcessId process = definitions.locations[i].process;
+    if ((process < processes ? reader[process] : 0) == own) locations.push_back(i);
+  }
+  joint = apart ? reader : std::vector<std::uint32_t>(processes);
 }
 
 }  // namespace refrain::waits
@@ -310,6 +128,17 @@ bool add_location(exchange::ByteReader& in, ReplayState& state, std::size_t metr
   return in.ok();
 }
 
+bool add_paths(exchange::ByteReader& in, CallPaths& paths) {
+  for (std::size_t count = in.count(); count > 0; --count) {
+    const PathId parent(in.number32());
+    const RegionId region(in.number32());
+    const std::uint32_t site = in.number32();
+    if (!in.ok() || parent >= paths.paths().size()) return false;
+    paths.child(parent, region, site);
+  }
+  return true;
+}
+
 }  // namespace
 
 void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,
@@ -325,6 +154,13 @@ void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t 
     out.number(process.primary);
     out.number(process.begin);
     out.number(process.end);
+    const auto& paths = process.paths.paths();
+    out.number(paths.size() - 1);
+    for (std::size_t i = 1; i < paths.size(); ++i) {
+      out.number(paths[i].parent);
+      out.number(paths[i].region);
+      out.number(paths[i].site);
+    }
   }
   std::vector<std::uint32_t> locations;
   for (std::uint32_t i = 0; i < state.locations.size(); ++i)
@@ -345,6 +181,7 @@ bool add_state(exchange::ByteReader& in, ReplayState& state, std::size_t metrics
     process.primary = LocationId(in.number32());
     process.begin = in.number();
     process.end = in.number();
+    if (!add_paths(in, process.paths)) return false;
   }
   for (std::size_t count = in.count(); count > 0; --count)
     if (!add_location(in, state, metrics)) return false;

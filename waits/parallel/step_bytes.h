@@ -1,133 +1,279 @@
-// Steps of processes as bytes, from who replays the processes to who puts together what they do with each other.
+// Steps of processes as bytes, from who replays the processes to who puts together what they do with each other, and notes
+// and waits from there to who keeps them.
 //
-// Place in the flow: between replay.h and joint_replay.h, where these are in different threads or processes.
-// Each step has the place of its event in the order of all: its part of the replay, the time, and the location. Steps of
-// several writers are merged by that, so that the joint replay sees them in the order in which one process would.
+// Place in the flow: between replay.h, joint_replay.h and paths/recorder.h, where there are several of each. Each step has its
+// place in the order of all. Steps of several writers are merged by that, so that each sees them in the order in which one
+// alone would.
 // Shape: structures as they lie in memory, for a job runs one program. Thread-safety: none.
-// Memory: a batch. Cost: a copy of some ten bytes for each step.
+// Memory: batches. Cost: a copy of some ten bytes for each step.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <tuple>
+#include <deque>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "exchange/bytes.h"
+#include "waits/paths/recorder.h"
 #include "waits/replay/joint_replay.h"
 #include "waits/replay/replay_state.h"
 
 namespace refrain::waits {
 
-struct StepPlace {
-  JointSteps::Part part = JointSteps::Part::kEvents;
-  std::uint64_t ticks = 0;   // of the event, as in the archive
-  std::uint32_t number = 0;  // location; of kIdle: process
-
-  bool operator<(const StepPlace& other) const {
-    return std::tie(part, ticks, number) < std::tie(other.part, other.ticks, other.number);
-  }
+enum class StepType : std::uint8_t {
+  // For the joint replay of the process:
+  kPath,
+  kMessage,
+  kGroup,
+  kEnteredMpi,
+  kLeft,
+  kFlush,
+  kAlone,
+  // For that of processes that have to do with it:
+  kRemoteSend,
+  kRemoteReceive,
+  kRemoteLeft,
+  kRemoteMember,
+  kRemoteGroup,
+  kRemoteLife,
+  kRemoteFlush,
+  // For the log of its locations:
+  kSegment,
+  kForked,
+  kForkedMaster,
+  kFork,
+  kJoin,
+  kWaited,
+  kTeam,
+  kCallLeft,
+  kGroupMet,
+  kCount
 };
 
-class StepWriter final : public JointSteps {
+// Later than all places.
+inline constexpr paths::Place kAfterAll = {
+    static_cast<std::uint8_t>(JointSteps::Part::kCount), 0, 0, 0, 0};
+
+// Bytes that several may read: a part of a message.
+class SharedBytes {
  public:
-  // The first kPrefix bytes of a batch are the sender's.
-  using Send = std::function<void(exchange::Bytes&)>;
-  static constexpr std::size_t kPrefix = 16;
-  static constexpr std::size_t kBatch = std::size_t{1} << 18;  // bytes, about
-  static constexpr std::uint32_t kMaxEvents =
-      1 << 15;  // until others are told where this one is
-
-  explicit StepWriter(Send send, std::size_t batch = kBatch)
-      : send_(std::move(send)), batch_(batch) {
-    bytes_.reserve(batch + batch / 8);
-    bytes_.resize(kPrefix);
+  SharedBytes() = default;
+  explicit SharedBytes(exchange::Bytes bytes)
+      : owner_(std::make_shared<exchange::Bytes>(std::move(bytes))), bytes_(*owner_) {}
+  // That much from there on, with the same owner; less, where it ends before.
+  SharedBytes part(std::size_t at, std::size_t count) const {
+    SharedBytes out = *this;
+    at = std::min(at, bytes_.size());
+    out.bytes_ = bytes_.subspan(at, std::min(count, bytes_.size() - at));
+    return out;
   }
-
-  // What follows is of this event.
-  void event(std::uint64_t ticks, LocationId location) {
-    place_.ticks = ticks;
-    place_.number = location;
-    if (++events_ >= kMaxEvents) here();
+  std::span<const std::uint8_t> span() const { return bytes_; }
+  const std::uint8_t* data() const { return bytes_.data(); }
+  std::size_t size() const { return bytes_.size(); }
+  bool empty() const { return bytes_.empty(); }
+  // The memory, if nobody else needs it.
+  exchange::Bytes take_memory() {
+    return owner_.use_count() == 1 ? std::move(*owner_) : exchange::Bytes();
   }
-  void flush();
-
-  void path(ProcessId process, const CallPaths::Path& path) override;
-  void message(const MessageStep& step) override;
-  void group(const GroupStep& step) override;
-  void entered_mpi(ProcessId process, Ticks time) override;
-  void left(const Call& call, const RegionKind& kind) override;
-  void begins(Part part, std::uint32_t number) override { place_ = {part, 0, number}; }
-  void all_left() override {}
-  void segment(const paths::Segment& segment) override;
-  void forked(LocationId location, PathId path, Ticks time, Ticks management,
-              LocationId master, Ticks first) override;
-  void forked_master(LocationId location, PathId path, Ticks time, Ticks enter,
-                     Ticks first) override;
-  void fork(LocationId location, Ticks time, std::uint64_t threads) override;
-  void join(LocationId location, Ticks time) override;
-  void waited(paths::WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
-              Ticks until) override;
-  void team(LocationId location, Ticks enter) override;
 
  private:
-  void here();
-  void append(const void* data, std::size_t bytes) {
-    const auto* from = static_cast<const std::uint8_t*>(data);
-    bytes_.insert(bytes_.end(), from, from + bytes);
-  }
-  template <typename Kind, typename Step>
-  void put(Kind kind, const Step& step);
-
-  Send send_;
-  std::size_t batch_;
-  exchange::Bytes bytes_;
-  StepPlace place_;
-  std::uint32_t events_ = 0;
+  std::shared_ptr<exchange::Bytes> owner_;
+  std::span<const std::uint8_t> bytes_;
 };
 
-// One batch, step by step.
-class StepBatch {
+// Steps one behind the other, each with its place.
+class StepBytes {
  public:
-  StepBatch() = default;
-  explicit StepBatch(exchange::Bytes bytes);
-
-  // False: there is none further, or what follows is damaged.
-  bool has_step() const { return at_ < bytes_.size(); }
-  bool damaged() const { return damaged_; }
-  const StepPlace& place() const { return place_; }
-  // To the joint replay; of `state` its processes get their call paths. Then the next one.
-  void take(ReplayState& state, JointSteps& to);
-
- private:
-  void look();
   template <typename Step>
-  Step step() const;
+  void put(const paths::Place& place, StepType type, const Step& step) {
+    put(place, type, step, std::span<const char>());
+  }
+  // `rest` follows the step.
+  template <typename Step, typename Rest>
+  void put(const paths::Place& place, StepType type, const Step& step,
+           std::span<const Rest> rest) {
+    static_assert(std::is_trivially_copyable_v<Step> && std::is_trivially_copyable_v<Rest>);
+    const std::size_t size = sizeof step + rest.size_bytes();
+    if (memory_.size() - used_ < sizeof(Head) + size) grow(sizeof(Head) + size);
+    std::uint8_t* to = memory_.data() + used_;
+    const Head head{
+        place.ticks, place.step, place.turn, place.number, static_cast<std::uint32_t>(size),
+        place.part,  type,       {}};
+    std::memcpy(to, &head, sizeof head);
+    std::memcpy(to + sizeof head, &step, sizeof step);
+    if (!rest.empty())
+      std::memcpy(to + sizeof head + sizeof step, rest.data(), rest.size_bytes());
+    used_ += sizeof head + size;
+  }
 
-  exchange::Bytes bytes_;
-  std::size_t at_ = 0;
-  std::size_t size_ = 0;
-  std::uint8_t type_ = 0;
-  StepPlace place_;
-  bool damaged_ = false;
-  paths::Segment segment_;
+  std::span<const std::uint8_t> bytes() const { return {memory_.data(), used_}; }
+  void clear() { used_ = 0; }
+  // Its steps; goes on in that memory.
+  SharedBytes take(exchange::Bytes memory) {
+    const std::size_t used = std::exchange(used_, 0);
+    return SharedBytes(std::exchange(memory_, std::move(memory))).part(0, used);
+  }
+
+  struct Head {
+    std::uint64_t ticks, step, turn;
+    std::uint32_t number;
+    std::uint32_t bytes;  // of the step
+    std::uint8_t part;
+    StepType type;
+    std::uint8_t unused[6];
+  };
+
+ private:
+  void grow(std::size_t bytes);
+
+  exchange::Bytes memory_;
+  std::size_t used_ = 0;
 };
 
-// What readers and rank 0 say to each other in a shared analysis.
-//
-// Thread-safety: pure. A reader: kHello; then, if the answer is kGo, batches of steps, each answered, and at the end
-// kResult. Or kError, as the last. Shape: the kind, then numbers and texts (exchange/bytes.h); of kSteps a prefix and
-// the steps.
+// Steps of one writer in their order, as far as they have come.
+class StepQueue {
+ public:
+  // Nothing before this place comes after them.
+  void add(SharedBytes steps, const paths::Place& until);
+  // The same of the writer in the same thread, which gets memory for more.
+  void take(StepBytes& steps, const paths::Place& until) {
+    add(steps.take(std::exchange(spare_, {})), until);
+  }
 
-enum class Say : std::uint8_t { kHello = 1, kSteps, kResult, kError, kGo, kStop };
+  bool has_step() const { return at_ != 0; }
+  bool damaged() const { return damaged_; }
+  // Of the next step; without one, nothing before that is to come.
+  const paths::Place& place() const { return place_; }
+  StepType type() const { return type_; }
+  std::size_t size() const { return size_; }  // bytes
+  template <typename Step>
+  Step step() const {
+    Step out{};
+    if (size_ >= sizeof out) std::memcpy(&out, batches_.front().data() + at_, sizeof out);
+    return out;
+  }
+  // What follows `Step`, until pop(). Aligned for `Rest` in `room`.
+  template <typename Step, typename Rest>
+  void rest(std::vector<Rest>& room) const {
+    room.resize(size_ < sizeof(Step) ? 0 : (size_ - sizeof(Step)) / sizeof(Rest));
+    if (!room.empty())
+      std::memcpy(room.data(), batches_.front().data() + at_ + sizeof(Step),
+                  room.size() * sizeof(Rest));
+  }
+  void pop() {
+    const std::size_t next = at_ + size_;
+    if (next < batches_.front().size())
+      look(next);
+    else
+      end_batch();
+  }
 
-// Batches that a reader may have sent without an answer.
-inline constexpr std::size_t kAhead = 4;
+ private:
+  void look(std::size_t at) {
+    const SharedBytes& bytes = batches_.front();
+    StepBytes::Head head;
+    if (bytes.size() - at < sizeof head) return damage();
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    if (head.type >= StepType::kCount || bytes.size() - at - sizeof head < head.bytes)
+      return damage();
+    at_ = at + sizeof head;
+    size_ = head.bytes;
+    type_ = head.type;
+    place_ = {head.part, head.ticks, head.number, head.step, head.turn};
+  }
+  void end_batch();
+  void damage();
+
+  std::deque<SharedBytes> batches_;
+  exchange::Bytes spare_;
+  std::size_t at_ = 0;  // of the step in the first one; 0: there is none
+  std::size_t size_ = 0;
+  StepType type_{};
+  paths::Place place_, until_;
+  bool damaged_ = false;
+};
+
+// Several queues as one, in the order of places.
+class StepMerge {
+ public:
+  explicit StepMerge(std::vector<StepQueue>& queues) : queues_(queues) {}
+
+  // Hands out steps until one has to wait for this queue; at the end of all, for the number of queues. Until then all that
+  // is before its place has been handed out.
+  template <typename Take>
+  std::size_t run(const Take& take) {
+    const auto later = [this](std::size_t a, std::size_t b) {
+      return queues_[b].place() < queues_[a].place();
+    };
+    heap_.resize(queues_.size());
+    for (std::size_t i = 0; i < heap_.size(); ++i) heap_[i] = i;
+    std::ranges::make_heap(heap_, later);
+    while (!heap_.empty()) {
+      std::ranges::pop_heap(heap_, later);
+      const std::size_t first = heap_.back();
+      StepQueue& queue = queues_[first];
+      if (!queue.has_step()) return queue.place() < kAfterAll ? first : queues_.size();
+      heap_.pop_back();
+      const paths::Place* until = heap_.empty() ? nullptr : &queues_[heap_.front()].place();
+      do {
+        take(queue);
+        queue.pop();
+      } while (queue.has_step() && (until == nullptr || !(*until < queue.place())));
+      heap_.push_back(first);
+      std::ranges::push_heap(heap_, later);
+    }
+    return queues_.size();
+  }
+  // Nothing before it is to come any more.
+  const paths::Place& place() const {
+    return queues_[*std::ranges::min_element(
+                       heap_, {},
+                       [this](std::size_t queue) { return queues_[queue].place(); })]
+        .place();
+  }
+
+ private:
+  std::vector<StepQueue>& queues_;
+  std::vector<std::size_t> heap_;
+};
+
+// Of several readers, which one replays each process, and which one puts together what it does with others: that one; or,
+// where this cannot be shared, the first one for all, which replays none then. That one keeps the notes of its locations, too.
+struct Shares {
+  std::vector<std::uint32_t> reader;  // by process
+  std::vector<std::uint32_t> joint;   // by process
+  bool apart = true;                  // they are the same
+  std::vector<LocationId> locations;  // of the own reader
+
+  // By numbers of events about the same. Locations that belong to no process are the first reader's. All find the same.
+  Shares(const reader::TraceDefinitions& definitions, std::uint32_t readers,
+         std::uint32_t own);
+  Shares() = default;
+};
+
+// What readers say to each other in a shared analysis. Shape: the kind, then what is said there.
+enum class Say : std::uint8_t {
+  kHello = 1,  // to the first one: when the own events begin
+  kGo,         // its answer, and later: more records
+  kStop,
+  kBatch,    // of steps, notes and answers, to each other one
+  kLast,     // the same, the last one
+  kError,    // the last one of a reader that has failed, or has heard of another one
+  kResult,   // to the first one
+  kRecords,  // to the first one, when it wants more: kGo; or waits only: kGoWaits
+  kGoWaits,
+  kTurn,   // a turn of the critical path, and when it leaves the own locations again
+  kTimes,  // to the first one, when it wants it: the path's times
+};
 
 // What a replay has found of its processes, as bytes, and added to the state of all.
 //
-// Call paths are known by then, for they come as steps. Thread-safety: pure. Errors: false, if the bytes are damaged.
+// Thread-safety: pure. Errors: false, if the bytes are damaged.
 
 // Of these processes.
 void put_state(exchange::ByteWriter& out, const ReplayState& state, std::size_t metrics,

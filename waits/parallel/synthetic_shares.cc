@@ -57,16 +57,17 @@ class SyntheticSource final : public EventSource {
 base::Result<WaitAnalysis> analyze_shared(const reader::TraceDefinitions& definitions,
                                           const std::vector<reader::TraceEvent>& events,
                                           const SyntheticShares& how) {
-  exchange::Mailboxes boxes(static_cast<std::uint32_t>(how.readers + 1));
-  std::vector<std::jthread> readers;
-  for (std::uint32_t rank = 1; rank <= how.readers; ++rank)
-    readers.emplace_back([&, rank] {
-      SyntheticSource source(definitions, events, rank == how.fails ? how.after : 0);
-      (void)read_share(*boxes.of(rank), source, how.batch);
-    });
-  SyntheticSource source(definitions, events, 0);
-  base::Result<WaitAnalysis> result = put_together(*boxes.of(0), source, {});
-  readers.clear();
+  const auto readers = static_cast<std::uint32_t>(how.readers);
+  exchange::Mailboxes boxes(readers);
+  const auto read = [&](std::uint32_t rank) {
+    SyntheticSource source(definitions, events, rank + 1 == how.fails ? how.after : 0);
+    return analyze_share(*boxes.of(rank), source, {.folder = {}, .batch = how.batch});
+  };
+  std::vector<std::jthread> others;
+  for (std::uint32_t rank = 1; rank < readers; ++rank)
+    others.emplace_back([&, rank] { (void)read(rank); });
+  base::Result<WaitAnalysis> result = read(0);
+  others.clear();
   if (boxes.pending() != 0) return base::Failure{result.error() + " messages are left"};
   return result;
 }

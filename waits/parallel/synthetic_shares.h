@@ -1,6 +1,6 @@
 // A synthetic trace analysed by several readers, and in what the result differs from another one. For tests.
 //
-// Thread-safety: none; starts a thread for each reader.
+// Thread-safety: none; starts a thread for each reader but the first.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace refrain::waits {
 
 struct SyntheticShares {
   std::size_t readers = 2;
-  std::size_t batch = 1;  // bytes
-  // A reader that fails, and after how many events; 0: none.
+  std::uint64_t batch = 1;  // events until others are informed
+  // A reader that fails, from 1 on, and after how many events; 0: none.
   std::uint32_t fails = 0;
   std::uint64_t after = 0;
 };

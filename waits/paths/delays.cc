@@ -47,11 +47,6 @@ void History::waited(Ticks time, PathId path, Ticks ticks) {
   if (point != points_.end()) point->waits.push_back({path, ticks});
 }
 
-Ticks History::leave_of(Ticks time) const {
-  const auto point = at(time);
-  return point == points_.end() || point->time != time ? 0 : point->leave;
-}
-
 void History::keep(Ticks time, bool in_use) {
   const auto point = at(time);
   if (point == points_.end()) return;
@@ -149,10 +144,10 @@ void Delays::remember(Marks& marks, LocationId location, Ticks time) {
   histories_[location].keep(time, true);
 }
 
-void Delays::pair(const Wait& wait, Ticks point, Ticks leave) {
+void Delays::pair(const Wait& wait, const Causer& causer, Ticks leave) {
+  const Ticks point = causer.point;
   histories_[wait.causer].together(point, leave);
-  const Ticks causer_leave = histories_[wait.causer].leave_of(point);
-  histories_[wait.location].together(wait.enter, causer_leave == 0 ? leave : causer_leave);
+  histories_[wait.location].together(wait.enter, causer.leave == 0 ? leave : causer.leave);
   Pair& pair = pairs_[key(wait.location, wait.causer)];
   const bool lower = wait.location < wait.causer;
   remember(lower ? pair.lower : pair.upper, wait.location, wait.enter);
@@ -202,26 +197,36 @@ Delays::Since Delays::since(const Wait& wait, Ticks point) const {
   return found;
 }
 
-void Delays::explain(Wait& wait, Ticks point) {
-  const Since from = since(wait, point);
-  const auto number = [&](PathId path) { return names_.of(wait.causer, path); };
-  wait.since = from.causer == kBegin ? 0 : from.causer;
-  wait.waited = histories_[wait.causer].between(from.causer, point, causer_);
-  histories_[wait.location].between(from.waiter, wait.enter, waiter_);
-  waiter_.drain([&](PathId path, Ticks ticks) {
-    compared_.add(names_.of(wait.location, path), ticks);
-  });
-  wait.excess.clear();
+void Delays::of_causer(const Wait& wait, const Since& from, Ticks point, Activity& to) {
+  to.since = from.causer == kBegin ? 0 : from.causer;
+  to.waited = histories_[wait.causer].between(from.causer, point, causer_);
+  to.times.clear();
   causer_.drain([&](PathId path, Ticks ticks) {
-    wait.excess.push_back({path, ticks});
-    all_.add(number(path), ticks);
+    to.times.push_back({path, names_.of(wait.causer, path), ticks});
   });
-  for (PathTime& each : wait.excess) {
-    const Ticks all = all_.at(number(each.path));
-    each.ticks =
-        share_of(each.ticks, all - std::min(all, compared_.at(number(each.path))), all);
+}
+
+void Delays::of_waiter(const Wait& wait, const Since& from, std::vector<PathTime>& to) {
+  histories_[wait.location].between(from.waiter, wait.enter, waiter_);
+  to.clear();
+  waiter_.drain([&](PathId path, Ticks ticks) {
+    to.push_back({names_.of(wait.location, path), ticks});
+  });
+}
+
+void Delays::compare(Wait& wait, const Activity& causer,
+                     const std::vector<PathTime>& waiter) {
+  wait.since = causer.since;
+  wait.waited = causer.waited;
+  for (const PathTime& each : waiter) compared_.add(each.path, each.ticks);
+  for (const Activity::Time& each : causer.times) all_.add(each.name, each.ticks);
+  wait.excess.clear();
+  for (const Activity::Time& each : causer.times) {
+    const Ticks all = all_.at(each.name);
+    const Ticks ticks =
+        share_of(each.ticks, all - std::min(all, compared_.at(each.name)), all);
+    if (ticks != 0) wait.excess.push_back({each.path, ticks});
   }
-  std::erase_if(wait.excess, [](const PathTime& each) { return each.ticks == 0; });
   compared_.clear();
   all_.clear();
 }

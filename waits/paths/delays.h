@@ -22,6 +22,13 @@
 
 namespace refrain::waits::paths {
 
+// The location that came later than one that waits: its synchronisation point, and when it left that call; 0: not yet.
+struct Causer {
+  LocationId location{};
+  Ticks point = 0;
+  Ticks leave = 0;
+};
+
 // A location's latest time, from synchronisation point to synchronisation point: where it was active, and what it waited.
 //
 // Thread-safety: none. Units: ticks; points are named by their times, which are the enters of calls. Paths are those
@@ -67,7 +74,6 @@ class History {
   void left(Ticks point, PathId path, Ticks leave);
   void together(Ticks point, Ticks leave);
   void waited(Ticks point, PathId path, Ticks ticks);
-  Ticks leave_of(Ticks point) const;  // 0: not yet
   bool is_latest(Ticks point) const {
     return !points_.empty() && points_.back().time <= point;
   }
@@ -128,9 +134,9 @@ class PathNames {
     return path < known.size() ? known[path] : PathId{};
   }
 
-  ProcessId process_of(LocationId location) const {
-    return (*locations_)[location].process;
-  }
+  // All that have numbers: paths without places. Made, if there is none such.
+  const std::vector<CallPaths::Path>& all() const { return all_.paths(); }
+  PathId child(PathId parent, RegionId region) { return all_.child(parent, region, kNone); }
 
  private:
   const std::vector<LocationState>* locations_ = nullptr;
@@ -139,9 +145,29 @@ class PathNames {
   std::vector<std::vector<PathId>> numbers_;  // by process and path
 };
 
+// What a location did until it was late, since it and the one that waits for it were synchronised last.
+struct Activity {
+  struct Time {
+    PathId path{};  // of its process
+    PathId name{};  // of all (PathNames)
+    Ticks ticks = 0;
+    bool operator==(const Time&) const = default;
+  };
+  Ticks since = 0;   // 0: its beginning
+  Ticks waited = 0;  // by itself
+  std::vector<Time> times;
+  bool operator==(const Activity&) const = default;
+};
+
 class Delays {
  public:
-  static constexpr std::size_t kMaxGroups = 64;
+  static constexpr std::size_t kMaxGroups = 256;
+
+  // When both were synchronised last.
+  struct Since {
+    Ticks waiter = History::kBegin;
+    Ticks causer = History::kBegin;
+  };
 
   void begin(const std::vector<LocationState>& locations,
              const std::vector<ProcessState>& processes);
@@ -153,11 +179,22 @@ class Delays {
     histories_[location].left(enter, path, leave);
   }
 
-  // Completes a wait for a causer that was late by its point at `until`: since, waited, excess.
-  void explain(Wait& wait, Ticks point);
+  // Completes a wait for a causer that was late by its point: since, waited, excess.
+  void explain(Wait& wait, Ticks point) {
+    const Since from = since(wait, point);
+    of_causer(wait, from, point, activity_);
+    of_waiter(wait, from, waiting_);
+    compare(wait, activity_, waiting_);
+  }
+  // The same in steps, for who knows only one of both: their activity, of the waiter by numbers of PathNames.
+  Since since(const Wait& wait, Ticks point) const;
+  void of_causer(const Wait& wait, const Since& from, Ticks point, Activity& to);
+  void of_waiter(const Wait& wait, const Since& from, std::vector<PathTime>& to);
+  void compare(Wait& wait, const Activity& causer, const std::vector<PathTime>& waiter);
+  PathNames& names() { return names_; }
   // After that.
   void waited(Wait& wait);
-  void pair(const Wait& wait, Ticks point, Ticks leave);
+  void pair(const Wait& wait, const Causer& causer, Ticks leave);
   // The location took part in an operation of all of a group.
   void group(std::uint32_t group, LocationId location, Ticks enter, Ticks earliest_leave);
   // It begins in a team, of which the first one began then, or comes to a barrier of it.
@@ -179,13 +216,7 @@ class Delays {
     Marks lower = kNever;  // on the location with the lower number
     Marks upper = kNever;
   };
-  struct Since {
-    Ticks waiter = History::kBegin;
-    Ticks causer = History::kBegin;
-  };
-
   void remember(Marks& marks, LocationId location, Ticks time);
-  Since since(const Wait& wait, Ticks point) const;
   static std::uint64_t key(std::uint32_t a, std::uint32_t b) {
     return std::uint64_t{a < b ? a : b} << 32 | (a < b ? b : a);
   }
@@ -197,6 +228,8 @@ class Delays {
   std::vector<std::unordered_map<std::uint32_t, Marks>> groups_;  // by location
   TimeSum causer_, waiter_;                                       // by path of the location
   TimeSum compared_, all_;                                        // by number of PathNames
+  Activity activity_;
+  std::vector<PathTime> waiting_;
 };
 
 }  // namespace refrain::waits::paths

@@ -22,17 +22,41 @@ void check(std::size_t block) {
   }
   CHECK(!file.previous(record));
   CHECK(file.error().empty());
+  // Again, and after a part.
+  for (const int count : {1, 3000, 5000}) {
+    file.rewind();
+    for (int i = 5000; i-- > 5000 - count;) {
+      REQUIRE(file.previous(record));
+      REQUIRE(record == text(i));
+    }
+  }
+  CHECK(!file.previous(record));
+}
+
+// What has not been read yet is not lost.
+void check_rewound_first(std::size_t block) {
+  RecordFile file("/nowhere/at/all", block);
+  file.append("first of a pair, ", "second");
+  file.append(text(1));
+  file.rewind();
+  std::string_view record;
+  REQUIRE(file.previous(record));
+  CHECK(record == text(1));
+  REQUIRE(file.previous(record));
+  CHECK(record == "first of a pair, second");
 }
 
 }  // namespace
 
 TEST_CASE("Record file: reads backwards what it was given, from memory") {
   check(RecordFile::kBlock);
+  check_rewound_first(RecordFile::kBlock);
 }
 
 TEST_CASE("Record file: reads backwards what it was given, from a file") {
   check(4096);
   check(1);
+  check_rewound_first(16);
 }
 
 TEST_CASE("Record file: a record longer than a block, and an empty one") {

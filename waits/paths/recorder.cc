@@ -2,8 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace refrain::waits::paths {
+
+namespace {
+
+// Else all of a group.
+bool synchronises_two(WaitKind kind) {
+  return kind != WaitKind::kBarrier && kind != WaitKind::kAllToAll &&
+         kind != WaitKind::kFinalize && kind != WaitKind::kTeamBarrier;
+}
+
+}  // namespace
 
 void Recorder::moved(LocationId location, PathId from, PathId to, Ticks ticks) {
   Ticks rest = ticks;
@@ -62,7 +73,7 @@ void WaitLog::segment(const Segment& segment) {
   std::ranges::copy_if(segment.times, std::back_inserter(written_),
                        [](const PathTime& each) { return (each.path & kInGap) == 0; });
   delays_.point(segment.location, segment.end, written_);
-  file_.append(encode(segment, room_));
+  append(file_, place_, encode(segment, room_));
 }
 
 void WaitLog::forked(LocationId location, PathId path, Ticks time, Ticks management,
@@ -93,9 +104,13 @@ void WaitLog::forked_master(LocationId location, PathId path, Ticks time, Ticks 
   delays_.begins(location, time, first);
 }
 
+void WaitLog::append(RecordFile& file, const Place& place, std::string_view record) {
+  file.append(others_ == nullptr ? std::string_view() : encode(place, place_room_), record);
+}
+
 void WaitLog::write_wait() {
   wait_.clocks_disagree = clocks_disagree_;
-  file_.append(encode(wait_, room_));
+  append(file_, place_, encode(wait_, room_));
 }
 
 void WaitLog::fork(LocationId location, Ticks time, std::uint64_t threads) {
@@ -105,24 +120,83 @@ void WaitLog::fork(LocationId location, Ticks time, std::uint64_t threads) {
   if (wait_.ticks != 0) write_wait();
 }
 
-void WaitLog::waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
-                     Ticks until) {
-  if (ticks == 0 || causer == call.location || causer >= locations_) return;
+void WaitLog::waited(WaitKind kind, const Call& call, Ticks ticks, const Causer& causer) {
+  if (ticks == 0 || causer.location == call.location || causer.location >= locations_)
+    return;
   wait_.kind = kind;
   wait_.location = call.location;
   wait_.path = call.path;
   wait_.enter = call.enter;
   wait_.ticks = ticks;
-  wait_.until = std::min(until, call.leave);
-  wait_.point = until;
-  if (until > call.leave) clocks_disagree_ = true;
-  wait_.causer = causer;
-  delays_.explain(wait_, until);
-  delays_.waited(wait_);
-  if (kind != WaitKind::kBarrier && kind != WaitKind::kAllToAll &&
-      kind != WaitKind::kFinalize && kind != WaitKind::kTeamBarrier)
-    delays_.pair(wait_, until, call.leave);
-  write_wait();
+  wait_.until = std::min(causer.point, call.leave);
+  wait_.point = causer.point;
+  wait_.clocks_disagree = false;
+  wait_.causer = causer.location;
+  const auto reader_of = [this](LocationId location) {
+    return others_ == nullptr ? OtherLogs::kHere : others_->reader_of(location);
+  };
+  const std::uint32_t of_waiter = reader_of(call.location),
+                      of_causer = reader_of(causer.location);
+  if (of_waiter == OtherLogs::kHere) {
+    if (causer.point > call.leave) {
+      if (others_ == nullptr) clocks_disagree_ = true;
+      if (!first_disagreement_) first_disagreement_ = place_;
+    }
+    if (of_causer == OtherLogs::kHere)
+      delays_.explain(wait_, causer.point);
+    else
+      ask(of_causer, delays_.since(wait_, causer.point));
+    delays_.waited(wait_);
+  } else {
+    tell(of_waiter, delays_.since(wait_, causer.point));
+  }
+  if (synchronises_two(kind)) delays_.pair(wait_, causer, call.leave);
+  if (of_waiter != OtherLogs::kHere) return;
+  if (of_causer == OtherLogs::kHere)
+    write_wait();
+  else
+    pending_.back().wait.known_late = wait_.known_late;
+}
+
+void WaitLog::ask(std::uint32_t reader, const Delays::Since& from) {
+  if (reader >= asked_.size()) asked_.resize(std::size_t{reader} + 1);
+  asked_[reader].push_back(written_pending_ + pending_.size());
+  Pending& pending = pending_.emplace_back();
+  if (!spare_.empty()) {
+    pending.waiter = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  wait_.excess.clear();
+  pending.wait = wait_;
+  pending.place = place_;
+  delays_.of_waiter(wait_, from, pending.waiter);
+}
+
+// Many may wait for the same one, after the same point.
+void WaitLog::tell(std::uint32_t reader, const Delays::Since& from) {
+  Place step = place_;
+  step.turn = 0;
+  if (told_.causer != wait_.causer || told_.step != step || told_.point != wait_.point ||
+      told_.since != from.causer) {
+    told_.causer = wait_.causer;
+    told_.step = step;
+    told_.point = wait_.point;
+    told_.since = from.causer;
+    delays_.of_causer(wait_, from, wait_.point, told_.activity);
+  }
+  others_->late(reader, told_.activity);
+}
+
+void WaitLog::explain(std::uint32_t reader, const Activity& activity) {
+  Pending& explained = pending_[asked_[reader].front() - written_pending_];
+  asked_[reader].pop_front();
+  delays_.compare(explained.wait, activity, explained.waiter);
+  explained.explained = true;
+  for (; !pending_.empty() && pending_.front().explained; ++written_pending_) {
+    append(file_of_others_, pending_.front().place, encode(pending_.front().wait, room_));
+    spare_.push_back(std::move(pending_.front().waiter));
+    pending_.pop_front();
+  }
 }
 
 }  // namespace refrain::waits::paths

@@ -7,7 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "waits/metrics/pattern.h"
@@ -15,6 +19,12 @@
 #include "waits/paths/records.h"
 
 namespace refrain::waits::paths {
+
+// One of those that took part in an operation of all of a group.
+struct GroupMember {
+  LocationId location{};
+  Ticks enter = 0;
+};
 
 // What the replay of a location notes for the critical path and delay costs. WaitLog keeps it.
 //
@@ -35,11 +45,18 @@ class Notes {
   // The master is at a fork, or has left a team. Between the outermost ones `threads` others are idle.
   virtual void fork(LocationId location, Ticks time, std::uint64_t threads) = 0;
   virtual void join(LocationId location, Ticks time) = 0;
-  // `call` waited `ticks` for the causer, whose synchronisation point was at `until`.
-  virtual void waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
-                      Ticks until) = 0;
+  // `call` waited `ticks` for the causer.
+  virtual void waited(WaitKind kind, const Call& call, Ticks ticks,
+                      const Causer& causer) = 0;
   // A barrier of the location's team, entered then.
   virtual void team(LocationId location, Ticks enter) = 0;
+  // The call entered at the location's latest synchronisation point is over.
+  virtual void left(const Call& call) = 0;
+  // After waits of an operation that synchronises all of a group.
+  virtual void group(std::uint32_t group, std::span<const GroupMember> members,
+                     Ticks earliest_leave) = 0;
+  // Of what one event makes known, what follows comes in this turn, whoever finds it.
+  virtual void turn(std::uint32_t) {}
 };
 
 class Recorder {
@@ -87,7 +104,7 @@ class Recorder {
   }
   // A barrier of its team: it waited for the causer, who came last, at `until`.
   void team(const Call& call, Ticks ticks, LocationId causer, Ticks until) {
-    if (ticks != 0) notes_->waited(WaitKind::kTeamBarrier, call, ticks, causer, until);
+    if (ticks != 0) notes_->waited(WaitKind::kTeamBarrier, call, ticks, {causer, until});
     notes_->team(call.location, call.enter);
   }
 
@@ -112,6 +129,17 @@ class Recorder {
   Segment segment_;
 };
 
+// The logs of several readers, each of its own locations: what one of them asks the others.
+class OtherLogs {
+ public:
+  static constexpr std::uint32_t kHere = ~std::uint32_t{0};
+  virtual ~OtherLogs() = default;
+  // Which one has the location.
+  virtual std::uint32_t reader_of(LocationId location) const = 0;
+  // What made a location of this log late, for which one of that reader's has waited.
+  virtual void late(std::uint32_t reader, const Activity& activity) = 0;
+};
+
 // Keeps what locations note, explains each wait by what had made the other one late, and writes both to a file for the
 // backward pass.
 //
@@ -119,14 +147,32 @@ class Recorder {
 // in the order of their ends. Memory: histories (delays.h); records go to a file (records.h). Errors:
 // file().error(). Cost: a record for each synchronisation point and each wait.
 
+//
+// Of several logs, each has all notes of its locations, the groups of these, and the waits in which one of them is the
+// waiter or the causer, in the order of all (Place). What a causer of another log did comes later: such waits go to a
+// file of their own. Memory: these, until then.
+
 class WaitLog final : public Notes {
  public:
   // `folder`: where a temporary file may be made. The states live as long as notes come.
   WaitLog(std::string folder, const std::vector<LocationState>& locations,
           const std::vector<ProcessState>& processes)
-      : file_(std::move(folder)), locations_(locations.size()) {
+      : file_(folder), file_of_others_(std::move(folder)), locations_(locations.size()) {
     delays_.begin(locations, processes);
   }
+
+  // One of several, from the first note on. Each one has its place.
+  void share(OtherLogs& others) { others_ = &others; }
+  void at(const Place& place) { place_ = place; }
+  // The oldest wait for a causer of that reader's, in the order of places, is explained by this; if there is one.
+  bool waits_for(std::uint32_t reader) const {
+    return reader < asked_.size() && !asked_[reader].empty();
+  }
+  void explain(std::uint32_t reader, const Activity& activity);
+  bool all_explained() const { return pending_.empty(); }
+  PathNames& names() { return delays_.names(); }
+  // Of several, the first wait of which the effect came before its cause.
+  const std::optional<Place>& first_disagreement() const { return first_disagreement_; }
 
   void segment(const Segment& segment) override;
   void forked(LocationId location, PathId path, Ticks time, Ticks management,
@@ -135,31 +181,55 @@ class WaitLog final : public Notes {
                      Ticks first) override;
   void fork(LocationId location, Ticks time, std::uint64_t threads) override;
   void join(LocationId location, Ticks time) override { delays_.joined(location, time); }
-  void waited(WaitKind kind, const Call& call, Ticks ticks, LocationId causer,
-              Ticks until) override;
+  void waited(WaitKind kind, const Call& call, Ticks ticks, const Causer& causer) override;
   void team(LocationId location, Ticks enter) override { delays_.team(location, enter); }
-
-  // The call entered at the location's latest synchronisation point is over.
-  void left(const Call& call) {
+  void left(const Call& call) override {
     delays_.left(call.location, call.enter, call.path, call.leave);
   }
-  // After waits of an operation that synchronises all of a group, of each member.
-  void group(std::uint32_t group, const Call& call, Ticks earliest_leave) {
-    delays_.group(group, call.location, call.enter, earliest_leave);
+  void group(std::uint32_t group, std::span<const GroupMember> members,
+             Ticks earliest_leave) override {
+    for (const GroupMember& member : members)
+      delays_.group(group, member.location, member.enter, earliest_leave);
   }
 
   RecordFile& file() { return file_; }
+  // Waits for causers of other logs.
+  RecordFile& file_of_others() { return file_of_others_; }
 
  private:
-  void write_wait();
+  struct Pending {
+    Wait wait;
+    std::vector<PathTime> waiter;
+    Place place;
+    bool explained = false;
+  };
 
-  RecordFile file_;
+  void append(RecordFile& file, const Place& place, std::string_view record);
+  void write_wait();
+  void ask(std::uint32_t reader, const Delays::Since& from);
+  void tell(std::uint32_t reader, const Delays::Since& from);
+
+  RecordFile file_, file_of_others_;
   std::size_t locations_;
   Delays delays_;
   bool clocks_disagree_ = false;
   Wait wait_;
-  std::string room_;
+  std::string room_, place_room_;
   std::vector<PathTime> written_;  // of a segment
+  // Of several:
+  OtherLogs* others_ = nullptr;
+  Place place_;
+  std::optional<Place> first_disagreement_;
+  std::deque<Pending> pending_;
+  std::vector<std::vector<PathTime>> spare_;
+  std::uint64_t written_pending_ = 0;             // those before pending_
+  std::vector<std::deque<std::uint64_t>> asked_;  // by reader: numbers of waits
+  struct {
+    LocationId causer{kNone};
+    Place step;
+    Ticks point = 0, since = 0;
+    Activity activity;
+  } told_;  // at last
 };
 
 }  // namespace refrain::waits::paths

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace refrain::waits::paths {
 namespace {
@@ -141,6 +142,38 @@ bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& w
   return from.good();
 }
 
+namespace {
+constexpr std::size_t kPlaceBytes = 3 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + 1;
+}
+
+std::string_view encode(const Place& place, std::string& room) {
+  if (room.size() < kPlaceBytes) room.resize(kPlaceBytes);
+  const std::uint64_t words[] = {place.ticks, place.step, place.turn};
+  std::memcpy(room.data(), words, sizeof words);
+  std::memcpy(room.data() + sizeof words, &place.number, sizeof place.number);
+  room[kPlaceBytes - 1] = static_cast<char>(place.part);
+  return {room.data(), kPlaceBytes};
+}
+
+bool take_place(std::string_view& record, Place& place) {
+  if (record.size() < kPlaceBytes) return false;
+  std::uint64_t words[3];
+  std::memcpy(words, record.data(), sizeof words);
+  std::memcpy(&place.number, record.data() + sizeof words, sizeof place.number);
+  place.ticks = words[0];
+  place.step = words[1];
+  place.turn = words[2];
+  place.part = static_cast<std::uint8_t>(record[kPlaceBytes - 1]);
+  record.remove_prefix(kPlaceBytes);
+  return true;
+}
+
+void set_clocks_disagree(std::string& record, bool disagree) {
+  if (record.empty() || static_cast<unsigned char>(record[0]) < kFirstWait) return;
+  const auto flags = static_cast<unsigned char>(record[0]);
+  record[0] = static_cast<char>(disagree ? flags | kDisagree : flags & ~kDisagree);
+}
+
 RecordFile::~RecordFile() {
   if (file_ >= 0) close(file_);
 }
@@ -156,13 +189,18 @@ bool RecordFile::make(const std::string& folder) {
   return true;
 }
 
-void RecordFile::append(std::string_view record) {
+void RecordFile::append(std::string_view first, std::string_view second) {
   if (!error_.empty()) return;
-  const auto length = static_cast<std::uint32_t>(record.size());
-  bytes_.insert(bytes_.end(), record.begin(), record.end());
-  const char* tail = reinterpret_cast<const char*>(&length);
-  bytes_.insert(bytes_.end(), tail, tail + sizeof length);
-  if (bytes_.size() >= block_) flush();
+  const auto length = static_cast<std::uint32_t>(first.size() + second.size());
+  const std::size_t all = length + sizeof length;
+  if (bytes_.size() - used_ < all)
+    bytes_.resize(std::max({2 * bytes_.size(), used_ + all, std::size_t{4096}}));
+  char* to = bytes_.data() + used_;
+  if (!first.empty()) std::memcpy(to, first.data(), first.size());
+  if (!second.empty()) std::memcpy(to + first.size(), second.data(), second.size());
+  std::memcpy(to + length, &length, sizeof length);
+  used_ += all;
+  if (used_ >= block_) flush();
 }
 
 void RecordFile::flush() {
@@ -170,15 +208,15 @@ void RecordFile::flush() {
   if (file_ < 0 && !make(folder_) && !make(variable == nullptr ? "" : variable) &&
       !make("/tmp"))
     return fail("no temporary file can be made");
-  for (std::size_t done = 0; done < bytes_.size();) {
-    const ssize_t got = pwrite(file_, bytes_.data() + done, bytes_.size() - done,
-                               static_cast<off_t>(written_));
+  for (std::size_t done = 0; done < used_;) {
+    const ssize_t got =
+        pwrite(file_, bytes_.data() + done, used_ - done, static_cast<off_t>(written_));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return fail("a temporary file cannot be written");
     done += static_cast<std::size_t>(got);
     written_ += static_cast<std::uint64_t>(got);
   }
-  bytes_.clear();
+  used_ = 0;
 }
 
 bool RecordFile::load(std::size_t wanted) {
@@ -207,9 +245,11 @@ bool RecordFile::load(std::size_t wanted) {
 bool RecordFile::previous(std::string_view& record) {
   if (!error_.empty()) return false;
   if (!reading_) {
+    if (file_ >= 0) flush();
+    if (!error_.empty()) return false;
     reading_ = true;
     begin_ = written_;
-    end_ = bytes_.size();
+    end_ = used_;
   }
   std::uint32_t length = 0;
   if (!load(sizeof length)) return false;
@@ -218,6 +258,15 @@ bool RecordFile::previous(std::string_view& record) {
   end_ -= sizeof length + length;
   record = {bytes_.data() + end_, length};
   return true;
+}
+
+// What was read is in the file, if there is one.
+void RecordFile::rewind() {
+  if (std::exchange(reading_, false) && file_ >= 0) used_ = 0;
+}
+
+bool is_wait(std::string_view record) {
+  return !record.empty() && static_cast<unsigned char>(record[0]) >= kFirstWait;
 }
 
 void RecordFile::fail(const char* what) {

@@ -7,6 +7,7 @@
 // causes of wait states in large-scale parallel applications" (TOPC 3(2), 2016).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -68,6 +69,17 @@ struct Wait {
   std::vector<PathTime> excess;
 };
 
+// Where in the order of all something is noted: that of the events, of those of the same time by location, and there as it
+// is found, whoever finds it.
+struct Place {
+  std::uint8_t part = 0;     // of the replay (JointSteps::Part)
+  std::uint64_t ticks = 0;   // of the event, as in the archive
+  std::uint32_t number = 0;  // of the location, or of the process
+  std::uint64_t step = 0;    // of its reader
+  std::uint64_t turn = 0;    // among what the step makes known
+  auto operator<=>(const Place&) const = default;
+};
+
 // `ticks` in proportion to part / whole, rounded down.
 Ticks share_of(Ticks ticks, Ticks part, Ticks whole);
 
@@ -79,28 +91,48 @@ std::string_view encode(const Wait& wait, std::string& room);
 enum class RecordType : std::uint8_t { kSegment, kWait };
 bool decode(std::string_view record, RecordType& type, Segment& segment, Wait& wait);
 
+// A place before a record; taken off from it. False: there is none.
+std::string_view encode(const Place& place, std::string& room);
+bool take_place(std::string_view& record, Place& place);
+bool is_wait(std::string_view record);
+// Sets a wait's flag in its record; of a segment nothing.
+void set_clocks_disagree(std::string& record, bool disagree);
+
+// Records, the last one first. Thread-safety: none. Valid until the next call.
+class Records {
+ public:
+  virtual ~Records() = default;
+  // The record before the last one read, or the last one. False: there is none.
+  virtual bool previous(std::string_view& record) = 0;
+  // Why there are no more.
+  virtual const std::string& error() const noexcept = 0;
+};
+
 // Records of a forward pass, to be read backwards: in memory while they are few, then in an unnamed temporary file.
 //
 // Thread-safety: none. Shapes: bytes of any length, each followed by its length, so that reading can begin at the
 // end. Memory: kBlock bytes, or the longest record. Ownership: the file is removed with its owner, or if that dies.
 // Errors: kept; after one nothing more is written, and reading ends.
 
-class RecordFile {
+class RecordFile final : public Records {
  public:
   static constexpr std::size_t kBlock = std::size_t{1} << 20;
 
   // In this directory, else in $TMPDIR or /tmp.
   explicit RecordFile(std::string folder, std::size_t block = kBlock)
       : folder_(std::move(folder)), block_(block) {}
-  ~RecordFile();
+  ~RecordFile() override;
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
 
-  void append(std::string_view record);
-  // The record before the last one read, or the last one. False: there is none. Valid until the next call.
-  bool previous(std::string_view& record);
-  const std::string& error() const noexcept { return error_; }
-  std::uint64_t bytes() const noexcept { return written_ + bytes_.size(); }
+  void append(std::string_view record) { append({}, record); }
+  // Both as one record.
+  void append(std::string_view first, std::string_view second);
+  bool previous(std::string_view& record) override;
+  // Reads it again, from the end on.
+  void rewind();
+  const std::string& error() const noexcept override { return error_; }
+  std::uint64_t bytes() const noexcept { return written_ + used_; }
 
  private:
   void flush();
@@ -112,8 +144,9 @@ class RecordFile {
   std::string folder_;
   std::size_t block_;
   int file_ = -1;
-  std::vector<char>
-      bytes_;  // while writing: what is not in the file yet; while reading: a part of it
+  // While writing: what is not in the file yet, `used_` of it; while reading: a part of it.
+  std::vector<char> bytes_;
+  std::size_t used_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t begin_ = 0;  // while reading: where in the file bytes_ begins
   std::size_t end_ = 0;      // in bytes_: end of what is still to be read

@@ -143,7 +143,7 @@ class Sweep {
   Sweep(std::size_t locations, LocationId location, Ticks end)
       : critical_(locations, location, end), costs_(locations) {}
 
-  base::Result<PathResult> run(RecordFile& file) {
+  base::Result<PathResult> run(Records& file) {
     std::string_view record;
     RecordType type{};
     Segment segment;
@@ -310,9 +310,74 @@ class Sweep {
 
 }  // namespace
 
-base::Result<PathResult> sweep(RecordFile& file, std::size_t locations, LocationId location,
+base::Result<PathResult> sweep(Records& file, std::size_t locations, LocationId location,
                                Ticks end) {
   return Sweep(locations, location, end).run(file);
+}
+
+// False: there is no record further.
+bool PathPart::read(bool& is_segment) {
+  if (has_segment_) return is_segment = true;
+  if (!records_.has_next()) return false;
+  RecordType type{};
+  if (!decode(records_.record(), type, segment_, wait_)) return false;
+  is_segment = has_segment_ = type == RecordType::kSegment;
+  if (!is_segment) {
+    waiting_.push_back({wait_, records_.place()});
+    std::push_heap(waiting_.begin(), waiting_.end());
+  }
+  records_.pop();
+  return true;
+}
+
+// Those that end later. Returns true if the path leaves the own locations.
+bool PathPart::take_waits(Ticks end, PathTurn& to) {
+  while (!waiting_.empty() && waiting_.front().wait.until > end) {
+    std::pop_heap(waiting_.begin(), waiting_.end());
+    const Waiting waiting = std::move(waiting_.back());
+    waiting_.pop_back();
+    if (!path_.wait(waiting.wait) || owns_(path_.location())) continue;
+    to = {path_.location(), path_.position(), waiting.wait.until, waiting.place, false};
+    return true;
+  }
+  return false;
+}
+
+base::Result<PathTurn> PathPart::follow(const PathTurn& turn) {
+  bool is_segment = false;
+  while (read(is_segment)) {
+    if (!is_segment) continue;
+    if (segment_.end < turn.until && !segment_.last) break;
+    if (turn.until == ~Ticks{0}) break;
+    path_.segment(segment_);
+    has_segment_ = false;
+  }
+  Waiting before;
+  before.wait.until = turn.until;
+  before.place = turn.place;
+  while (!waiting_.empty() && !(waiting_.front() < before)) {
+    std::pop_heap(waiting_.begin(), waiting_.end());
+    waiting_.pop_back();
+  }
+  path_.go_on(turn.location, turn.time);
+  PathTurn next;
+  while (read(is_segment)) {
+    if (!is_segment) continue;
+    if (!segment_.last && take_waits(segment_.end, next)) return next;
+    path_.segment(segment_);
+    has_segment_ = false;
+  }
+  if (records_.has_next()) return base::Failure{"a temporary file is damaged"};
+  const bool left = [&] {
+    while (!waiting_.empty()) {
+      const Ticks until = waiting_.front().wait.until;
+      if (take_waits(until == 0 ? 0 : until - 1, next)) return true;
+      if (until == 0) waiting_.clear();
+    }
+    return false;
+  }();
+  next.ended = !left;
+  return next;
 }
 
 }  // namespace refrain::waits::paths

@@ -12,9 +12,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +51,12 @@ class CriticalPath {
   // Where it is: its parts before that time of the location's clock are still to come.
   LocationId location() const { return current_; }
   Ticks position() const { return until_; }
+  // It goes on there: on the location's latest segment.
+  void go_on(LocationId location, Ticks time) {
+    current_ = location;
+    time_ = until_ = time;
+    follow(latest_[location]);
+  }
   ByPath take() { return std::move(times_); }
 
  private:
@@ -146,8 +155,62 @@ struct PathResult {
   std::vector<Cause> causes;
 };
 
+// Records with their places, the last one first.
+class PlacedRecords {
+ public:
+  virtual ~PlacedRecords() = default;
+  virtual bool has_next() const = 0;
+  virtual const Place& place() const = 0;
+  virtual std::string_view record() const = 0;
+  virtual void pop() = 0;
+};
+
+// Where the critical path is to go on, on its way back: on this location, after a wait that ended at `until`.
+struct PathTurn {
+  LocationId location{};
+  Ticks time = 0;
+  Ticks until = 0;
+  Place place;  // of that wait
+  bool ended = false;
+};
+
+// The critical path of the locations of one of several readers.
+//
+// Where clocks agree only. Thread-safety: none. Memory: as CriticalPath; reads each record once.
+class PathPart {
+ public:
+  using Owns = std::function<bool(LocationId)>;
+  // `records`: of all waits and segments of the locations that it owns.
+  PathPart(PlacedRecords& records, std::size_t locations, Owns owns)
+      : records_(records), owns_(std::move(owns)), path_(locations, LocationId(kNone), 0) {}
+
+  // Follows it until it comes to a location of another reader, or ends. From turn to turn backwards in time.
+  base::Result<PathTurn> follow(const PathTurn& turn);
+  ByPath take() { return path_.take(); }
+
+ private:
+  struct Waiting {
+    Wait wait;
+    Place place;
+    // What ends later comes first; of equal ones what was written later.
+    bool operator<(const Waiting& other) const {
+      return std::tie(wait.until, place) < std::tie(other.wait.until, other.place);
+    }
+  };
+  bool take_waits(Ticks end, PathTurn& to);
+  bool read(bool& is_segment);
+
+  PlacedRecords& records_;
+  Owns owns_;
+  CriticalPath path_;
+  std::vector<Waiting> waiting_;  // a heap
+  Segment segment_;               // read, and not taken
+  bool has_segment_ = false;
+  Wait wait_;
+};
+
 // `location` ended last, at `end`.
-base::Result<PathResult> sweep(RecordFile& file, std::size_t locations, LocationId location,
+base::Result<PathResult> sweep(Records& file, std::size_t locations, LocationId location,
                                Ticks end);
 
 }  // namespace refrain::waits::paths

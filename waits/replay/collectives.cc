@@ -71,7 +71,7 @@ CollectiveKind Collectives::kind_of(std::uint32_t operation) {
 }
 
 Collectives::Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-                         Problems& problems, paths::WaitLog& log)
+                         Problems& problems, paths::Notes& log)
     : definitions_(definitions),
       patterns_(patterns),
       problems_(problems),
@@ -147,7 +147,7 @@ void Collectives::join(const Call& call) {
 void Collectives::add(Comm& comm, ProcessId process, std::uint32_t root,
                       CollectiveKind kind, Member member) {
   const auto [rank, number, operation] = comm.operations.next(process);
-  if (rank == kNone) ++problems_.unknown_collectives;
+  if (rank == kNone && owns(process)) ++problems_.unknown_collectives;
   if (operation == nullptr) return settle(member.completion, 0);  // or given up before
   Instance& instance = *operation;
   if (instance.members.empty()) {
@@ -175,7 +175,7 @@ void Collectives::add(Comm& comm, ProcessId process, std::uint32_t root,
   auto& open = comm.operations.open;
   while (!open.empty() && open.front().done) drop_front(comm);
   while (open.size() > kMaxPending) {
-    if (!open.front().done) ++problems_.incomplete_collectives;
+    if (!open.front().done && counts(open.front())) ++problems_.incomplete_collectives;
     drop_front(comm);
   }
 }
@@ -191,7 +191,7 @@ void Collectives::drop_front(Comm& comm) {
 
 void Collectives::complete(Comm& comm, Instance& instance) {
   instance.done = true;
-  if (instance.mixed) ++problems_.mixed_collectives;
+  if (instance.mixed && counts(instance)) ++problems_.mixed_collectives;
   if (instance.mixed || instance.kind == CollectiveKind::kOther ||
       instance.members.size() < 2) {
     for (const Member& member : instance.members) settle(member.completion, 0);
@@ -204,26 +204,30 @@ void Collectives::complete(Comm& comm, Instance& instance) {
   below_.assign(instance.members.size() + 1, {});
   Entered latest, first;
   for (const Member& member : instance.members) {
-    const Entered entered = {member.enter, member.call.location};
+    const Entered entered = {member.enter, member.call.location,
+                             member.call.synchronises ? member.call.leave : 0};
     if (later(entered, latest)) latest = entered;
     shared.earliest_leave = std::min(shared.earliest_leave, member.call.leave);
     if (member.rank == instance.root) first = entered;
     below_[member.rank + 1] = entered;
   }
-  shared.latest_enter = latest.first;
-  shared.root_enter = first.first;
+  shared.latest_enter = latest.time;
+  shared.root_enter = first.time;
   for (std::size_t i = 1; i < below_.size(); ++i)
     if (!later(below_[i], below_[i - 1])) below_[i] = below_[i - 1];
   const bool all_enter_first =
       !comm.started && (instance.kind == CollectiveKind::kBarrier ||
                         instance.kind == CollectiveKind::kAllToAll);
-  if (all_enter_first && shared.latest_enter > shared.earliest_leave) {
+  if (all_enter_first && shared.latest_enter > shared.earliest_leave && counts(instance)) {
     ++problems_.clock_violations;
     problems_.worst_violation =
         std::max(problems_.worst_violation, shared.latest_enter - shared.earliest_leave);
   }
   if (instance.kind == CollectiveKind::kNeighbours) enters_of(instance);
+  std::uint32_t turn = 1;  // behind messages of the same call
   for (Member& member : instance.members) {
+    log_.turn(turn++);
+    if (!owns(member.process)) continue;
     if (instance.kind == CollectiveKind::kNeighbours) {
       shared.latest_enter = 0;
       reader::for_each_neighbour(*comm.grid, member.rank, [&](std::uint32_t rank) {
@@ -237,7 +241,7 @@ void Collectives::complete(Comm& comm, Instance& instance) {
         shared.latest_enter,
         shared.earliest_leave,
         shared.root_enter,
-        below_[member.rank].first,
+        below_[member.rank].time,
         instance.accessed.empty() ? Ticks{0} : instance.accessed[member.rank]};
     if (member.call.metric != metric_of(instance.kind)) member.call.left_over = 0;
     if (is_on_path(comm, instance.kind)) {
@@ -254,9 +258,12 @@ void Collectives::complete(Comm& comm, Instance& instance) {
   }
   const bool all_wait = all_enter_first || instance.kind == CollectiveKind::kFinalize ||
                         instance.kind == CollectiveKind::kInit;
-  if (all_wait && is_on_path(comm, instance.kind))
-    for (const Member& member : instance.members)
-      log_.group(group_of(comm), member.call, shared.earliest_leave);
+  if (!all_wait || !is_on_path(comm, instance.kind)) return;
+  group_.clear();
+  for (const Member& member : instance.members)
+    group_.push_back({member.call.location, member.call.enter});
+  log_.turn(turn);
+  log_.group(group_of(comm), group_, shared.earliest_leave);
 }
 
 void Collectives::enters_of(const Instance& instance) {
@@ -289,6 +296,7 @@ void Collectives::between(Comm& comm, Instance& instance) {
     if (member.rank == instance.root) root_enter = member.enter;
   }
   for (Member& member : instance.members) {
+    if (!owns(member.process)) continue;
     const std::uint32_t side = side_of(comm, member.rank);
     const bool is_root = member.rank == instance.root;
     // Of the root's group only the root takes part.
@@ -321,7 +329,7 @@ void Collectives::set_root(Comm& comm, Instance& instance, std::uint32_t rank,
 void Collectives::give_up(Comm& comm) {
   for (const Instance& instance : comm.operations.open) {
     if (instance.done || instance.members.empty()) continue;
-    ++problems_.incomplete_collectives;
+    if (counts(instance)) ++problems_.incomplete_collectives;
     for (const Member& member : instance.members) settle(member.completion, 0);
   }
 }
@@ -329,7 +337,7 @@ void Collectives::give_up(Comm& comm) {
 void Collectives::finish() {
   for (Comm& comm : comms_) give_up(comm);
   for (Comm& window : windows_) give_up(window);
-  finish_started();
+  for (Comm& comm : started_) give_up(comm);
   // A program may be traced from after MPI_Init, or end without MPI_Finalize: no loss to report.
 }
 
@@ -361,14 +369,14 @@ bool Collectives::is_on_path(const Comm& comm, CollectiveKind kind) {
 
 // Of two at the same time, that with the lower number.
 bool Collectives::later(const Entered& a, const Entered& b) {
-  return a.first > b.first || (a.first == b.first && a.second < b.second);
+  return a.time > b.time || (a.time == b.time && a.location < b.location);
 }
 
 void Collectives::note_wait(CollectiveKind kind, const Call& call, const Entered& latest) {
-  const Ticks until = std::min(latest.first, call.leave);
+  const Ticks until = std::min(latest.time, call.leave);
   if (until > call.enter)
     log_.waited(wait_kind(kind), call, std::min(until - call.enter, call.left_over),
-                latest.second, latest.first);
+                {latest.location, latest.time, latest.leave});
 }
 
 void Collectives::started(const GroupStep& step) {
@@ -389,7 +397,7 @@ void Collectives::started(const GroupStep& step) {
 
 void Collectives::completed(const GroupStep& step) {
   if (step.ref >= comms_.size()) {
-    ++problems_.unknown_collectives;
+    if (owns(step.process)) ++problems_.unknown_collectives;
     return;
   }
   OpenOnes& open = open_[step.process];
@@ -402,7 +410,7 @@ void Collectives::completed(const GroupStep& step) {
   known.root = step.peer;
   known.kind = known.neighbours ? neighbour_kind(step.ref) : kind_of(step.op);
   if (definitions_.comms[step.ref].self) known.lost = true;
-  if (step.in_call && !known.lost) {
+  if (step.in_call && !known.lost && owns(step.process)) {
     std::uint32_t& current = completing_[step.location];
     if (current == kNone && free_completions_.empty()) {
       current = static_cast<std::uint32_t>(completions_.size());
@@ -431,7 +439,7 @@ void Collectives::release(ProcessId process) {
     Comm& comm = comm_of(started_, front.comm);
     comm.started = true;
     add(comm, process, front.root, front.kind,
-        Member{{}, 0, front.enter, front.completion});
+        Member{{}, 0, front.enter, front.completion, process});
   }
 }
 
@@ -474,13 +482,10 @@ Ticks Collectives::needed(const CollectiveMember& member) {
   }
 }
 
-void Collectives::finish_started() {
-  for (ProcessId process{}; process < open_.size(); ++process) {
-    for (Open& each : open_[process].queue)
-      if (!each.known) each.lost = true;
-    release(process);
-  }
-  for (Comm& comm : started_) give_up(comm);
+void Collectives::flush(ProcessId process) {
+  for (Open& each : open_[process].queue)
+    if (!each.known) each.lost = true;
+  release(process);
 }
 
 }  // namespace refrain::waits

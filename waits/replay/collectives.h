@@ -42,7 +42,10 @@ class Collectives {
   static constexpr std::size_t kMaxOpen = 4096;
 
   Collectives(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-              Problems& problems, paths::WaitLog& log);
+              Problems& problems, paths::Notes& log);
+
+  // Of several, each of some processes: operations of these are handed over and counted, parts of all come.
+  void share(std::vector<bool> own) { own_ = std::move(own); }
 
   // kMpiCollectiveEnd, inside of a call; kRmaCollectiveEnd.
   void end(const GroupStep& step);
@@ -63,10 +66,18 @@ class Collectives {
   void finalize(const Call& call) {
     add(finalize_, call.process, kNone, CollectiveKind::kFinalize, call);
   }
+  // The process is at its end: what it has started and not completed is lost.
+  void flush(ProcessId process);
+  // After that of all.
   void finish();
 
  private:
-  using Entered = std::pair<Ticks, LocationId>;  // when, and which location
+  // When a member entered, which location, and when it left; 0, where that is no synchronisation point.
+  struct Entered {
+    Ticks time = 0;
+    LocationId location{};
+    Ticks leave = 0;
+  };
 
   struct Pending {
     std::uint32_t comm = kNone;
@@ -79,6 +90,7 @@ class Collectives {
     std::uint32_t rank = 0;
     Ticks enter = 0;                   // of the call that begins it
     std::uint32_t completion = kNone;  // number of the call that it completes in
+    ProcessId process{};
   };
   struct Instance {
     std::vector<Member> members;
@@ -133,6 +145,11 @@ class Collectives {
     const bool life = &comm == &init_ || &comm == &finalize_;
     return static_cast<std::uint32_t>(life ? comms_.size() : &comm - comms_.data());
   }
+  bool owns(ProcessId process) const { return own_.empty() || own_[process]; }
+  // By one of those that know it.
+  bool counts(const Instance& instance) const {
+    return !instance.members.empty() && owns(instance.members.front().process);
+  }
   void join(const Call& call);
   void left_completing(const Call& call);
   void release(ProcessId process);
@@ -143,7 +160,6 @@ class Collectives {
   void enters_of(const Instance& instance);
   static CollectiveKind kind_of(std::uint32_t operation);
   static Ticks needed(const CollectiveMember& member);
-  void finish_started();
   Comm& comm_of(std::vector<Comm>& comms, std::uint32_t comm);
   Comm& window_of(std::uint32_t window);
   static std::uint32_t side_of(const Comm& comm, std::uint32_t rank) {
@@ -153,7 +169,7 @@ class Collectives {
            Member member);
   void add(Comm& comm, ProcessId process, std::uint32_t root, CollectiveKind kind,
            const Call& call) {
-    add(comm, process, root, kind, Member{call, 0, call.enter, kNone});
+    add(comm, process, root, kind, Member{call, 0, call.enter, kNone, process});
   }
   void complete(Comm& comm, Instance& instance);
   void hand_out(const Comm& comm, Member& member, CollectiveMember& event);
@@ -166,7 +182,8 @@ class Collectives {
   const reader::TraceDefinitions& definitions_;
   PatternSet& patterns_;
   Problems& problems_;
-  paths::WaitLog& log_;
+  paths::Notes& log_;
+  std::vector<bool> own_;         // by process; none: all
   std::vector<Pending> pending_;  // by location
   std::vector<Comm> comms_;
   std::vector<Comm> windows_;
@@ -181,6 +198,7 @@ class Collectives {
   std::vector<std::vector<Member>> spare_;
   std::vector<Entered> below_;
   std::vector<Ticks> enters_;
+  std::vector<paths::GroupMember> group_;
 };
 
 }  // namespace refrain::waits

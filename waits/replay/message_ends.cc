@@ -34,6 +34,39 @@ GridStep GridSteps::step(std::uint32_t comm, ProcessId sender, ProcessId receive
   return step;
 }
 
+std::uint32_t MessageCalls::make(Ticks enter, Ticks leave, std::uint32_t uses) {
+  if (free_.empty()) {
+    calls_.push_back({enter, leave, uses});
+    return static_cast<std::uint32_t>(calls_.size() - 1);
+  }
+  const std::uint32_t call = free_.back();
+  free_.pop_back();
+  calls_[call] = {enter, leave, uses};
+  return call;
+}
+
+std::uint32_t MessageCalls::of(LocationId location, Ticks enter, bool in_call) {
+  if (!in_call) return make(enter, 0, 1);
+  std::uint32_t& running = running_[location];
+  if (running != kNone && calls_[running].enter != enter)
+    left(location, calls_[running].enter, 0);
+  if (running == kNone) running = make(enter, 0, 1);
+  ++calls_[running].uses;
+  return running;
+}
+
+void MessageCalls::left(LocationId location, Ticks enter, Ticks leave) {
+  const std::uint32_t call = running_[location];
+  if (call == kNone || calls_[call].enter != enter) return;
+  running_[location] = kNone;
+  calls_[call].leave = leave;
+  release(call);
+}
+
+void MessageCalls::release(std::uint32_t call) {
+  if (call != kNone && --calls_[call].uses == 0) free_.push_back(call);
+}
+
 std::uint32_t MessageEnds::record_of(LocationId location) {
   std::uint32_t& call = threads_[location].call;
   if (call != kNone) return call;
@@ -60,6 +93,7 @@ std::uint32_t MessageEnds::new_sent() {
 
 void MessageEnds::step(const MessageStep& step) {
   using reader::EventKind;
+  released_ = matcher_.released();
   switch (step.kind) {
     case EventKind::kMpiSend:
     case EventKind::kMpiIsend:
@@ -67,8 +101,9 @@ void MessageEnds::step(const MessageStep& step) {
     case EventKind::kMpiIsendComplete:
       return send_complete(step);
     case EventKind::kMpiIrecvRequest:
-      return matcher_.receive_posted(step.request,
-                                     {.location = step.location, .posted = step.enter});
+      return matcher_.receive_posted(
+          step.request, {.location = step.location,
+                         .posted = calls_.of(step.location, step.enter, step.in_call)});
     case EventKind::kMpiRecv:
     case EventKind::kMpiIrecv:
       if (step.partner != kNone) return received(step);
@@ -80,10 +115,12 @@ void MessageEnds::step(const MessageStep& step) {
 
 // It completes in no call.
 void MessageEnds::drop(std::uint32_t number) {
-  if (sent_[number].answered)
-    free_sent_.push_back(number);
-  else
+  if (!sent_[number].answered) {
     sent_[number].call = kDropped;
+    return;
+  }
+  calls_.release(sent_[number].posted.call);
+  free_sent_.push_back(number);
 }
 
 void MessageEnds::send(const MessageStep& step) {
@@ -100,7 +137,25 @@ void MessageEnds::send(const MessageStep& step) {
     drop(number);
   }
   matcher_.send({step.process, step.partner, step.comm, step.tag},
-                {.location = step.location, .posted = step.enter, .number = number});
+                {.location = step.location,
+                 .posted = calls_.of(step.location, step.enter, step.in_call),
+                 .number = number});
+}
+
+void MessageEnds::remote_send(const RemoteEnd& end) {
+  released_ = matcher_.released();
+  matcher_.send(end.channel, {.location = end.location,
+                              .posted = calls_.of(end.location, end.enter, end.in_call),
+                              .number = kRemote});
+}
+
+void MessageEnds::remote_receive(const RemoteEnd& end) {
+  released_ = matcher_.released();
+  const std::uint32_t call = end.leave != 0
+                                 ? calls_.ended(end.enter, end.leave)
+                                 : calls_.of(end.location, end.enter, end.in_call);
+  matcher_.next_receive(end.channel,
+                        {.location = end.location, .posted = call, .number = kRemote});
 }
 
 void MessageEnds::send_complete(const MessageStep& step) {
@@ -119,6 +174,7 @@ void MessageEnds::send_complete(const MessageStep& step) {
 }
 
 void MessageEnds::answered(std::uint32_t number, const PostedReceive& posted) {
+  if (number == kRemote) return calls_.release(posted.call);
   Sent& sent = sent_[number];
   if (sent.call == kNone) {
     sent.answered = true;
@@ -126,7 +182,7 @@ void MessageEnds::answered(std::uint32_t number, const PostedReceive& posted) {
     return;
   }
   free_sent_.push_back(number);
-  if (sent.call == kDropped) return;
+  if (sent.call == kDropped) return calls_.release(posted.call);
   CallRecord& record = records_[sent.call];
   record.posted.push_back(posted);
   --record.open_sends;
@@ -141,24 +197,38 @@ void MessageEnds::received(const MessageStep& step) {
     records_[call].receives = true;
   }
   const bool blocks = step.kind == reader::EventKind::kMpiRecv;
-  matcher_.received(blocks ? std::nullopt : std::optional(step.request),
-                    reader::MessageChannel{step.partner, step.process, step.comm, step.tag},
-                    {.location = step.location, .posted = step.enter, .number = call});
+  const std::uint32_t here = calls_.of(step.location, step.enter, step.in_call);
+  if (matcher_.received(
+          blocks ? std::nullopt : std::optional(step.request),
+          reader::MessageChannel{step.partner, step.process, step.comm, step.tag},
+          {.location = step.location, .posted = here, .number = call}))
+    calls_.release(here);
 }
 
+// Of one event, the sender's call comes before the receiver's, and messages in the order in which their channels get them.
 void MessageEnds::matched(const reader::MatchedMessage& message) {
   const auto& [channel, send, receive] = message;
-  const auto call = static_cast<std::uint32_t>(receive.number);
+  const std::uint32_t call = record_of(receive);
+  const std::uint32_t sends = call_of(send), receives = call_of(receive);
+  const std::uint64_t before = matcher_.released() - released_;
+  const auto turn = static_cast<std::uint32_t>(2 * (before - (before != 0 ? 1 : 0)));
   if (call != kNone)
     records_[call].received.push_back(
-        {send.posted, channel.source, send.location,
-         grids_.step(channel.comm, channel.source, channel.destination)});
-  answered(static_cast<std::uint32_t>(send.number), {receive.posted, receive.location});
+        {calls_.enter(sends), channel.source, send.location,
+         grids_.step(channel.comm, channel.source, channel.destination), sends});
+  else
+    calls_.release(sends);
+  log_.turn(turn);
+  answered(static_cast<std::uint32_t>(send.number),
+           {calls_.enter(receives), receive.location, receives});
+  log_.turn(turn + 1);
   if (call != kNone) complete(call);
 }
 
 void MessageEnds::lone(const reader::MessageSide& side, bool sends) {
   const auto number = static_cast<std::uint32_t>(side.number);
+  calls_.release(call_of(side));
+  if (number == kRemote) return;
   ++(sends ? problems_.sends_without_receive : problems_.receives_without_send);
   if (sends) return answered(number, {});
   if (number != kNone) complete(number);
@@ -223,6 +293,8 @@ void MessageEnds::try_finish(std::uint32_t number) {
     patterns_.send(event);
     note_late_receiver(record, before - record.call.left_over);
   }
+  for (const Received& each : record.received) calls_.release(each.call);
+  for (const PostedReceive& each : record.posted) calls_.release(each.call);
   record.received.clear();
   record.posted.clear();
   record.left = record.receives = record.receives_done = record.late_sender = false;
@@ -233,8 +305,8 @@ void MessageEnds::try_finish(std::uint32_t number) {
 void MessageEnds::note_late_sender(const CallRecord& record, Ticks wait) {
   if (wait == 0) return;
   const auto latest = std::ranges::max_element(record.received, {}, &Received::sent);
-  log_.waited(paths::WaitKind::kLateSender, record.call, wait, latest->sender,
-              latest->sent);
+  log_.waited(paths::WaitKind::kLateSender, record.call, wait,
+              {latest->sender, latest->sent, calls_.leave(latest->call)});
 }
 
 void MessageEnds::note_late_receiver(const CallRecord& record, Ticks wait) {
@@ -244,8 +316,9 @@ void MessageEnds::note_late_receiver(const CallRecord& record, Ticks wait) {
     if (each.enter < record.call.leave && (latest == nullptr || each.enter > latest->enter))
       latest = &each;
   if (latest != nullptr)
-    log_.waited(paths::WaitKind::kLateReceiver, record.call, wait, latest->receiver,
-                latest->enter);
+    log_.waited(paths::WaitKind::kLateReceiver, record.call, wait,
+                {latest->receiver, latest->enter,
+                 latest->call == kNone ? Ticks{0} : calls_.leave(latest->call)});
 }
 
 }  // namespace refrain::waits

@@ -54,10 +54,52 @@ struct MessageStep {
   Ticks enter = 0;
 };
 
+// Calls that send messages or post receives: when they begin and end, for as long as one of their messages asks.
+//
+// Thread-safety: none. Memory: calls of pending messages. Cost: O(1), no allocation once the pool has grown.
+class MessageCalls {
+ public:
+  explicit MessageCalls(std::size_t locations) : running_(locations, kNone) {}
+
+  // The one that the location is in, entered then. Outside of calls it is one without an end. Once more in use.
+  std::uint32_t of(LocationId location, Ticks enter, bool in_call);
+  // One that has ended.
+  std::uint32_t ended(Ticks enter, Ticks leave) { return make(enter, leave, 1); }
+  // The location leaves the call that it entered then. `leave`: 0, where nobody shall know.
+  void left(LocationId location, Ticks enter, Ticks leave);
+  bool is_running(std::uint32_t call, LocationId location) const {
+    return running_[location] == call;
+  }
+  Ticks enter(std::uint32_t call) const { return calls_[call].enter; }
+  // 0: it has not ended, or nobody shall know.
+  Ticks leave(std::uint32_t call) const { return calls_[call].leave; }
+  void release(std::uint32_t call);
+
+ private:
+  struct Times {
+    Ticks enter = 0, leave = 0;
+    std::uint32_t uses = 0;
+  };
+  std::uint32_t make(Ticks enter, Ticks leave, std::uint32_t uses);
+
+  std::vector<std::uint32_t> running_;  // by location
+  std::vector<Times> calls_;
+  std::vector<std::uint32_t> free_;
+};
+
+// An end of a message of a process that another reader replays, for the reader that has the other end.
+struct RemoteEnd {
+  reader::MessageChannel channel;
+  LocationId location{};
+  bool in_call = false;  // which may not have ended: then remote_left() comes
+  Ticks enter = 0;       // of the call that sends, or posts the receive
+  Ticks leave = 0;       // if it has ended
+};
+
 class MessageEnds {
  public:
   MessageEnds(const reader::TraceDefinitions& definitions, PatternSet& patterns,
-              Problems& problems, paths::WaitLog& log)
+              Problems& problems, paths::Notes& log)
       : patterns_(patterns),
         problems_(problems),
         log_(log),
@@ -65,7 +107,9 @@ class MessageEnds {
         matcher_(
             definitions, [this](const reader::MatchedMessage& each) { matched(each); },
             [this](const reader::MessageChannel&, const reader::MessageSide& side,
-                   bool sends) { lone(side, sends); }),
+                   bool sends) { lone(side, sends); },
+            [this](const reader::MessageSide& side) { calls_.release(call_of(side)); }),
+        calls_(definitions.locations.size()),
         processes_(definitions.processes.size()),
         threads_(definitions.locations.size()) {}
 
@@ -73,14 +117,27 @@ class MessageEnds {
   // Returns true if some message completes in the call that the location is in.
   bool in_call(LocationId location) const { return threads_[location].call != kNone; }
   void left(const Call& call) {
+    calls_.left(call.location, call.enter, call.synchronises ? call.leave : 0);
     if (in_call(call.location)) end_call(call);
   }
-  // At the end: what has no other end.
-  void finish() { matcher_.flush(); }
+  // Ends of other readers' processes, in the order of all. Of receives: as their channels get them.
+  void remote_send(const RemoteEnd& end);
+  void remote_receive(const RemoteEnd& end);
+  // The call of such ends is left. `leave`: 0, where nobody shall know.
+  void remote_left(LocationId location, Ticks enter, Ticks leave) {
+    calls_.left(location, enter, leave);
+  }
+  // The process is at its end: its receives wait for no others. After that of all, what has no other end has none.
+  void flush(ProcessId process) {
+    released_ = matcher_.released();
+    matcher_.flush(process);
+  }
+  void alone(ProcessId process) { matcher_.lone_of(process); }
 
  private:
   static constexpr std::size_t kMaxPending = std::size_t{1} << 16;  // calls of a process
   static constexpr std::uint32_t kDropped = kNone - 1;
+  static constexpr std::uint32_t kRemote = kNone - 1;  // number of another reader's end
 
   struct CallRecord {
     Call call;
@@ -108,6 +165,12 @@ class MessageEnds {
     base::FlatMap<std::uint64_t, std::uint32_t> sends;  // by request
   };
 
+  static std::uint32_t record_of(const reader::MessageSide& side) {
+    return side.number == kRemote ? kNone : static_cast<std::uint32_t>(side.number);
+  }
+  static std::uint32_t call_of(const reader::MessageSide& side) {
+    return static_cast<std::uint32_t>(side.posted);
+  }
   void send(const MessageStep& step);
   void send_complete(const MessageStep& step);
   void received(const MessageStep& step);
@@ -126,10 +189,12 @@ class MessageEnds {
 
   PatternSet& patterns_;
   Problems& problems_;
-  paths::WaitLog& log_;
+  paths::Notes& log_;
   GridSteps grids_;
-  // Sides have the enter of their call; number: of a send in sent_, of a receive its record.
+  // Sides are posted in a call of calls_; number: of a send in sent_, of a receive its record.
   reader::MessageMatcher matcher_;
+  MessageCalls calls_;
+  std::uint64_t released_ = 0;  // receives, before the step
   std::vector<Process> processes_;
   std::vector<Thread> threads_;  // by location
   std::deque<CallRecord> records_;

@@ -80,7 +80,8 @@ base::Result<> Replay::begin(const reader::TraceDefinitions& definitions) {
   unused_.begin(definitions);
   state_.begin(definitions, patterns_);
   if (joint_ == nullptr) {
-    own_joint_ = std::make_unique<JointReplay>(state_, patterns_, folder_);
+    log_ = std::make_unique<paths::WaitLog>(folder_, state_.locations, state_.processes);
+    own_joint_ = std::make_unique<JointReplay>(state_, patterns_, *log_);
     joint_ = own_joint_.get();
   }
   view_ = std::make_unique<ReplayView>(definitions, state_.processes);
@@ -286,7 +287,8 @@ void Replay::pop(LocationState& at, LocationId location, Ticks now) {
             .metric = kind.metric,
             .multiple = kind.multiple,
             .test = kind.test,
-            .neighbours = kind.neighbours};
+            .neighbours = kind.neighbours,
+            .synchronises = kind.synchronises()};
   const Ticks duration = now - std::min(now, frame.enter);
   call.own = call.left_over = duration - std::min(duration, frame.inside);
   const bool messages = at.message_steps;
@@ -304,6 +306,7 @@ void Replay::pop(LocationState& at, LocationId location, Ticks now) {
   at.changed = now;
   // What ran inside of it is not to be taken for what came after it.
   if (kind.synchronises() && frame.inside != 0) recorder_.point(location, now);
+  if (kind.synchronises()) joint_->left(call);
   if (at.steps || kind.synchronises() || (kind.mpi && windows_)) joint_->left(call, kind);
   if (messages) call.left_over = 0;
   at.steps = at.message_steps = false;
@@ -360,6 +363,15 @@ base::Result<> Replay::finish(std::uint64_t) {
     account(at, LocationId(i), process.end);
     state_.problems.enters_without_leave += at.stack.size();
     while (!at.stack.empty()) pop(at, LocationId(i), process.end);
+  }
+  const auto processes = static_cast<std::uint32_t>(state_.processes.size());
+  for (ProcessId i; i < processes; ++i) {
+    joint_->begins(Part::kFlushed, i);
+    joint_->flush(i);
+  }
+  for (ProcessId i; i < processes; ++i) {
+    joint_->begins(Part::kAlone, i);
+    joint_->alone(i);
   }
   joint_->all_left();
   for (std::uint32_t i = 0; i < state_.locations.size(); ++i) {

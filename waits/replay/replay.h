@@ -67,7 +67,7 @@ class Replay final : public reader::TraceSink {
 
   // After finish().
   ReplayState& state() { return state_; }
-  paths::RecordFile& file() { return own_joint_->file(); }  // of all processes only
+  paths::RecordFile& file() { return log_->file(); }  // of all processes only
 
  private:
   void account(LocationState& at, LocationId location, Ticks now);
@@ -82,6 +82,7 @@ class Replay final : public reader::TraceSink {
 
   PatternSet& patterns_;
   std::string folder_;
+  std::unique_ptr<paths::WaitLog> log_;
   std::unique_ptr<JointReplay> own_joint_;
   JointSteps* joint_ = nullptr;
   Ticks base_ = 0;
