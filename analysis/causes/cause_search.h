@@ -90,10 +90,7 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
-  // --- last_seen.cc
-
-  void last_seen();
-  // A note on time in the kernel, and one on what tracing took.
+  // Notes on time in the kernel, on memory that grows, and on what tracing took.
   void kernel();
   void memory();
   void tracing();
@@ -113,6 +110,9 @@ class CauseSearch {
                                    std::vector<double>& left);
   // Of what the one with most has more than the median, how much is start and end of MPI.
   double share_of_start(const Frame& frame, std::size_t cell) const;
+  // --- last_seen.cc: where a killed run was
+
+  void last_seen();
   // --- rank_causes.cc: ranks that have more work
 
   // Who has more than the others, and how much of the waits that causes.

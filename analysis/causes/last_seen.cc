@@ -10,7 +10,7 @@
 namespace refrain::analysis {
 
 void CauseSearch::last_seen() {
-  constexpr std::size_t kMost = 6;  // places in a sentence
+  constexpr std::size_t kMaxPlaces = 6;  // in a sentence
   std::map<std::string, LastSeen> places;
   for (LocationId i; i < profile_.locations.size(); ++i) {
     const RunProfile::Location& location = profile_.locations[i];
@@ -33,9 +33,10 @@ void CauseSearch::last_seen() {
   std::ranges::stable_sort(out_.last_seen, std::greater(),
                            [](const LastSeen& place) { return place.ranks.size(); });
   std::string text;
-  for (const LastSeen& place : out_.last_seen) {
-    if (&place == &out_.last_seen[0] + kMost) {
-      text += fmt::format("; and {} more places", out_.last_seen.size() - kMost);
+  for (std::size_t i = 0; i < out_.last_seen.size(); ++i) {
+    const LastSeen& place = out_.last_seen[i];
+    if (i == kMaxPlaces) {
+      text += fmt::format("; and {} more places", out_.last_seen.size() - i);
       break;
     }
     if (!text.empty()) text += "; ";

@@ -1,4 +1,4 @@
-// Whether a process' memory grows with the iterations, from which one on, and by how much.
+// memory_growth(): finds out from which iteration on a process' memory grows, and by how much.
 //
 // Place in the flow: ARCHITECTURE.md, stage 6: of the samples in a summary, for root_causes.h. Pure.
 // It is said to grow if a line that is level up to some iteration and rises from there on fits: the rise is a mebibyte and a twentieth

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/causes/time_shape.h"
 #include "analysis/scaling/scaling.h"
 #include "base/texts.h"
 
@@ -24,14 +25,6 @@ constexpr double kMinReason = 0.1;  // of the difference, of what is named
 constexpr std::size_t kMaxReasons = 5;
 constexpr std::size_t kMaxNames = 12;
 constexpr double kNoCore = 0.1;  // of the time of all threads, without a core
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 != 0) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 std::string names_text(const std::vector<const EnsembleMember*>& members) {
   std::string text;
