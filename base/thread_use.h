@@ -54,6 +54,8 @@ struct ThreadUse {
   bool operator==(const ThreadUse&) const = default;
 };
 
+inline constexpr const char* kCoreWait = "core_wait_ns";
+
 // All numbers of it, with their names in files.
 struct ThreadUseNumber {
   const char* name;
@@ -61,13 +63,25 @@ struct ThreadUseNumber {
 };
 inline constexpr std::array<ThreadUseNumber, 8> kThreadUseNumbers = {{
     {"core_ns", &ThreadUse::core_ns},
-    {"core_wait_ns", &ThreadUse::core_wait_ns},
+    {kCoreWait, &ThreadUse::core_wait_ns},
     {"kernel_ns", &ThreadUse::kernel_ns},
     {"page_faults", &ThreadUse::page_faults},
     {"disk_faults", &ThreadUse::disk_faults},
     {"preemptions", &ThreadUse::preemptions},
     {"migrations", &ThreadUse::migrations},
     {"tracing_ns", &ThreadUse::tracing_ns},
+}};
+
+// Those that rows of iterations have (summary/iteration_rows.h), with their units there.
+struct RowUseNumber {
+  const char* name;
+  const char* unit;
+  std::uint64_t ThreadUse::*value;
+};
+inline constexpr std::array<RowUseNumber, 3> kRowUse = {{
+    {"core_ns", "ns", &ThreadUse::core_ns},
+    {kCoreWait, "ns", &ThreadUse::core_wait_ns},
+    {"page_faults", "#", &ThreadUse::page_faults},
 }};
 
 }  // namespace refrain::base

@@ -90,6 +90,8 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
+  // When threads had no core: of rows, whose looks at that are kUseEvery apart.
+  void cores_when();
   // Notes on time in the kernel, on memory that grows, and on what tracing took.
   void kernel();
   void memory();
@@ -242,6 +244,7 @@ class CauseSearch {
   std::vector<double> core_waits_;          // by process, of its primary thread
   std::vector<double> thread_core_waits_;   // by location
   double cores_left_ = 0;                   // that nothing has explained yet
+  RootCause cores_when_;                    // its loop, iterations and when
   bool crowded_ = false;                    // more threads than cores that they may use
   double cores_are_few_ = 0;                // threads without one in all
   struct ByLocks {

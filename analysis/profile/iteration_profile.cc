@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string_view>
 #include <utility>
+
+#include "base/thread_use.h"
 
 namespace refrain::analysis {
 namespace {
@@ -116,10 +119,13 @@ class ProfileBuilder {
         out_.time_ns += at->helper || at->temporary
                             ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
                             : row.end_ns - row.begin_ns;
+        const double core_wait = out_.core_wait_ns(row);
         if (row.loop >= out_.loops.size()) {
           add(out_.outside, row.times);
+          out_.outside_core_wait_ns += core_wait;
         } else {
           add(out_.loops[row.loop].times, row.times);
+          out_.loops[row.loop].core_wait_ns += core_wait;
         }
         if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
         iterations[row.loop] += row.count;
@@ -145,6 +151,7 @@ class ProfileBuilder {
     loop.slowest_ns = each;
     loop.slowest_first = row.first;
     loop.slowest_count = row.count;
+    loop.slowest_core_wait_ns = out_.core_wait_ns(row) / static_cast<double>(row.count);
   }
 
   void finish(std::uint32_t number) {
@@ -192,7 +199,9 @@ class ProfileBuilder {
               rows.begin(), rows.end(), middle,
               [](double ns, const Profile::Row& other) { return ns < other.begin_ns; });
           if (in != rows.begin()) --in;
-          add(all[part_of[static_cast<std::size_t>(in - rows.begin())]].times, row.times);
+          Profile::Part& part = all[part_of[static_cast<std::size_t>(in - rows.begin())]];
+          add(part.times, row.times);
+          part.core_wait_ns += out_.core_wait_ns(row);
         }
       }
     }
@@ -244,6 +253,12 @@ class ProfileBuilder {
 };
 
 }  // namespace
+
+double IterationProfile::core_wait_ns(const Row& row) const {
+  const auto at = static_cast<std::size_t>(
+      std::ranges::find(counters, std::string_view(base::kCoreWait)) - counters.begin());
+  return at < row.counters.size() ? static_cast<double>(row.counters[at]) : 0;
+}
 
 IterationProfile iteration_profile(const std::vector<RunSummary>& summaries,
                                    std::size_t most_parts) {

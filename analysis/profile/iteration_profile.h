@@ -45,6 +45,7 @@ struct IterationProfile {
     std::uint64_t count = 0;  // of one process
     double mean_ns = 0;       // of an iteration
     ClassTimes times{};
+    double core_wait_ns = 0;  // that all threads were ready to run without a core
   };
   struct Loop {
     std::uint32_t number = 0;  // in the archive
@@ -56,14 +57,20 @@ struct IterationProfile {
     double slowest_ns = 0;
     std::uint64_t slowest_first = 0;  // the row: its first iteration,
     std::uint64_t slowest_count = 0;  // and how many it has
+    double slowest_core_wait_ns = 0;  // of an iteration there, without a core
     ClassTimes times{};               // of all threads
+    double core_wait_ns = 0;          // likewise, without a core
     std::vector<Part> parts{};        // at most so many as were asked for
   };
   std::vector<std::string> counters;
   std::vector<Location> locations;
   std::vector<Loop> loops;  // by their time
   ClassTimes outside{};     // of loops, and of several in one row: of all threads
-  double time_ns = 0;       // of all threads
+  double outside_core_wait_ns = 0;
+  double time_ns = 0;  // of all threads
+
+  // Of a row of `counters`, that its thread was ready to run without a core; 0: not known.
+  double core_wait_ns(const Row& row) const;
 };
 
 // `summaries` with their iterations. No locations: there are no rows.

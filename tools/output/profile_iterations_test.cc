@@ -79,6 +79,24 @@ TEST_CASE("Iterations screen: loops, and the longest part by part; within the wi
   CHECK(has(iterations_screen(mpi, 110, false), "MPI"));
 }
 
+TEST_CASE("Iterations screen: threads without a core - a column, and of the slowest") {
+  ProfiledIterations run = example();
+  CHECK_FALSE(has(iterations_screen(run, 110, false), "No core"));
+  run.profile.time_ns = 24e6;
+  run.profile.loops[0].core_wait_ns = 6e6;
+  run.profile.loops[0].parts[1].core_wait_ns = 12e6;
+  run.profile.loops[0].slowest_core_wait_ns = 1.5e6;
+  const auto lines = iterations_screen(run, 110, false);
+  CHECK(has(lines, "No core"));
+  CHECK(has(lines, "25.0 %"));
+  CHECK(has(lines, "50.0 %"));
+  CHECK(has(lines, "slowest: iteration 5, 2 ms, 1.5 ms of it without a core"));
+  for (const std::string& line : lines) CHECK(line.size() <= 110);
+  const auto json = nlohmann::json::parse(iterations_json(run));
+  CHECK(json["loops"][0]["slowest_core_wait_ns"] == 1.5e6);
+  CHECK(json["loops"][0]["core_wait_ns"] == 6e6);
+}
+
 TEST_CASE("Iterations JSON: all rows of all threads") {
   const auto json = nlohmann::json::parse(iterations_json(example()));
   CHECK(json["format"] == "refrain iterations");

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,15 +61,33 @@ std::uint64_t number_of(std::string_view text, std::string_view name) noexcept {
 
 }  // namespace
 
+namespace {
+
+void add_times(base::ThreadUse& use, pid_t thread) noexcept {
+  const TaskFile times(thread, "schedstat");
+  use.core_ns = number_at(times.text());
+  use.core_wait_ns = number_at(after_word(times.text()));
+}
+
+}  // namespace
+
+base::ThreadUse row_use_of(pid_t thread) noexcept {
+  const SlowPath slow_path;
+  base::ThreadUse use;
+  if (thread <= 0) return use;
+  add_times(use, thread);
+  rusage usage{};
+  if (thread == static_cast<pid_t>(syscall(SYS_gettid)) &&
+      getrusage(RUSAGE_THREAD, &usage) == 0)
+    use.page_faults = static_cast<std::uint64_t>(usage.ru_minflt);
+  return use;
+}
+
 base::ThreadUse thread_use_of(pid_t thread) noexcept {
   const SlowPath slow_path;
   base::ThreadUse use;
   if (thread <= 0) return use;
-  {
-    const TaskFile times(thread, "schedstat");
-    use.core_ns = number_at(times.text());
-    use.core_wait_ns = number_at(after_word(times.text()));
-  }
+  add_times(use, thread);
   {
     // Behind the name, which may contain anything: state, then fields 4 and on of proc(5).
     const TaskFile stat(thread, "stat");

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -102,7 +103,26 @@ TEST_CASE(
   }).join();
 }
 
+TEST_CASE("Use of the machine: of rows - the same, but page faults of others") {
+  const auto of_rows = [](const ThreadUse& use) {
+    return std::array{use.core_ns, use.core_wait_ns, use.page_faults};
+  };
+  const auto low = of_rows(thread_use_of(this_thread()));
+  const auto own = of_rows(row_use_of(this_thread()));
+  const auto high = of_rows(thread_use_of(this_thread()));
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    CHECK(low[i] <= own[i]);
+    CHECK(own[i] <= high[i]);
+  }
+  const pid_t thread = this_thread();
+  std::thread([thread, high] {
+    CHECK(row_use_of(thread).page_faults == 0);
+    CHECK(row_use_of(thread).core_ns >= high[0]);
+  }).join();
+}
+
 TEST_CASE("Use of the machine: of a thread that there is not - nothing") {
+  CHECK(row_use_of(0) == ThreadUse{});
   CHECK(thread_use_of(0) == ThreadUse{});
   CHECK(thread_use_of(-1) == ThreadUse{});
   ThreadUse more{.core_ns = 5, .cores = {}};
