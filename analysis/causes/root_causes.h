@@ -79,6 +79,8 @@ struct RootCause {
 
   std::string what;  // a title
   std::string text;  // a sentence or two
+  // Where the waits at a call come from, one more; set by who reads the events (waits/origin.h). Empty: not known.
+  std::string origin;
   std::string gain;  // a sentence; empty: not known
   std::string hint;  // what to do
 };
