@@ -320,7 +320,7 @@ struct IterationRow {
   RowUse use;  // when it was last looked at before
   // The values of the counters follow.
 };
-static_assert(sizeof(IterationRow) == 184);
+static_assert(sizeof(IterationRow) == 192);
 
 struct IterationRowsHeader {
   std::uint32_t capacity;  // rows

@@ -163,7 +163,9 @@ class CauseSearch {
   // The same ranks at the same place are one cause, in a loop and outside of it (before the loop was known, say): takes that from
   // the causes found so far.
   void join_outside(RootCause& cause);
-  void tell_ranks(RootCause& cause) const;
+  void tell_ranks(RootCause& cause, const std::vector<std::size_t>& causers) const;
+  // The causers' cores are slower than the others', and that is most of what they are longer: says so. --- core_causes.cc
+  void tell_frequency(RootCause& cause, const std::vector<std::size_t>& causers) const;
   // `part` of it is not for want of cores.
   void varying(const Frame& frame, double part, RootCause cause);
   // Calls in which processes wait that are not among these, of all their time in them.

@@ -427,6 +427,39 @@ bool CauseSearch::thread_had_no_core(std::uint32_t thread, double excess) const 
              kNamed * excess;
 }
 
+void CauseSearch::tell_frequency(RootCause& cause,
+                                 const std::vector<std::size_t>& causers) const {
+  constexpr double kSlower = 0.95;
+  struct Sum {
+    double cycles = 0, ns = 0;
+    double ghz() const { return ns > 0 ? cycles / ns : 0; }
+  };
+  Sum theirs, others;
+  for (const IterationProfile::Location& location : iterations_.locations) {
+    const bool is = std::ranges::any_of(causers, [&](std::size_t i) {
+      return profile_.processes[i].number == location.process;
+    });
+    Sum& to = is ? theirs : others;
+    for (const IterationProfile::Row& row : location.rows) {
+      const double cycles = iterations_.counter(row, base::kCoreCycles);
+      if (cycles <= 0) continue;
+      to.cycles += cycles;
+      to.ns += iterations_.counter(row, base::kCore);
+    }
+  }
+  if (theirs.cycles <= 0 || others.cycles <= 0 || theirs.ghz() > kSlower * others.ghz())
+    return;
+  cause.text +=
+      fmt::format(" Cores of {} ran at {:.2f} GHz, those of the others at {:.2f} GHz.",
+                  ranks_text(cause.ranks), theirs.ghz(), others.ghz());
+  const double more = cause.others_ns > 0 ? cause.when.after / cause.others_ns : 0;
+  if (others.ghz() / theirs.ghz() - 1 < kNamed * more) return;
+  cause.what = "Slower cores";
+  cause.hint =
+      "That is most of the difference: look for the reason on these nodes (limits of power or temperature, settings of "
+      "the frequency, other processors).";
+}
+
 void CauseSearch::few_cores() {
   const double ns = ledger(Account::kCores);
   if (share(ns) < kMinShare || out_.cores.empty()) return;

@@ -696,6 +696,29 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
 }
 
+TEST_CASE("Root causes: a rank with slower cores - not its work") {
+  // 2 GHz instead of 3 make half as much again.
+  const bool slower = GENERATE(true, false);
+  auto runs = ranks(4, 100, [](std::size_t rank, std::size_t) {
+    return rank == 2 ? 1'500'000 : 1'000'000;
+  });
+  for (RunSummary& run : runs) {
+    run.counters = {{"core_ns", "ns"}, {"core_cycles", "#"}};
+    for (auto& row : run.locations[0].iterations.rows)
+      row.counters = {1'000'000, slower && run.rank == 2 ? 2'000'000U : 3'000'000U};
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  INFO(cause.text);
+  CHECK(cause.ranks == std::vector<std::uint32_t>{2});
+  CHECK(cause.what == (slower ? "Slower cores" : "Uneven work between ranks"));
+  CHECK((cause.text.find(
+             "Cores of rank 2 ran at 2.00 GHz, those of the others at 3.00 GHz.") !=
+         std::string::npos) == slower);
+}
+
 // Short iterations have what many of them had, at each look.
 TEST_CASE("Root causes: threads without a core - from which iteration on") {
   const std::int64_t each = GENERATE(10'000'000, 1'000'000);

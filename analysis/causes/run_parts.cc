@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "base/thread_use.h"
+
 namespace refrain::analysis {
 namespace {
 
@@ -208,7 +210,7 @@ class PartsBuilder {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       Sums& to = sums[places[i].frame][places[i].cell];
       to.wall += rows[i].end_ns - rows[i].begin_ns;
-      to.core_wait += iterations_.core_wait_ns(rows[i]);
+      to.core_wait += iterations_.counter(rows[i], base::kCoreWait);
       add(to.primary, rows[i].times);
     }
     for (const Track& other : process.others)
@@ -221,7 +223,7 @@ class PartsBuilder {
                                 ? Place{}
                                 : places[static_cast<std::size_t>(at - rows.begin())];
         Sums& to = sums[place.frame][place.cell];
-        to.core_wait += iterations_.core_wait_ns(row);
+        to.core_wait += iterations_.counter(row, base::kCoreWait);
         add(to.others, row.times);
       }
     const auto workers =

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "base/thread_use.h"
@@ -119,7 +118,7 @@ class ProfileBuilder {
         out_.time_ns += at->helper || at->temporary
                             ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
                             : row.end_ns - row.begin_ns;
-        const double core_wait = out_.core_wait_ns(row);
+        const double core_wait = out_.counter(row, base::kCoreWait);
         if (row.loop >= out_.loops.size()) {
           add(out_.outside, row.times);
           out_.outside_core_wait_ns += core_wait;
@@ -151,7 +150,8 @@ class ProfileBuilder {
     loop.slowest_ns = each;
     loop.slowest_first = row.first;
     loop.slowest_count = row.count;
-    loop.slowest_core_wait_ns = out_.core_wait_ns(row) / static_cast<double>(row.count);
+    loop.slowest_core_wait_ns =
+        out_.counter(row, base::kCoreWait) / static_cast<double>(row.count);
   }
 
   void finish(std::uint32_t number) {
@@ -201,7 +201,7 @@ class ProfileBuilder {
           if (in != rows.begin()) --in;
           Profile::Part& part = all[part_of[static_cast<std::size_t>(in - rows.begin())]];
           add(part.times, row.times);
-          part.core_wait_ns += out_.core_wait_ns(row);
+          part.core_wait_ns += out_.counter(row, base::kCoreWait);
         }
       }
     }
@@ -254,9 +254,9 @@ class ProfileBuilder {
 
 }  // namespace
 
-double IterationProfile::core_wait_ns(const Row& row) const {
-  const auto at = static_cast<std::size_t>(
-      std::ranges::find(counters, std::string_view(base::kCoreWait)) - counters.begin());
+double IterationProfile::counter(const Row& row, std::string_view name) const {
+  const auto at =
+      static_cast<std::size_t>(std::ranges::find(counters, name) - counters.begin());
   return at < row.counters.size() ? static_cast<double>(row.counters[at]) : 0;
 }
 

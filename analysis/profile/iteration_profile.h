@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/profile/run_profile.h"
@@ -69,8 +70,8 @@ struct IterationProfile {
   double outside_core_wait_ns = 0;
   double time_ns = 0;  // of all threads
 
-  // Of a row of `counters`, that its thread was ready to run without a core; 0: not known.
-  double core_wait_ns(const Row& row) const;
+  // Of a row, what this counter grew by; 0: there is none.
+  double counter(const Row& row, std::string_view name) const;
 };
 
 // `summaries` with their iterations. No locations: there are no rows.

@@ -71,6 +71,56 @@ void add_times(base::ThreadUse& use, pid_t thread) noexcept {
 
 }  // namespace
 
+namespace {
+
+constexpr unsigned kAdditions = 2048;
+
+// One after the other.
+void add_up() noexcept {
+#if defined(__x86_64__)
+  std::uint64_t sum = 1, number = kAdditions / 8;
+  asm volatile(
+      "1:\n\t"
+      "add %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\t"
+      "add %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\t"
+      "dec %1\n\tjnz 1b"
+      : "+r"(sum), "+r"(number)
+      :
+      : "cc");
+#elif defined(__aarch64__)
+  std::uint64_t sum = 1, number = kAdditions / 8;
+  asm volatile(
+      "1:\n\t"
+      "add %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\t"
+      "add %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\t"
+      "subs %1, %1, #1\n\tb.ne 1b"
+      : "+r"(sum), "+r"(number)
+      :
+      : "cc");
+#endif
+}
+
+}  // namespace
+
+double cycles_per_ns() noexcept {
+#if defined(__x86_64__) || defined(__aarch64__)
+  std::uint64_t least = ~std::uint64_t{0}, least_clock = least;
+  // The first one brings the code into the caches; any may be interrupted.
+  for (int trial = 0; trial < 3; ++trial) {
+    const std::uint64_t begin = Clock::now(), middle = Clock::now();
+    add_up();
+    const std::uint64_t end = Clock::now();
+    least_clock = std::min(least_clock, middle - begin);
+    least = std::min(least, end - middle);
+  }
+  if (least <= least_clock) return 0;
+  return kAdditions * Clock::ticks_per_second() /
+         (1e9 * static_cast<double>(least - least_clock));
+#else
+  return 0;
+#endif
+}
+
 base::ThreadUse row_use_of(pid_t thread) noexcept {
   const SlowPath slow_path;
   base::ThreadUse use;

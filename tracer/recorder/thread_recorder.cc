@@ -108,7 +108,13 @@ void ThreadRecorder::look_at_use_slow(std::uint64_t ticks) noexcept {
   if (rows_.is_open()) add_row_use(row_use_of(thread_));
 }
 
-void ThreadRecorder::add_row_use(const base::ThreadUse& now) noexcept {
+void ThreadRecorder::add_row_use(base::ThreadUse now) noexcept {
+  if (thread_ == static_cast<pid_t>(syscall(SYS_gettid)))
+    row_cycles_per_ns_ = cycles_per_ns();
+  const std::uint64_t more_ns = now.core_ns - std::min(now.core_ns, row_use_seen_.core_ns);
+  now.core_cycles =
+      row_use_seen_.core_cycles +
+      static_cast<std::uint64_t>(static_cast<double>(more_ns) * row_cycles_per_ns_);
   for (std::size_t i = 0; i < row_use_.size(); ++i) {
     const auto value = base::kRowUse[i].value;
     // Less: that is not known now, for the thread has ended or is another one.

@@ -605,7 +605,7 @@ class ThreadRecorder {
     look_at_use_slow(ticks);
   }
   void look_at_use_slow(std::uint64_t ticks) noexcept;
-  void add_row_use(const base::ThreadUse& now) noexcept;
+  void add_row_use(base::ThreadUse now) noexcept;
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void suspend(const Decision& decision) noexcept;
@@ -675,6 +675,7 @@ class ThreadRecorder {
   base::ThreadUse used_before_;
   base::ThreadUse row_use_seen_;  // of the thread, at the latest look
   spool::RowUse row_use_{};       // of the location
+  double row_cycles_per_ns_ = 0;  // at the latest look of the thread itself
   pid_t thread_ = 0;              // 0: none
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for

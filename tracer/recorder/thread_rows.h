@@ -17,7 +17,7 @@
 //
 // Thread-safety: one owner; others may read the area at any time. Ownership: none of the area.
 // Units: ticks. Errors: without an area nothing is kept.
-// Cost: of a row a copy of 152 bytes; of an iteration without a row, some stores. Merging is a pass
+// Cost: of a row a copy of 160 bytes; of an iteration without a row, some stores. Merging is a pass
 // over all rows, each time that there are twice as many iterations.
 #pragma once
 

@@ -5,10 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <thread>
+#include <vector>
 
+#include "tracer/recorder/clock.h"
 #include "tracer/recorder/resource_use.h"
 
 namespace refrain::recorder::thread_use_reader_test {
@@ -119,6 +123,20 @@ TEST_CASE("Use of the machine: of rows - the same, but page faults of others") {
     CHECK(row_use_of(thread).page_faults == 0);
     CHECK(row_use_of(thread).core_ns >= high[0]);
   }).join();
+}
+
+// Twice as many additions as cycles, or half as many, would be outside of what processors have.
+TEST_CASE("Use of the machine: the frequency of the core - steady, and one that there is") {
+  Clock::choose("auto");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Clock::calibrate();
+  std::vector<double> found;
+  for (int i = 0; i < 101; ++i) found.push_back(cycles_per_ns());
+  std::ranges::sort(found);
+  INFO(found.front() << " " << found[50] << " " << found.back());
+  CHECK(found[50] > 0.8);
+  CHECK(found[50] < 7);
+  CHECK(found[70] < 1.3 * found[30]);
 }
 
 TEST_CASE("Use of the machine: of a thread that there is not - nothing") {

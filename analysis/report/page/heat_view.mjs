@@ -15,7 +15,7 @@ import { kViewTitles } from './view_titles.mjs';
 import { Zoom } from './zoom.mjs';
 
 // What the kernel counts of threads (base/thread_use.h).
-const kUseTitles = { core_ns: 'time on a core', core_wait_ns: 'time without a core', page_faults: 'page faults' };
+const kUseTitles = { core_ns: 'time on a core', core_wait_ns: 'time without a core', core_cycles: 'cycles of the core', page_faults: 'page faults' };
 
 const kLeft = 124, kSide = 74, kTop = 44, kBottom = 28;
 
