@@ -721,8 +721,8 @@ TEST_CASE("Root causes: a rank with slower cores - not its work") {
 
 // Short iterations have what many of them had, at each look.
 TEST_CASE("Root causes: threads without a core - from which iteration on") {
-  const std::int64_t each = GENERATE(10'000'000, 1'000'000);
-  const std::uint64_t together = each > 5'000'000 ? 1 : 5;
+  const std::int64_t each = GENERATE(20'000'000, 2'000'000);
+  const std::uint64_t together = each > 10'000'000 ? 1 : 5;
   constexpr std::uint64_t kIterations = 1000, kSince = 600;
   const auto found = [&](const auto& waits) {
     auto runs = ranks(2, kIterations, [each](std::size_t, std::size_t) { return each; });

@@ -598,7 +598,7 @@ class ThreadRecorder {
     return {ticks, tree_.class_since(), tree_.current_class(),
             metrics_ == nullptr ? nullptr : metric_values_};
   }
-  // Of the rows, what the thread uses of the machine: not more often than it costs a thousandth.
+  // Of the rows, what the thread uses of the machine: at most each 10 ms, which costs a thousandth.
   __attribute__((hot)) void look_at_use(std::uint64_t ticks) noexcept {
     if (ticks - row_use_ticks_ < row_use_every_) [[likely]]
       return;
