@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -56,6 +57,11 @@ Outcome check_limited(const Job& job, Way way, const fs::path& archive) {
     outcome.lost =
         property_number(trace, "EVENTS_SEEN") - property_number(trace, "EVENTS_WRITTEN");
     if (outcome.lost != 0) CHECK(traced.errors != "");
+    // The run has an end, whatever could be written of it.
+    const Result profile = run_refrain({"profile", archive});
+    INFO(profile.output);
+    CHECK_FALSE(std::regex_search(profile.output, std::regex("-[0-9.]+ (%|[num]?s)")));
+    CHECK_FALSE(std::regex_search(profile.output, std::regex("[1-9][0-9]{3,}[.][0-9] %")));
   } else {
     CHECK(traced.errors != "");
   }
