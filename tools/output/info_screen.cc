@@ -433,10 +433,11 @@ class InfoScreen {
   // What Refrain itself took of them.
   void tracing(double ns, double all) {
     if (ns > 0 && all > 0)
-      put("Tracing", fmt::format("took about {}, {} of the time of all threads",
-                                 base::duration_text(ns, 2),
-                                 ns >= 0.1 * all ? fmt::format("{:.0f} %", 100 * ns / all)
-                                                 : fmt::format("{:.2g} %", 100 * ns / all)));
+      put("Tracing",
+          fmt::format("took about {}, {} of the time of all threads",
+                      base::duration_text(ns, 2),
+                      ns >= 0.1 * all ? fmt::format("{:.0f} %", 100 * ns / all)
+                                      : fmt::format("{:.2g} %", 100 * ns / all)));
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }
