@@ -1,4 +1,5 @@
-// When the recording began, and the headers of spool files, which say so.
+// When the recording began, and the headers of spool files, which say so: when the library was loaded, so that what a program does before
+// its first event (reads its input, say) is part of the run. In a forked child that is when the recording starts.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3. Thread-safety: take() before there are other threads,
 // fill() from any afterwards. Units: ticks of Clock, nanoseconds. Cost: no allocation, no lock.
@@ -15,7 +16,7 @@ namespace refrain::runtime {
 
 class RecordingStart {
  public:
-  // Now.
+  // After Clock::choose().
   void take() noexcept;
   std::uint64_t ticks() const noexcept { return ticks_; }
 
