@@ -253,4 +253,52 @@ TEST_CASE("Threads: C11's threads, locks and conditions") {
   }
 }
 
+TEST_CASE("Threads: names that the program gives them, also of a killed run") {
+  for (const bool killed : {false, true}) {
+    INFO(killed);
+    const TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    Job job{.program = std::string(kFolder) + "names_gcc"};
+    job.settings = {{"THREADS", "yes"}};
+    if (killed) job.arguments = {"kill"};
+    const Result result = run_job(job, Way::kRun, archive);
+    INFO(result.output << result.errors);
+    if (killed) {
+      REQUIRE(result.signal == SIGKILL);
+      REQUIRE(run_refrain({"recover", archive}).exit_status == 0);
+    } else {
+      REQUIRE(result.exit_status == 0);
+    }
+    std::set<std::string> names;
+    const Json info = json_of("info", archive);
+    for (const Json& location : info.at("locations")) {
+      const std::string name = location.at("name");
+      const std::size_t at = name.find(": ");
+      names.insert(at == std::string::npos ? name : name.substr(at + 2));
+    }
+    CHECK(names.count("Master thread") == 1);
+    // What the kernel calls them.
+    std::istringstream lines(result.output);
+    int threads = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t blank = line.find(' ');
+      const std::string function = line.substr(0, blank), name = line.substr(blank + 1);
+      INFO(line);
+      ++threads;
+      if (function == "unnamed") {
+        CHECK(name == "the main thread");
+        CHECK(names.count("unnamed") == 1);
+      } else if (function == "one_of_pool") {
+        CHECK(names.count("one_of_pool (pool 2 and others)") == 1);
+      } else if (function == "hostile") {
+        CHECK(names.count("hostile (a\uFFFD\uFFFD[31mb )") == 1);
+      } else {
+        CHECK(names.count(function + " (" + name + ")") == 1);
+      }
+    }
+    CHECK(threads == (killed ? 8 : 7));
+    CHECK(names.size() == (killed ? 8 : 7));
+  }
+}
+
 }  // namespace refrain::test::threads_test

@@ -7,10 +7,13 @@
 // the thread ends. Cost: of a free lock that of the C library's call that tries it, and some 2 ns.
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/prctl.h>
 #include <threads.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -223,6 +226,37 @@ REFRAIN_STAND_IN(pthread_clockjoin_np)
 (pthread_t thread, void** result, clockid_t clock, const timespec* until) {
   Wait wait(ThreadCall::kJoin, REFRAIN_CALLER);
   return wait.end(g_next_pthread_clockjoin_np.get()(thread, result, clock, until));
+}
+
+// --- Names ---
+
+namespace {
+
+REFRAIN_NEXT(int, pthread_setname_np, pthread_t, const char*);
+REFRAIN_NEXT(int, prctl, int, unsigned long, unsigned long, unsigned long, unsigned long);
+
+void named(pthread_t thread, const char* name) noexcept {
+  if (api() != nullptr) api()->named(thread, name);
+}
+
+}  // namespace
+
+REFRAIN_STAND_IN(pthread_setname_np)(pthread_t thread, const char* name) noexcept {
+  const int result = g_next_pthread_setname_np.get()(thread, name);
+  if (result == 0) named(thread, name);
+  return result;
+}
+// Takes as many arguments as there may be, as the C library's does.
+REFRAIN_STAND_IN(prctl)(int option, ...) noexcept {
+  std::array<unsigned long, 4> given;
+  va_list arguments;
+  va_start(arguments, option);
+  for (unsigned long& each : given) each = va_arg(arguments, unsigned long);
+  va_end(arguments);
+  const int result = g_next_prctl.get()(option, given[0], given[1], given[2], given[3]);
+  if (option == PR_SET_NAME && result == 0)
+    named(pthread_self(), reinterpret_cast<const char*>(given[0]));
+  return result;
 }
 
 // --- C11 ---

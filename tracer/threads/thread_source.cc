@@ -8,6 +8,7 @@
 #include "tracer/threads/thread_source.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include "filters/settings.h"
 #include "tracer/life/lifecycle.h"
@@ -177,14 +179,39 @@ void end() noexcept {
   }
 }
 
-constexpr Api kApi = {begin, end};
+// --- Names ---
+
+// As the kernel has it, with its zero.
+using KernelName = std::array<char, 16>;
+
+// Not through our own stand-in.
+KernelName name_of_this_thread() noexcept {
+  KernelName name{};
+  syscall(SYS_prctl, PR_GET_NAME, name.data(), 0, 0, 0);
+  return name;
+}
+
+void named(pthread_t thread, const char* name) noexcept {
+  const ThreadRecorder* const recorder = t_thread.recorder;
+  if (recorder == nullptr || recorder::OwnCode::is_here() || recorder->busy() ||
+      !g_session->settings().threads || !g_session->state().recording())
+    return;
+  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
+  g_session->name_thread(recorder, thread, {name, strnlen(name, KernelName{}.size() - 1)});
+}
+
+constexpr Api kApi = {begin, end, named};
 
 // --- Threads ---
 
-void begin_thread(std::uint64_t function) noexcept {
+// `inherited`: the name of the thread that made this one. Who made it may have named it by now.
+void begin_thread(std::uint64_t function, const KernelName& inherited) noexcept {
   if (t_thread.recorder != nullptr || !g_session->state().recording()) return;
   g_functions.add(static_cast<std::uint32_t>(syscall(SYS_gettid)), function);
   runtime::attach_thread(spool::kRoleRoot, true, function);
+  if (const KernelName name = name_of_this_thread(); name != inherited)
+    named(pthread_self(), name.data());
   const Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
@@ -205,6 +232,7 @@ struct Start {
   void* argument;
   bool sampled;
   std::uint64_t function;  // 0: not recorded
+  KernelName name;         // of who makes it; of one that is recorded
 };
 
 // The program's function comes last, and with optimisation in the place of this one: stacks look as without us.
@@ -214,7 +242,7 @@ Result begin_known(void* data) {
   const Start<Result> start = *given;
   std::free(given);
   if (start.sampled) sampler::sample_this_thread();
-  if (start.function != 0) begin_thread(start.function);
+  if (start.function != 0) begin_thread(start.function, start.name);
   return start.begin(start.argument);
 }
 
@@ -235,7 +263,8 @@ int create_by(ThreadCall call, Result (*begin_function)(void*), void* argument,
                           ? static_cast<Start<Result>*>(std::malloc(sizeof(Start<Result>)))
                           : nullptr;
   if (start == nullptr) return make(begin_function, argument);
-  *start = {begin_function, argument, sampled, function};
+  *start = {begin_function, argument, sampled, function,
+            function != 0 ? name_of_this_thread() : KernelName{}};
   const bool on = function != 0 && begin(call, returns_to, 0);
   const int result = make(begin_known<Result>, start);
   if (on) end();

@@ -155,7 +155,8 @@ class DefinitionWriter {
     return (facts.plain != 0    ? "Thread "
             : facts.helper != 0 ? "OpenMP helper thread "
                                 : "OpenMP thread ") +
-           std::to_string(index) + (facts.function.empty() ? "" : ": " + facts.function);
+           std::to_string(index) + (facts.function.empty() ? "" : ": " + facts.function) +
+           (facts.name.empty() ? "" : " (" + facts.name + ")");
   }
 
   void process(std::size_t index) {
