@@ -20,6 +20,15 @@ struct IterationProfile {
   static constexpr std::uint32_t kNoLoop = summary::IterationRows::kNoLoop;
   static constexpr std::uint32_t kSeveral = summary::IterationRows::kSeveral;
 
+  // Of a process, resident and of no file, as samples at starts of outermost iterations have it; of several processes
+  // that of the one with most. 0: there is no sample.
+  struct Memory {
+    std::uint64_t bytes = 0;  // at the last sample
+    std::uint64_t peak_bytes = 0;
+
+    void add(const Memory& other) noexcept;
+  };
+
   struct Row {
     std::uint32_t loop = kNoLoop;  // index in `loops`
     std::uint64_t first = 0;       // in its visit
@@ -28,6 +37,7 @@ struct IterationProfile {
     double end_ns = 0;
     ClassTimes times{};
     std::vector<std::uint64_t> counters;
+    Memory memory{};  // of primary threads
   };
   struct Location {
     std::uint32_t process = 0;
@@ -45,6 +55,7 @@ struct IterationProfile {
     std::uint64_t count = 0;  // of one process
     double mean_ns = 0;       // of an iteration
     ClassTimes times{};
+    Memory memory{};
   };
   struct Loop {
     std::uint32_t number = 0;  // in the archive
@@ -57,7 +68,8 @@ struct IterationProfile {
     std::uint64_t slowest_first = 0;  // the row: its first iteration,
     std::uint64_t slowest_count = 0;  // and how many it has
     ClassTimes times{};               // of all threads
-    std::vector<Part> parts{};        // at most so many as were asked for
+    Memory memory{};
+    std::vector<Part> parts{};  // at most so many as were asked for
   };
   std::vector<std::string> counters;
   std::vector<Location> locations;
