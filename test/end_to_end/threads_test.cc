@@ -1,8 +1,11 @@
 // refrain run --threads: waits of a program that knows how often and how long its threads wait, also of one that is killed or ends in a thread;
 // names of threads; the loop of a main thread; locks that OpenMP's threads take; and that nothing is there without it.
+#include <otf2/otf2.h>
+
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -250,6 +253,65 @@ TEST_CASE("Threads: C11's threads, locks and conditions") {
     CHECK(found["held by main thread"].visits >= 5);
     CHECK(found["wait_twice"].visits == 5);
     CHECK(found.count("pthread_mutex_lock") == 0);
+  }
+}
+
+TEST_CASE(
+    "Threads: who begins whom and waits for whom - OTF2's records, in whole archives and reduced ones") {
+  constexpr long kThreads = 14 + 80 + 1;
+  for (const char* limit : {"0", "2", "filter"}) {
+    INFO(limit);
+    const TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    Job job{.program = std::string(kFolder) + "known_gcc"};
+    job.settings = {{"THREADS", "yes"}, {"LIMIT", limit}};
+    if (limit == std::string("filter")) {
+      std::ofstream(folder / "filter")
+          << "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE *step*\nSCOREP_REGION_NAMES_END\n";
+      job.settings = {{"THREADS", "yes"}, {"LIMIT", "0"}, {"FILTER", folder / "filter"}};
+    }
+    REQUIRE(run_job(job, Way::kRun, archive).exit_status == 0);
+    const Trace trace = read_trace(archive);
+    Problems problems = check_all(trace);
+    append(problems, check_python_reader({archive}));
+    append(problems, check_otf2_print(archive));
+    CHECK(problems == Problems{});
+    std::map<EventType, long> records;
+    for (const Location& location : trace.locations)
+      for (const Event& event : location.events) ++records[event.type];
+    const long begun = records[EventType::kThreadBegin];
+    CHECK(records[EventType::kThreadCreate] == begun);
+    CHECK(records[EventType::kThreadEnd] == begun);
+    CHECK(records[EventType::kThreadWait] == begun);
+    if (limit[0] == '0') {
+      CHECK(begun == kThreads);
+    } else if (limit[0] == 'f') {
+      CHECK(begun == 15);  // without those of which only the start by another one is there
+    } else {
+      CHECK(begun > 14);
+      CHECK(begun < kThreads);
+    }
+    // Somebody else counts the same.
+    const Result printed = run(Command{{"otf2-print", anchor_file(archive).string()}});
+    std::istringstream lines(printed.output);
+    std::map<std::string, long> names;
+    for (std::string line; std::getline(lines, line);)
+      ++names[line.substr(0, line.find(' '))];
+    for (const char* name :
+         {"THREAD_CREATE", "THREAD_BEGIN", "THREAD_WAIT", "THREAD_END"}) {
+      INFO(name);
+      CHECK(names[name] == begun);
+    }
+    // The group of all, that of the process, and its communicator.
+    long groups = 0;
+    for (const auto& [ref, group] : trace.groups)
+      groups += group.paradigm == OTF2_PARADIGM_PTHREAD ? 1 : 0;
+    CHECK(groups == 2);
+    const fs::path csv = folder / "csv";
+    CHECK(run_refrain({"convert", archive, "--to", "csv", "-o", csv}).exit_status == 0);
+    for (const char* command : {"info", "analyze", "profile"})
+      CHECK(run_refrain({command, archive}).exit_status == 0);
+    CHECK(run_refrain({"compare", archive, archive}).exit_status == 0);
   }
 }
 

@@ -160,6 +160,8 @@ void put_process(exchange::ByteWriter& out, const ProcessFacts& process) {
     out.number(team.size());
     for (const std::uint64_t member : team) out.number(member);
   }
+  out.number(process.contingent.size());
+  for (const std::uint64_t member : process.contingent) out.number(member);
   out.number(process.markers.size());
   for (const MarkerFacts& marker : process.markers) {
     out.number(marker.marker);
@@ -208,6 +210,8 @@ ProcessFacts take_process(exchange::ByteReader& in) {
     for (std::size_t members = in.count(); members != 0 && in.ok(); --members)
       team.push_back(in.number());
   }
+  for (std::size_t members = in.count(); members != 0 && in.ok(); --members)
+    process.contingent.push_back(in.number());
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     MarkerFacts& marker = process.markers.emplace_back();
     marker.marker = in.number32();
@@ -324,6 +328,8 @@ ProcessFacts process_facts(const ProcessModel& process,
   out.loop_limits = process.journal().loop_limits();
   for (const auto& team : process.teams().teams())
     out.teams.emplace_back(team.begin(), team.end());
+  const std::vector<std::uint32_t>& contingent = process.context().threads.members();
+  out.contingent.assign(contingent.begin(), contingent.end());
   add_locations(process, outcomes, out);
   if (!out.locations.empty()) {
     const spool::NotReceived& not_received = process.journal().mpi.not_received;

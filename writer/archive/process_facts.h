@@ -92,6 +92,7 @@ struct ProcessFacts {
   std::vector<StreamFacts> streams;  // device by device
   std::vector<HandleFacts> handles;
   std::vector<std::vector<std::uint64_t>> teams;  // locations of the process
+  std::vector<std::uint64_t> contingent;          // likewise: that begin threads, and these
   std::vector<MarkerFacts> markers;
   std::vector<LoopSummary> loops;
   std::vector<FunctionOff> functions_off;
