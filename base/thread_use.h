@@ -47,6 +47,7 @@ struct ThreadUse {
   std::uint64_t preemptions = 0;  // its core was taken from it
   std::uint64_t migrations = 0;   // it went on on another core
   std::uint64_t tracing_ns = 0;   // what Refrain's own work took, estimated
+  std::uint64_t core_cycles = 0;  // of core_ns, in rows of iterations alone: estimated
   CoreSet cores;                  // those that it may use, at its end
 
   // Its numbers are added; `cores` are those of both.
@@ -54,20 +55,37 @@ struct ThreadUse {
   bool operator==(const ThreadUse&) const = default;
 };
 
+inline constexpr const char* kCore = "core_ns";
+inline constexpr const char* kCoreWait = "core_wait_ns";
+inline constexpr const char* kCoreCycles = "core_cycles";
+
 // All numbers of it, with their names in files.
 struct ThreadUseNumber {
   const char* name;
   std::uint64_t ThreadUse::*value;
 };
 inline constexpr std::array<ThreadUseNumber, 8> kThreadUseNumbers = {{
-    {"core_ns", &ThreadUse::core_ns},
-    {"core_wait_ns", &ThreadUse::core_wait_ns},
+    {kCore, &ThreadUse::core_ns},
+    {kCoreWait, &ThreadUse::core_wait_ns},
     {"kernel_ns", &ThreadUse::kernel_ns},
     {"page_faults", &ThreadUse::page_faults},
     {"disk_faults", &ThreadUse::disk_faults},
     {"preemptions", &ThreadUse::preemptions},
     {"migrations", &ThreadUse::migrations},
     {"tracing_ns", &ThreadUse::tracing_ns},
+}};
+
+// Those that rows of iterations have (summary/iteration_rows.h), with their units there.
+struct RowUseNumber {
+  const char* name;
+  const char* unit;
+  std::uint64_t ThreadUse::*value;
+};
+inline constexpr std::array<RowUseNumber, 4> kRowUse = {{
+    {kCore, "ns", &ThreadUse::core_ns},
+    {kCoreCycles, "#", &ThreadUse::core_cycles},
+    {kCoreWait, "ns", &ThreadUse::core_wait_ns},
+    {"page_faults", "#", &ThreadUse::page_faults},
 }};
 
 }  // namespace refrain::base

@@ -272,6 +272,7 @@ class RowParser {
     last.row.total = copy_at<std::uint64_t>(area_, offsetof(IterationRowsHeader, total));
     std::copy(times.begin() + 1, times.end(), last.row.times);
     last.counters = counters_at(offsetof(IterationRowsHeader, counter_values));
+    last.row.use = copy_at<RowUse>(area_, offsetof(IterationRowsHeader, use));
     if (!begins_.empty() && begins_.back().row.begin > end)
       last.row.begin = begins_.back().row.begin;
     begins_.push_back(std::move(last));
@@ -302,6 +303,8 @@ class RowParser {
     }
     row.times[0] = static_cast<std::int64_t>(rest);
     row.counters = to.counters;
+    for (std::size_t i = 0; i < row.use.size(); ++i)
+      row.use[i] = to.row.use[i] - std::min(to.row.use[i], from.row.use[i]);
   }
 
   const std::span<const std::byte> area_;

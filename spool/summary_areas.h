@@ -83,6 +83,7 @@ struct IterationRows {
     // By class; below zero only where clocks of cores differ, or the process was killed.
     std::array<std::int64_t, kRowClasses> times{};
     std::vector<std::uint64_t> counters;  // values at its end
+    RowUse use{};                         // what it used
   };
   unsigned counters = 0;
   std::vector<Row> rows;  // one after another, from the start of the recording to its end

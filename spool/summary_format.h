@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/thread_use.h"
 #include "spool/format.h"
 #include "summary/time_class.h"
 
@@ -296,6 +297,8 @@ inline constexpr std::size_t kRowClasses = summary::kTimeClasses + 1;
 using ClassSums = std::array<std::uint64_t, kRowClasses>;
 
 inline constexpr unsigned kMaxRowCounters = 32;
+// What the thread has used of the machine, as base::kRowUse.
+using RowUse = std::array<std::uint64_t, base::kRowUse.size()>;
 
 inline constexpr std::uint64_t kNoLoopRow = 0xffff;   // in no loop
 inline constexpr std::uint64_t kMixedRow = 0xfffe;    // in several
@@ -314,9 +317,10 @@ struct IterationRow {
   std::uint64_t kind;   // number of the visit's begin or end << 2 | RowBegin
   // Of all classes but the first: what is missing to the time since the start is that one's.
   std::uint64_t times[kRowClasses - 1];
+  RowUse use;  // when it was last looked at before
   // The values of the counters follow.
 };
-static_assert(sizeof(IterationRow) == 160);
+static_assert(sizeof(IterationRow) == 192);
 
 struct IterationRowsHeader {
   std::uint32_t capacity;  // rows
@@ -328,6 +332,7 @@ struct IterationRowsHeader {
   // As they are now.
   alignas(64) std::uint64_t times[kRowClasses];
   std::uint64_t counter_values[kMaxRowCounters];
+  RowUse use;
 };
 inline constexpr std::uint64_t kIterationRowsHeaderBytes = 4096;
 static_assert(sizeof(IterationRowsHeader) <= kIterationRowsHeaderBytes);

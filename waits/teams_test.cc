@@ -203,6 +203,39 @@ TEST_CASE("Waits: lock - as far as another thread had it") {
   CHECK(of_location(result, "omp_lock_contention_api", 1) == 50);
 }
 
+// A thread that releases a lock reads the clock after that: the next one may have it by then.
+TEST_CASE("Waits: lock - released in a record that comes after the next acquisition") {
+  SyntheticTrace trace(1, 2);
+  const auto lock = [&](At at, std::uint64_t time, EventKind kind, std::uint64_t order) {
+    reader::TraceEvent& event = trace.add(at, time, kind);
+    event.request = 3;
+    event.value = order;
+  };
+  const auto sets = [&](At at, std::uint64_t enter, std::uint64_t time,
+                        std::uint64_t order) {
+    trace.enter(at, enter, rSetLock);
+    lock(at, time, EventKind::kThreadAcquireLock, order);
+    trace.leave(at, time, rSetLock);
+  };
+  sets(At(0, 0), 100, 100, 1);
+  sets(At(0, 1), 150, 300, 2);  // waits all of it
+  lock(At(0, 0), 303, EventKind::kThreadReleaseLock, 1);
+  lock(At(0, 1), 400, EventKind::kThreadReleaseLock, 2);
+  sets(At(0, 0), 390, 410, 3);  // waits until 400
+  sets(At(0, 1), 405, 430, 4);
+  lock(At(0, 1), 440, EventKind::kThreadReleaseLock, 4);
+  // Interrupted between its release and the record: the other one has it for the second time.
+  sets(At(0, 1), 445, 450, 5);
+  lock(At(0, 0), 447, EventKind::kThreadReleaseLock, 3);
+  lock(At(0, 1), 460, EventKind::kThreadReleaseLock, 5);
+  // Not the next one: what was between is not known.
+  sets(At(0, 0), 470, 480, 6);
+  sets(At(0, 1), 475, 490, 8);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(of_location(result, "omp_lock_contention_api", 1) == 150 + 25);
+  CHECK(of_location(result, "omp_lock_contention_api", 0) == 10);
+}
+
 TEST_CASE("Waits: regions - that do not balance are reported, and all time is somewhere") {
   SyntheticTrace trace(1, 1);
   trace.enter(0, 0, rMain);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/thread_use.h"
 #include "code_profile/samples/write_samples.h"
 #include "regions/region_class.h"
 #include "regions/region_table.h"
@@ -54,6 +55,7 @@ class Summarizer {
       add(rows, location.iterations);
       result_.locations.push_back(std::move(location));
     }
+    if (!uses_) drop_use();
     if (!wanted_) result_.locations_without.clear();
     for (RunSummary::Location& location : result_.locations)
       location.sums.resize(result_.nodes.size());
@@ -86,6 +88,17 @@ class Summarizer {
     add_files();
     for (const spool::Metric& metric : model_.journal().user.metrics)
       result_.counters.push_back({metric.name, metric.unit});
+    for (const base::RowUseNumber& use : base::kRowUse)
+      result_.counters.push_back({use.name, use.unit});
+  }
+
+  // The kernel does not count, or nobody has looked.
+  void drop_use() {
+    const std::size_t metrics = result_.counters.size() - base::kRowUse.size();
+    result_.counters.resize(metrics);
+    for (RunSummary::Location& location : result_.locations)
+      for (summary::IterationRows::Row& row : location.iterations.rows)
+        row.counters.resize(metrics);
   }
 
   // Each n-th, and the last one.
@@ -173,14 +186,16 @@ class Summarizer {
       out.first = row.first;
       out.count = row.count;
       out.times = row.times;
-      for (unsigned i = 0; i < counters(from); ++i)
-        out.counters.push_back(row.counters[i] - std::exchange(before[i], row.counters[i]));
+      for (std::size_t i = 0; i + base::kRowUse.size() < result_.counters.size(); ++i)
+        out.counters.push_back(
+            i < from.counters ? row.counters[i] - std::exchange(before[i], row.counters[i])
+                              : 0);
+      for (const std::uint64_t use : row.use) {
+        out.counters.push_back(use);
+        uses_ = uses_ || use != 0;
+      }
     }
     to.end = from.rows.back().end;
-  }
-
-  unsigned counters(const spool::IterationRows& rows) const {
-    return std::min(rows.counters, static_cast<unsigned>(result_.counters.size()));
   }
 
   std::uint32_t loop_index(std::uint64_t loop) {
@@ -279,6 +294,7 @@ class Summarizer {
   const ProcessModel& model_;
   const regions::RegionTable& table_;
   RunSummary result_;
+  bool uses_ = false;    // rows have something of what threads used
   bool wanted_ = false;  // the setting says so: a location has room for a tree
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
            std::uint32_t>
@@ -312,7 +328,7 @@ summary::MergedFlow flow_of(const summary::RunSummary& summary) {
 // Rows of iterations leave most of a budget to the events. `bytes` 0: there is no budget.
 void fit_rows(summary::RunSummary& summary, std::uint64_t bytes) {
   if (bytes == 0) return;
-  constexpr std::uint64_t kRow = 75;
+  constexpr std::uint64_t kRow = 95;
   for (summary::RunSummary::Location& location : summary.locations)
     summary::merge_rows(location.iterations, bytes / kRow / summary.locations.size());
 }

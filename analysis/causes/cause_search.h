@@ -90,6 +90,8 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
+  // When threads had no core: of rows, whose looks at that are kUseEvery apart.
+  void cores_when();
   // Notes on time in the kernel, on memory that grows, and on what tracing took.
   void kernel();
   void memory();
@@ -161,7 +163,9 @@ class CauseSearch {
   // The same ranks at the same place are one cause, in a loop and outside of it (before the loop was known, say): takes that from
   // the causes found so far.
   void join_outside(RootCause& cause);
-  void tell_ranks(RootCause& cause) const;
+  void tell_ranks(RootCause& cause, const std::vector<std::size_t>& causers) const;
+  // The causers' cores are slower than the others', and that is most of what they are longer: says so. --- core_causes.cc
+  void tell_frequency(RootCause& cause, const std::vector<std::size_t>& causers) const;
   // `part` of it is not for want of cores.
   void varying(const Frame& frame, double part, RootCause cause);
   // Calls in which processes wait that are not among these, of all their time in them.
@@ -244,6 +248,7 @@ class CauseSearch {
   std::vector<double> core_waits_;          // by process, of its primary thread
   std::vector<double> thread_core_waits_;   // by location
   double cores_left_ = 0;                   // that nothing has explained yet
+  RootCause cores_when_;                    // its loop, iterations and when
   bool crowded_ = false;                    // more threads than cores that they may use
   double cores_are_few_ = 0;                // threads without one in all
   struct ByLocks {

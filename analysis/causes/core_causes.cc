@@ -204,11 +204,49 @@ void CauseSearch::cores() {
     why = "there are cores for all of them, so other programs use these cores";
     out_.cores_hint = "Run on a node that no other program uses.";
   }
+  cores_when();
+  const std::string when = when_text(cores_when_);
   out_.cores = fmt::format(
-      "Threads were ready to run but had no core for {}, {} of the time of all threads, "
+      "Threads were ready to run but had no core for {}, {} of the time of all threads{}, "
       "mostly {} ({}): {}",
       time_text(cores_are_few_), percent_text(share(cores_are_few_)),
-      thread_text(*of, *longest), time_text(most), why);
+      when.empty() ? "" : ", " + when, thread_text(*of, *longest), time_text(most), why);
+}
+
+void CauseSearch::cores_when() {
+  const Frame* const frame = main_frame(&Part::core_wait);
+  if (frame == nullptr) return;
+  // Where iterations are shorter than two looks are apart, one has what many had: together they are long enough.
+  constexpr double kApart = 10e6, kTogether = 100e6;
+  std::vector<double> times(frame->cells.size());
+  for (std::size_t cell = 0; cell < times.size(); ++cell)
+    for (std::size_t i = 0; i < processes_; ++i) {
+      const Part& part = frame->at(cell, i);
+      times[cell] = std::max(times[cell], part.work + part.mpi + part.start);
+    }
+  const bool each = median_of(times) >= 1.1 * kApart;
+  std::vector<Amount> amounts;
+  double time = kTogether;
+  for (std::size_t cell = 0; cell < times.size(); ++cell) {
+    double waited = 0;
+    for (std::size_t i = 0; i < processes_; ++i) waited += frame->at(cell, i).core_wait;
+    if (each || time >= kTogether) {
+      amounts.push_back({.first = frame->cells[cell].first, .count = 0});
+      time = 0;
+    }
+    time += times[cell];
+    amounts.back().count += frame->cells[cell].count;
+    amounts.back().each += waited;
+  }
+  for (Amount& amount : amounts)
+    amount.each /= static_cast<double>(std::max<std::uint64_t>(1, amount.count));
+  const TimeShape when = shape_of(amounts);
+  // Their distances are those of what is together.
+  if (when.kind == TimeShape::Kind::kAll || (when.kind == TimeShape::Kind::kEvery && !each))
+    return;
+  cores_when_.loop = frame->loop;
+  cores_when_.iterations = frame->iterations;
+  cores_when_.when = when;
 }
 
 void CauseSearch::tracing() {
@@ -389,11 +427,47 @@ bool CauseSearch::thread_had_no_core(std::uint32_t thread, double excess) const 
              kNamed * excess;
 }
 
+void CauseSearch::tell_frequency(RootCause& cause,
+                                 const std::vector<std::size_t>& causers) const {
+  constexpr double kSlower = 0.95;
+  struct Sum {
+    double cycles = 0, ns = 0;
+    double ghz() const { return ns > 0 ? cycles / ns : 0; }
+  };
+  Sum theirs, others;
+  for (const IterationProfile::Location& location : iterations_.locations) {
+    const bool is = std::ranges::any_of(causers, [&](std::size_t i) {
+      return profile_.processes[i].number == location.process;
+    });
+    Sum& to = is ? theirs : others;
+    for (const IterationProfile::Row& row : location.rows) {
+      const double cycles = iterations_.counter(row, base::kCoreCycles);
+      if (cycles <= 0) continue;
+      to.cycles += cycles;
+      to.ns += iterations_.counter(row, base::kCore);
+    }
+  }
+  if (theirs.cycles <= 0 || others.cycles <= 0 || theirs.ghz() > kSlower * others.ghz())
+    return;
+  cause.text +=
+      fmt::format(" Cores of {} ran at {:.2f} GHz, those of the others at {:.2f} GHz.",
+                  ranks_text(cause.ranks), theirs.ghz(), others.ghz());
+  const double more = cause.others_ns > 0 ? cause.when.after / cause.others_ns : 0;
+  if (others.ghz() / theirs.ghz() - 1 < kNamed * more) return;
+  cause.what = "Slower cores";
+  cause.hint =
+      "That is most of the difference: look for the reason on these nodes (limits of power or temperature, settings of "
+      "the frequency, other processors).";
+}
+
 void CauseSearch::few_cores() {
   const double ns = ledger(Account::kCores);
   if (share(ns) < kMinShare || out_.cores.empty()) return;
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
   cause.what = "Too few cores";
+  cause.loop = cores_when_.loop;
+  cause.iterations = cores_when_.iterations;
+  cause.when = cores_when_.when;
   cause.text =
       fmt::format("{}. Not part of another finding: {}.", out_.cores, lost_text(cause));
   cause.hint = out_.cores_hint + " Until then, the other times include waiting for a core.";

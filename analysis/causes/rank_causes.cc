@@ -291,7 +291,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   if (2 * uneven > excess * static_cast<double>(causers.size()))
     cause.thread = busiest(causers);
   join_outside(cause);
-  tell_ranks(cause);
+  tell_ranks(cause, causers);
   for (const auto& [where, ns] : waits_by_place(is)) cause.evidence.push_back({where, ns});
   out_.causes.push_back(std::move(cause));
 }
@@ -326,7 +326,8 @@ void CauseSearch::join_outside(RootCause& cause) {
   out_.causes.erase(same);
 }
 
-void CauseSearch::tell_ranks(RootCause& cause) const {
+void CauseSearch::tell_ranks(RootCause& cause,
+                             const std::vector<std::size_t>& causers) const {
   cause.share = share(cause.lost_ns);
   cause.what = "Uneven work between ranks";
   std::string who = ranks_text(cause.ranks);
@@ -355,6 +356,7 @@ void CauseSearch::tell_ranks(RootCause& cause) const {
   cause.hint =
       "Distribute the work more evenly between ranks; share among all ranks what only "
       "some of them do.";
+  tell_frequency(cause, causers);
 }
 
 void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {

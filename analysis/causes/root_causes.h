@@ -13,7 +13,7 @@
 // A gain is what the run would be shorter by, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
-// Cost: O(rows of all threads); memory: kMaxParts x 72 bytes at most, iterations are put together for it.
+// Cost: O(rows of all threads); memory: kMaxParts x 80 bytes at most, iterations are put together for it.
 #pragma once
 
 #include <array>
@@ -79,6 +79,8 @@ struct RootCause {
 
   std::string what;  // a title
   std::string text;  // a sentence or two
+  // Where the waits at a call come from, one more; set by who reads the events (waits/origin.h). Empty: not known.
+  std::string origin;
   std::string gain;  // a sentence; empty: not known
   std::string hint;  // what to do
 };

@@ -731,6 +731,66 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
 }
 
+TEST_CASE("Root causes: a rank with slower cores - not its work") {
+  // 2 GHz instead of 3 make half as much again.
+  const bool slower = GENERATE(true, false);
+  auto runs = ranks(4, 100, [](std::size_t rank, std::size_t) {
+    return rank == 2 ? 1'500'000 : 1'000'000;
+  });
+  for (RunSummary& run : runs) {
+    run.counters = {{"core_ns", "ns"}, {"core_cycles", "#"}};
+    for (auto& row : run.locations[0].iterations.rows)
+      row.counters = {1'000'000, slower && run.rank == 2 ? 2'000'000U : 3'000'000U};
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  INFO(cause.text);
+  CHECK(cause.ranks == std::vector<std::uint32_t>{2});
+  CHECK(cause.what == (slower ? "Slower cores" : "Uneven work between ranks"));
+  CHECK((cause.text.find(
+             "Cores of rank 2 ran at 2.00 GHz, those of the others at 3.00 GHz.") !=
+         std::string::npos) == slower);
+}
+
+// Short iterations have what many of them had, at each look.
+TEST_CASE("Root causes: threads without a core - from which iteration on") {
+  const std::int64_t each = GENERATE(20'000'000, 2'000'000);
+  const std::uint64_t together = each > 10'000'000 ? 1 : 5;
+  constexpr std::uint64_t kIterations = 1000, kSince = 600;
+  const auto found = [&](const auto& waits) {
+    auto runs = ranks(2, kIterations, [each](std::size_t, std::size_t) { return each; });
+    for (RunSummary& run : runs) {
+      run.counters = {{"core_ns", "ns"}, {"core_wait_ns", "ns"}};
+      for (auto& row : run.locations[0].iterations.rows) {
+        row.counters = {0, 0};
+        if (row.loop != 0 || row.first % together != 0) continue;
+        for (std::uint64_t i = row.first; i < row.first + together; ++i)
+          row.counters[1] += waits(i);
+        run.locations[0].use.core_wait_ns += row.counters[1];
+      }
+    }
+    const Conclusions all = conclude(runs);
+    check_sums(all, runs);
+    return all;
+  };
+  const auto half = static_cast<std::uint64_t>(each / 2);
+  Conclusions out =
+      found([&](std::uint64_t i) { return i >= kSince ? half + i % 7 : i % 5; });
+  INFO(out.cores);
+  CHECK(
+      out.cores.find(" of the time of all threads, from iteration 600 on, of 1000 of main "
+                     "p.c:7-12, mostly ") != std::string::npos);
+  REQUIRE(has_cause(out, Account::kCores));
+  CHECK(out.causes[0].when.kind == TimeShape::Kind::kSince);
+  CHECK(out.causes[0].when.from == kSince);
+  CHECK(out.causes[0].loop == "loop 1 @ main p.c:7-12");
+  out = found([&](std::uint64_t i) { return half + i % 7; });
+  CHECK(out.cores.find("iteration") == std::string::npos);
+  CHECK_FALSE(out.cores.empty());
+}
+
 TEST_CASE("Root causes: a thread without a core in a region computes no more than others") {
   for (const bool has_core : {true, false}) {
     RunSummary run = uneven_threads();

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "base/thread_use.h"
+
 namespace refrain::analysis {
 namespace {
 
@@ -40,6 +42,7 @@ struct Process {
 // What a cell is made of, while the rows of one process are added.
 struct Sums {
   double wall = 0;
+  double core_wait = 0;
   ClassTimes primary{};
   ClassTimes others{};
 };
@@ -207,6 +210,7 @@ class PartsBuilder {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       Sums& to = sums[places[i].frame][places[i].cell];
       to.wall += rows[i].end_ns - rows[i].begin_ns;
+      to.core_wait += iterations_.counter(rows[i], base::kCoreWait);
       add(to.primary, rows[i].times);
     }
     for (const Track& other : process.others)
@@ -218,7 +222,9 @@ class PartsBuilder {
         const Place place = at == rows.end()
                                 ? Place{}
                                 : places[static_cast<std::size_t>(at - rows.begin())];
-        add(sums[place.frame][place.cell].others, row.times);
+        Sums& to = sums[place.frame][place.cell];
+        to.core_wait += iterations_.counter(row, base::kCoreWait);
+        add(to.others, row.times);
       }
     const auto workers =
         static_cast<double>(std::max<std::size_t>(1, out_.threads[number]) - 1);
@@ -257,6 +263,7 @@ class PartsBuilder {
     part.messages = of(sums.primary, TimeClass::kMpiPointToPoint) +
                     of(sums.primary, TimeClass::kMpiOneSided);
     part.start = start;
+    part.core_wait = sums.core_wait;
     part.mpi_all = mpi + others + in_mpi;
     part.serial = idle + of(sums.primary, TimeClass::kLimitedParallelism);
     part.imbalance = both(TimeClass::kImbalance);

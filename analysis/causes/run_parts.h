@@ -29,6 +29,7 @@ struct Part {
   double start = 0;      // of the primary thread, in start and end of MPI
   double serial = 0;     // of threads without work otherwise
   double imbalance = 0;  // of all threads, at the end of parallel regions and loops
+  double core_wait = 0;  // of all threads: ready to run without a core
 };
 
 struct Frame {

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/thread_use.h"
+
 namespace refrain::analysis {
 namespace {
 
@@ -131,10 +133,13 @@ class ProfileBuilder {
         out_.time_ns += at->helper || at->temporary
                             ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
                             : row.end_ns - row.begin_ns;
+        const double core_wait = out_.counter(row, base::kCoreWait);
         if (row.loop >= out_.loops.size()) {
           add(out_.outside, row.times);
+          out_.outside_core_wait_ns += core_wait;
         } else {
           add(out_.loops[row.loop].times, row.times);
+          out_.loops[row.loop].core_wait_ns += core_wait;
         }
         if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
         iterations[row.loop] += row.count;
@@ -168,6 +173,8 @@ class ProfileBuilder {
     loop.slowest_ns = each;
     loop.slowest_first = row.first;
     loop.slowest_count = row.count;
+    loop.slowest_core_wait_ns =
+        out_.counter(row, base::kCoreWait) / static_cast<double>(row.count);
   }
 
   void finish(std::uint32_t number) {
@@ -218,7 +225,9 @@ class ProfileBuilder {
               rows.begin(), rows.end(), middle,
               [](double ns, const Profile::Row& other) { return ns < other.begin_ns; });
           if (in != rows.begin()) --in;
-          add(all[part_of[static_cast<std::size_t>(in - rows.begin())]].times, row.times);
+          Profile::Part& part = all[part_of[static_cast<std::size_t>(in - rows.begin())]];
+          add(part.times, row.times);
+          part.core_wait_ns += out_.counter(row, base::kCoreWait);
         }
       }
     }
@@ -274,6 +283,12 @@ class ProfileBuilder {
 void IterationProfile::Memory::add(const Memory& other) noexcept {
   bytes = std::max(bytes, other.bytes);
   peak_bytes = std::max(peak_bytes, other.peak_bytes);
+}
+
+double IterationProfile::counter(const Row& row, std::string_view name) const {
+  const auto at =
+      static_cast<std::size_t>(std::ranges::find(counters, name) - counters.begin());
+  return at < row.counters.size() ? static_cast<double>(row.counters[at]) : 0;
 }
 
 IterationProfile iteration_profile(const std::vector<RunSummary>& summaries,

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/profile/run_profile.h"
@@ -55,6 +56,7 @@ struct IterationProfile {
     std::uint64_t count = 0;  // of one process
     double mean_ns = 0;       // of an iteration
     ClassTimes times{};
+    double core_wait_ns = 0;  // that all threads were ready to run without a core
     Memory memory{};
   };
   struct Loop {
@@ -67,7 +69,9 @@ struct IterationProfile {
     double slowest_ns = 0;
     std::uint64_t slowest_first = 0;  // the row: its first iteration,
     std::uint64_t slowest_count = 0;  // and how many it has
+    double slowest_core_wait_ns = 0;  // of an iteration there, without a core
     ClassTimes times{};               // of all threads
+    double core_wait_ns = 0;          // likewise, without a core
     Memory memory{};
     std::vector<Part> parts{};  // at most so many as were asked for
   };
@@ -75,7 +79,11 @@ struct IterationProfile {
   std::vector<Location> locations;
   std::vector<Loop> loops;  // by their time
   ClassTimes outside{};     // of loops, and of several in one row: of all threads
-  double time_ns = 0;       // of all threads
+  double outside_core_wait_ns = 0;
+  double time_ns = 0;  // of all threads
+
+  // Of a row, what this counter grew by; 0: there is none.
+  double counter(const Row& row, std::string_view name) const;
 };
 
 // `summaries` with their iterations. No locations: there are no rows.

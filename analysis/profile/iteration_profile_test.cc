@@ -115,6 +115,23 @@ TEST_CASE(
   CHECK(loop.parts[1].memory.peak_bytes == 400);
 }
 
+TEST_CASE("Iteration profile: time without a core - of loops, their parts, the slowest") {
+  RunSummary with = run(0, 20);
+  with.counters.push_back({"core_wait_ns", "ns"});
+  for (RunSummary::Location& location : with.locations)
+    for (IterationRows::Row& row : location.iterations.rows)
+      row.counters.push_back(row.loop != 0 ? 3 : row.first + 1);
+  const IterationProfile profile = iteration_profile({with}, 4);
+  const auto& loop = profile.loops.at(0);
+  CHECK(loop.core_wait_ns == 2 * (4 + 23) * 10);
+  CHECK(loop.slowest_core_wait_ns == 11);
+  CHECK(profile.outside_core_wait_ns == 6);
+  REQUIRE(loop.parts.size() == 4);
+  CHECK(loop.parts[0].core_wait_ns == 2 * (4 + 5 + 6 + 7 + 8));
+  CHECK(loop.parts[3].core_wait_ns == 2 * (19 + 20 + 21 + 22 + 23));
+  CHECK(iteration_profile({run(0, 20)}, 4).loops[0].core_wait_ns == 0);
+}
+
 TEST_CASE("Iteration profile: a helper thread of the runtime - only its time in regions") {
   RunSummary with = run(0, 20);
   with.locations.push_back(with.locations[1]);

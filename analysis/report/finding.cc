@@ -12,6 +12,7 @@
 #include "analysis/report/event_blocks.h"
 #include "analysis/report/flow_blocks.h"
 #include "base/texts.h"
+#include "base/thread_use.h"
 
 namespace refrain::report {
 namespace {
@@ -144,6 +145,7 @@ class ProfileFinder {
   }
   void add_cause(const RootCause& cause) {
     std::string text = cause.text;
+    if (!cause.origin.empty()) text += ' ' + cause.origin;
     if (!cause.evidence.empty()) {
       text += " Meanwhile, others are in ";
       for (const RootCause::Evidence& each : cause.evidence)
@@ -186,6 +188,8 @@ class ProfileFinder {
         if (cause.path >= profile_.paths.size()) return {};
         return {{"view", "mpi"},
                 {"procedure", profile_.regions[profile_.paths[cause.path].region].name}};
+      case Account::kCores:
+        return {{"view", "heat"}, {"class", std::string("counter ") + base::kCoreWait}};
       default:
         return of_class("heat", TimeClass::kUseful);
     }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/thread_use.h"
 #include "summary/run_summary.h"
 #include "test/end_to_end/left_behind.h"
 #include "test/end_to_end/mpi_run.h"
@@ -24,6 +25,14 @@ namespace {
 
 using summary::IterationRows;
 using summary::RunSummary;
+
+// Those that the program's run was asked for: without what the kernel counts.
+std::vector<summary::SummaryCounter> asked(std::vector<summary::SummaryCounter> counters) {
+  std::erase_if(counters, [](const summary::SummaryCounter& counter) {
+    return std::ranges::count(base::kRowUse, counter.name, &base::RowUseNumber::name) != 0;
+  });
+  return counters;
+}
 
 std::vector<RunSummary> rows_of(const std::filesystem::path& archive) {
   return *summary::read_summaries(archive, summary::Iterations::kRead);
@@ -129,8 +138,9 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
   const auto summaries = rows_of(folder / "archive");
   REQUIRE(summaries.size() == 1);
   const RunSummary& summary = summaries[0];
-  REQUIRE(summary.counters == std::vector<summary::SummaryCounter>{
-                                  {"sde:::demo::mine", "#"}, {"sde:::demo::all", "#"}});
+  REQUIRE(asked(summary.counters) ==
+          std::vector<summary::SummaryCounter>{{"sde:::demo::mine", "#"},
+                                               {"sde:::demo::all", "#"}});
   REQUIRE(summary.locations.size() == 2);
   for (const auto& location : summary.locations) {
     const auto& rows = location.iterations.rows;
@@ -139,7 +149,7 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
     REQUIRE(loop.iterations > 30);
     std::uint64_t mine = 0, all = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      REQUIRE(rows[i].counters.size() == 2);
+      REQUIRE(rows[i].counters.size() == summary.counters.size());
       mine += rows[i].counters[0];
       all += rows[i].counters[1];
       // What the last iteration counted is read when the program ends.
@@ -158,9 +168,15 @@ TEST_CASE("Iteration rows: counters - what each thread counted in each iteration
   std::istringstream lines(csv.output);
   std::string line;
   std::getline(lines, line);
-  CHECK(line.ends_with(",\"sde:::demo::mine\",\"sde:::demo::all\""));
+  const std::size_t others = summary.counters.size() - asked(summary.counters).size();
+  const auto without_others = [others](std::string text) {
+    for (std::size_t i = 0; i < others; ++i) text.erase(text.rfind(','));
+    return text;
+  };
+  CHECK(without_others(line).ends_with(",\"sde:::demo::mine\",\"sde:::demo::all\""));
   std::map<std::string, int> cells;
   while (std::getline(lines, line)) {
+    line = without_others(line);
     if (line.starts_with("0,,0,1,") && line.find(",3,100") == line.size() - 6) ++cells["0"];
     const std::size_t all = line.rfind(',');
     if (line.starts_with("0,,1,1,") && line.substr(0, all).ends_with(",5")) ++cells["1"];
@@ -207,9 +223,51 @@ TEST_CASE("Iteration rows: phases - each one, and what lies between") {
     if (rows[i].loop != 0) continue;
     CHECK(rows[i].first == number++);
     CHECK(rows[i].count == 1);
-    CHECK(rows[i].counters == std::vector<std::uint64_t>{3, 0});
+    REQUIRE(rows[i].counters.size() >= 2);
+    CHECK(rows[i].counters[0] == 3);
+    CHECK(rows[i].counters[1] == 0);
   }
   CHECK(number == 60);
+}
+
+TEST_CASE("Iteration rows: time without a core - as the program itself reads it") {
+  constexpr std::uint64_t kSince = 40;
+  const bool summary_only = GENERATE(false, true);
+  TemporaryFolder folder;
+  Job job{.program = "crowded_clang",
+          .arguments = {"80", std::to_string(kSince)},
+          .threads = 2};
+  if (summary_only) job.settings = {{"SUMMARY_ONLY", "yes"}};
+  const Result result = run_job(job, Way::kRun, folder / "archive");
+  REQUIRE(result.exit_status == 0);
+  std::istringstream output(result.output);
+  double before = 0, after = 0;  // s
+  REQUIRE(output >> before >> after);
+  if (after == 0) return;  // this kernel does not count
+  const auto summaries = rows_of(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  const auto& counters = summaries[0].counters;
+  const auto at = static_cast<std::size_t>(
+      std::ranges::find(counters, "core_wait_ns", &summary::SummaryCounter::name) -
+      counters.begin());
+  REQUIRE(at < counters.size());
+  double found_before = 0, found_after = 0;
+  for (const auto& location : summaries[0].locations)
+    for (const IterationRows::Row& row : location.iterations.rows) {
+      if (row.loop != 0 || row.first < 10) continue;
+      (row.first < kSince ? found_before : found_after) +=
+          static_cast<double>(row.counters[at]) * 1e-9;
+    }
+  // Rows begin and end a little later than the program's parallel regions.
+  CHECK(found_before == Approx(before).epsilon(0.1).margin(0.03));
+  CHECK(found_after == Approx(after).epsilon(0.1).margin(0.03));
+  CHECK(after > 0.1);
+  if (before > 0.02 * after) return;  // others had the cores
+  const Result causes = run_refrain({"analyze", folder / "archive", "--json"});
+  const std::string text =
+      nlohmann::json::parse(causes.output).at("conclusions").at("cores");
+  INFO(text);
+  CHECK(text.find("from iteration ") != std::string::npos);
 }
 
 TEST_CASE("Iteration rows: killed - what there was, as the call tree has it", "[alone]") {

@@ -174,8 +174,10 @@ int AnalyzeCommand::run_first(Job* job) {
   else if (analysis->problems.gaps != 0)
     done = estimate_whole_run(archive_, *analysis);
   if (!done) return fail(done.error());
-  const auto conclusions = conclude_run(archive_);
-  return conclusions ? print_and_write(*analysis, *conclusions) : fail(conclusions.error());
+  auto conclusions = conclude_run(archive_);
+  if (!conclusions) return fail(conclusions.error());
+  add_origins(*conclusions, *analysis);
+  return print_and_write(*analysis, *conclusions);
 }
 
 // Of a run without events.

@@ -9,6 +9,7 @@
 
 #include "base/texts.h"
 #include "waits/findings.h"
+#include "waits/origin.h"
 
 namespace refrain::tools {
 namespace {
@@ -269,6 +270,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
     }
     wrap(out, fmt::format("{}. {}: {}", ++number, cause.what, cause.text), 0, 3,
          options.width);
+    if (!cause.origin.empty()) wrap(out, cause.origin, 3, 3, options.width);
     std::string waits;
     for (const analysis::RootCause::Evidence& each : cause.evidence)
       waits += fmt::format("{}{} ({})", waits.empty() ? "" : ", ", each.where,
@@ -309,6 +311,12 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   return out;
 }
 
+void add_origins(analysis::Conclusions& conclusions, const WaitAnalysis& analysis) {
+  for (analysis::RootCause& cause : conclusions.causes)
+    if (cause.account == analysis::Account::kCommunication)
+      cause.origin = waits::origin_text(analysis, waits::origin_of(analysis, cause.where));
+}
+
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
                                             std::size_t width) {
   std::vector<std::string> lines;
@@ -345,6 +353,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
         {{"account", analysis::account_name(cause.account)},
          {"what", cause.what},
          {"text", cause.text},
+         {"origin", cause.origin},
          {"gain", cause.gain},
          {"hint", cause.hint},
          {"seconds", cause.lost_ns / 1e9},

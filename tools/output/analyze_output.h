@@ -23,6 +23,8 @@ struct AnalysisScreen {
 // The findings, and where the time of all threads went. Lines, without their ends.
 std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclusions,
                                             const AnalysisScreen& options);
+// Says of communication that is lost where its waits come from in the end, as far as the events know (waits/origin.h).
+void add_origins(analysis::Conclusions& conclusions, const waits::WaitAnalysis& analysis);
 // The first one, as `refrain info` ends; none if there is none.
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
                                             std::size_t width);

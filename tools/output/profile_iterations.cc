@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 using base::duration_text;
 
 constexpr std::size_t kMostLoops = 6;
+constexpr double kMinNoCore = 0.01;  // of the time, to be shown
 
 double total(const ClassTimes& times) {
   return std::accumulate(times.begin(), times.end(), 0.0);
@@ -47,6 +48,10 @@ class IterationScreen {
     for (const IterationProfile::Loop& loop : profile_.loops)
       for (std::size_t i = 0; i < loop.times.size(); ++i)
         mpi_ = mpi_ || (analysis::is_mpi(static_cast<TimeClass>(i)) && loop.times[i] != 0);
+    double core_wait = profile_.outside_core_wait_ns;
+    for (const IterationProfile::Loop& loop : profile_.loops)
+      core_wait += loop.core_wait_ns;
+    no_core_ = core_wait >= kMinNoCore * profile_.time_ns && core_wait > 0;
   }
 
   std::vector<std::string> lines() {
@@ -60,10 +65,11 @@ class IterationScreen {
   std::vector<std::string> titles(std::vector<std::string> cells) const {
     cells.insert(cells.end(), {"Useful", "Synchr.", "Imbal.", "Limited", "Manage"});
     if (mpi_) cells.emplace_back("MPI");
+    if (no_core_) cells.emplace_back("No core");
     return cells;
   }
-  std::vector<std::string> shares(std::vector<std::string> cells,
-                                  const ClassTimes& times) const {
+  std::vector<std::string> shares(std::vector<std::string> cells, const ClassTimes& times,
+                                  double core_wait) const {
     const double whole = total(times);
     const auto percent = [&](double part) {
       return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
@@ -76,6 +82,7 @@ class IterationScreen {
     for (std::size_t i = 0; i < times.size(); ++i)
       if (analysis::is_mpi(static_cast<TimeClass>(i))) mpi += times[i];
     if (mpi_) cells.push_back(percent(mpi));
+    if (no_core_) cells.push_back(percent(core_wait));
     return cells;
   }
 
@@ -97,7 +104,7 @@ class IterationScreen {
       row("  " + loop.name,
           shares({std::to_string(loop.iterations), duration_text(loop.time_ns),
                   duration_text(loop.median_ns), duration_text(loop.slowest_ns)},
-                 loop.times));
+                 loop.times, loop.core_wait_ns));
     }
     row("  outside of loops",
         shares({"",
@@ -107,7 +114,7 @@ class IterationScreen {
                         1, std::ranges::count(profile_.locations, false,
                                               &IterationProfile::Location::helper)))),
                 "", ""},
-               profile_.outside));
+               profile_.outside, profile_.outside_core_wait_ns));
     if (shown < profile_.loops.size())
       out_.push_back(fmt::format("  and {} more (--all)", profile_.loops.size() - shown));
   }
@@ -121,22 +128,28 @@ class IterationScreen {
     row(loop.name, first);
     for (const IterationProfile::Part& part : loop.parts) {
       std::vector<std::string> cells =
-          shares({std::to_string(part.count), duration_text(part.mean_ns)}, part.times);
+          shares({std::to_string(part.count), duration_text(part.mean_ns)}, part.times,
+                 part.core_wait_ns);
       if (memory)
         for (const std::uint64_t bytes : {part.memory.bytes, part.memory.peak_bytes})
           cells.push_back(bytes == 0 ? "" : base::bytes_text(bytes));
       row("  " + range(part.first, part.count), cells);
     }
     out_.push_back(fmt::format(
-        "  slowest: {} {}, {}{}", loop.slowest_count < 2 ? "iteration" : "iterations",
+        "  slowest: {} {}, {}{}{}", loop.slowest_count < 2 ? "iteration" : "iterations",
         range(loop.slowest_first, loop.slowest_count), duration_text(loop.slowest_ns),
-        loop.slowest_count < 2 ? "" : " each"));
+        loop.slowest_count < 2 ? "" : " each",
+        loop.slowest_core_wait_ns < kMinNoCore * loop.slowest_ns
+            ? ""
+            : fmt::format(", {} of it without a core",
+                          duration_text(loop.slowest_core_wait_ns))));
   }
 
   const IterationProfile& profile_;
   const std::size_t width_;
   const bool all_;
   bool mpi_ = false;
+  bool no_core_ = false;  // threads had no core for a good part of the time
   std::vector<std::string> out_;
 };
 
@@ -158,6 +171,8 @@ Json json_of(const IterationProfile::Loop& loop) {
               {"slowest_ns", loop.slowest_ns},
               {"slowest_first", loop.slowest_first},
               {"slowest_count", loop.slowest_count},
+              {"slowest_core_wait_ns", loop.slowest_core_wait_ns},
+              {"core_wait_ns", loop.core_wait_ns},
               {"classes", class_times_json(loop.times)}};
   put_memory(out, loop.memory);
   return out;

@@ -34,7 +34,8 @@ ProfiledIterations example() {
   loop.times[0] = 18e6;
   loop.times[kImbalance] = 6e6;
   loop.memory = {3'000'000, 4'000'000};
-  loop.parts = {{0, 6, 1e6, loop.times, {2'000'000, 4'000'000}}, {6, 6, 1.5e6, loop.times}};
+  loop.parts = {{0, 6, 1e6, loop.times, 0, {2'000'000, 4'000'000}},
+                {6, 6, 1.5e6, loop.times}};
   auto& other = profile.loops.emplace_back();
   other.name = "loop 4";
   for (std::uint32_t thread = 0; thread < 2; ++thread) {
@@ -86,6 +87,24 @@ TEST_CASE("Iterations screen: loops, and the longest part by part; within the wi
   ProfiledIterations mpi = example();
   mpi.profile.loops[0].times[static_cast<std::size_t>(TimeClass::kMpiCollective)] = 1;
   CHECK(has(iterations_screen(mpi, 110, false), "MPI"));
+}
+
+TEST_CASE("Iterations screen: threads without a core - a column, and of the slowest") {
+  ProfiledIterations run = example();
+  CHECK_FALSE(has(iterations_screen(run, 110, false), "No core"));
+  run.profile.time_ns = 24e6;
+  run.profile.loops[0].core_wait_ns = 6e6;
+  run.profile.loops[0].parts[1].core_wait_ns = 12e6;
+  run.profile.loops[0].slowest_core_wait_ns = 1.5e6;
+  const auto lines = iterations_screen(run, 110, false);
+  CHECK(has(lines, "No core"));
+  CHECK(has(lines, "25.0 %"));
+  CHECK(has(lines, "50.0 %"));
+  CHECK(has(lines, "slowest: iteration 5, 2 ms, 1.5 ms of it without a core"));
+  for (const std::string& line : lines) CHECK(line.size() <= 110);
+  const auto json = nlohmann::json::parse(iterations_json(run));
+  CHECK(json["loops"][0]["slowest_core_wait_ns"] == 1.5e6);
+  CHECK(json["loops"][0]["core_wait_ns"] == 6e6);
 }
 
 TEST_CASE("Iterations JSON: all rows of all threads") {

@@ -140,6 +140,24 @@ TEST_CASE("IterationRows: counters - what they were at the end of each row") {
   CHECK(rows[5].counters == std::vector<std::uint64_t>{1000, 9});
 }
 
+TEST_CASE("IterationRows: use of the machine - of each row, what it grew by") {
+  Area area(64);
+  std::uint64_t ticks = kBegin;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    area.rows_.set_use({100 * i * i, 300 * i, 10 * i, i});
+    IterationStep step{
+        .first = i == 0, .loop = 1, .number = i, .total = i, .ticks = ticks += 5};
+    area.rows_.step(step, area.now(ticks));
+  }
+  area.rows_.set_use({5000, 1201, 41, 9});
+  const auto rows = area.read(ticks + 5).rows;
+  REQUIRE(rows.size() == 6);
+  CHECK(rows[0].use == spool::RowUse{});
+  for (std::uint64_t i = 0; i < 4; ++i)
+    CHECK(rows[i + 1].use == spool::RowUse{100 * (2 * i + 1), 300, 10, 1});
+  CHECK(rows[5].use == spool::RowUse{3400, 1, 1, 5});
+}
+
 TEST_CASE("IterationRows: killed between the stores of a change - complete up to there") {
   Area area(64);
   area.tree.enter(key_of(0), kBegin + 100);

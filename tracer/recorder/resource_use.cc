@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,15 +61,83 @@ std::uint64_t number_of(std::string_view text, std::string_view name) noexcept {
 
 }  // namespace
 
+namespace {
+
+void add_times(base::ThreadUse& use, pid_t thread) noexcept {
+  const TaskFile times(thread, "schedstat");
+  use.core_ns = number_at(times.text());
+  use.core_wait_ns = number_at(after_word(times.text()));
+}
+
+}  // namespace
+
+namespace {
+
+constexpr unsigned kAdditions = 2048;
+
+// One after the other.
+void add_up() noexcept {
+#if defined(__x86_64__)
+  std::uint64_t sum = 1, number = kAdditions / 8;
+  asm volatile(
+      "1:\n\t"
+      "add %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\t"
+      "add %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\tadd %0, %0\n\t"
+      "dec %1\n\tjnz 1b"
+      : "+r"(sum), "+r"(number)
+      :
+      : "cc");
+#elif defined(__aarch64__)
+  std::uint64_t sum = 1, number = kAdditions / 8;
+  asm volatile(
+      "1:\n\t"
+      "add %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\t"
+      "add %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\tadd %0, %0, %0\n\t"
+      "subs %1, %1, #1\n\tb.ne 1b"
+      : "+r"(sum), "+r"(number)
+      :
+      : "cc");
+#endif
+}
+
+}  // namespace
+
+double cycles_per_ns() noexcept {
+#if defined(__x86_64__) || defined(__aarch64__)
+  std::uint64_t least = ~std::uint64_t{0}, least_clock = least;
+  // The first one brings the code into the caches; any may be interrupted.
+  for (int trial = 0; trial < 3; ++trial) {
+    const std::uint64_t begin = Clock::now(), middle = Clock::now();
+    add_up();
+    const std::uint64_t end = Clock::now();
+    least_clock = std::min(least_clock, middle - begin);
+    least = std::min(least, end - middle);
+  }
+  if (least <= least_clock) return 0;
+  return kAdditions * Clock::ticks_per_second() /
+         (1e9 * static_cast<double>(least - least_clock));
+#else
+  return 0;
+#endif
+}
+
+base::ThreadUse row_use_of(pid_t thread) noexcept {
+  const SlowPath slow_path;
+  base::ThreadUse use;
+  if (thread <= 0) return use;
+  add_times(use, thread);
+  rusage usage{};
+  if (thread == static_cast<pid_t>(syscall(SYS_gettid)) &&
+      getrusage(RUSAGE_THREAD, &usage) == 0)
+    use.page_faults = static_cast<std::uint64_t>(usage.ru_minflt);
+  return use;
+}
+
 base::ThreadUse thread_use_of(pid_t thread) noexcept {
   const SlowPath slow_path;
   base::ThreadUse use;
   if (thread <= 0) return use;
-  {
-    const TaskFile times(thread, "schedstat");
-    use.core_ns = number_at(times.text());
-    use.core_wait_ns = number_at(after_word(times.text()));
-  }
+  add_times(use, thread);
   {
     // Behind the name, which may contain anything: state, then fields 4 and on of proc(5).
     const TaskFile stat(thread, "stat");

@@ -85,18 +85,45 @@ void ThreadRecorder::thread_begins(bool anew) noexcept {
   // The main thread counts from before the program, too: of the command and the launcher that became it.
   const bool counts_more = anew || thread_ == getpid();
   used_before_ = counts_more ? thread_use_of(thread_) : base::ThreadUse{};
+  row_use_seen_ = used_before_;
+  constexpr double kSeconds = 0.01;
+  row_use_every_ = Clock::ticks_of_seconds(kSeconds);
   tracing_time_.thread_begins();
 }
 
 void ThreadRecorder::thread_ends() noexcept {
   if (thread_ == 0) return;
   const pid_t thread = std::exchange(thread_, 0);
-  base::ThreadUse use = used_between(used_before_, thread_use_of(thread));
+  const base::ThreadUse now = thread_use_of(thread);
+  add_row_use(now);
+  base::ThreadUse use = used_between(used_before_, now);
   const std::uint64_t ticks =
       tracing_time_.take(thread == static_cast<pid_t>(syscall(SYS_gettid)));
   use.tracing_ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * 1e9 /
                                               Clock::ticks_per_second());
   file_.add_use(use);
+}
+
+void ThreadRecorder::look_at_use_slow(std::uint64_t ticks) noexcept {
+  row_use_ticks_ = ticks;
+  if (rows_.is_open()) add_row_use(row_use_of(thread_));
+}
+
+void ThreadRecorder::add_row_use(base::ThreadUse now) noexcept {
+  if (thread_ == static_cast<pid_t>(syscall(SYS_gettid)))
+    row_cycles_per_ns_ = cycles_per_ns();
+  const std::uint64_t more_ns = now.core_ns - std::min(now.core_ns, row_use_seen_.core_ns);
+  now.core_cycles =
+      row_use_seen_.core_cycles +
+      static_cast<std::uint64_t>(static_cast<double>(more_ns) * row_cycles_per_ns_);
+  for (std::size_t i = 0; i < row_use_.size(); ++i) {
+    const auto value = base::kRowUse[i].value;
+    // Less: that is not known now, for the thread has ended or is another one.
+    if (now.*value <= row_use_seen_.*value) continue;
+    row_use_[i] += now.*value - row_use_seen_.*value;
+    row_use_seen_.*value = now.*value;
+  }
+  rows_.set_use(row_use_);
 }
 
 void ThreadRecorder::abandon() noexcept {

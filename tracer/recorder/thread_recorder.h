@@ -538,6 +538,7 @@ class ThreadRecorder {
   // Of the primary thread: whether others should know of it.
   bool step(IterationStep& step, std::uint64_t total, std::uint64_t ticks) noexcept {
     rows_.set_total(total);
+    look_at_use(ticks);
     return rows_.step(step, now(ticks));
   }
   void set_iterations(std::uint64_t total) noexcept { rows_.set_total(total); }
@@ -546,10 +547,14 @@ class ThreadRecorder {
     rows_.pass(epoch_, now(ticks), outside);
   }
   void follow(const IterationBoard& board, std::uint64_t ticks) noexcept {
+    if (!rows_.is_behind(board)) [[likely]]
+      return;
+    look_at_use(Clock::now());  // `ticks` may be later than now
     rows_.follow(board, epoch_, now(ticks));
   }
   // The recording has ended: what is published up to now.
   void follow_to_end(const IterationBoard& board, std::uint64_t ticks) noexcept {
+    if (rows_.is_behind(board)) look_at_use_slow(Clock::now());
     rows_.follow(board, ~std::uint64_t{0}, now(ticks));
   }
 
@@ -599,6 +604,14 @@ class ThreadRecorder {
     return {ticks, tree_.class_since(), tree_.current_class(),
             metrics_ == nullptr ? nullptr : metric_values_};
   }
+  // Of the rows, what the thread uses of the machine: at most each 10 ms, which costs a thousandth.
+  __attribute__((hot)) void look_at_use(std::uint64_t ticks) noexcept {
+    if (ticks - row_use_ticks_ < row_use_every_) [[likely]]
+      return;
+    look_at_use_slow(ticks);
+  }
+  void look_at_use_slow(std::uint64_t ticks) noexcept;
+  void add_row_use(base::ThreadUse now) noexcept;
   void append_snapshots() noexcept;
   bool renew_metrics(const spool::Record& end, std::uint64_t ticks) noexcept;
   void suspend(const Decision& decision) noexcept;
@@ -657,13 +670,19 @@ class ThreadRecorder {
   spool::Record* block_ = nullptr;
   std::atomic<std::uint64_t>* events_seen_ = &dropped_;
 
+  std::uint64_t row_use_ticks_ = 0;  // when it was last looked at
+  std::uint64_t row_use_every_ = 0;
+
   FlowGraph flow_;
   CallTree tree_;
   IterationRows rows_;
 
   // Rare.
   base::ThreadUse used_before_;
-  pid_t thread_ = 0;  // 0: none
+  base::ThreadUse row_use_seen_;  // of the thread, at the latest look
+  spool::RowUse row_use_{};       // of the location
+  double row_cycles_per_ns_ = 0;  // at the latest look of the thread itself
+  pid_t thread_ = 0;              // 0: none
   pthread_t posix_thread_{};
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for

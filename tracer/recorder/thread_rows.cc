@@ -194,6 +194,7 @@ void IterationRows::add(std::uint64_t kind, std::uint64_t place, std::uint64_t t
   } else {
     to->begin = sums.ticks;
     std::copy_n(sums.times.begin() + 1, spool::kRowClasses - 1, to->times);
+    to->use = header_->use;
     std::copy_n(sums.counters.begin(), counters_, reinterpret_cast<std::uint64_t*>(to + 1));
   }
   to->place = place;

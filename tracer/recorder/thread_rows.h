@@ -17,7 +17,7 @@
 //
 // Thread-safety: one owner; others may read the area at any time. Ownership: none of the area.
 // Units: ticks. Errors: without an area nothing is kept.
-// Cost: of a row a copy of 128 bytes; of an iteration without a row, some stores. Merging is a pass
+// Cost: of a row a copy of 160 bytes; of an iteration without a row, some stores. Merging is a pass
 // over all rows, each time that there are twice as many iterations.
 #pragma once
 
@@ -53,6 +53,10 @@ class IterationRows {
   std::uint64_t* times() noexcept { return header_ == nullptr ? nullptr : header_->times; }
   // Latest values of the counters.
   void set_counters(const std::uint64_t* values, unsigned count) noexcept;
+  // What the thread has used of the machine so far: of rows that begin from now on.
+  void set_use(const spool::RowUse& use) noexcept {
+    if (is_open()) header_->use = use;
+  }
 
   // Of the thread that feeds the detector: a step, at now.since at the earliest, which becomes
   // the step's time. Returns true if a row has begun, so that others should know.
@@ -76,9 +80,13 @@ class IterationRows {
     pass.times[ended % spool::kRowClasses] -= late;
     pass.times[around % spool::kRowClasses] += late;
   }
+  // Something was published since.
+  bool is_behind(const IterationBoard& board) const noexcept {
+    return board.count() != followed_;
+  }
   // What was published since, up to this epoch.
   void follow(const IterationBoard& board, std::uint64_t epoch, const Now& now) noexcept {
-    if (board.count() != followed_) [[unlikely]]
+    if (is_behind(board)) [[unlikely]]
       follow_slow(board, epoch, now);
   }
 

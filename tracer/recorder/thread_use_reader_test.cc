@@ -5,9 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <thread>
+#include <vector>
 
+#include "tracer/recorder/clock.h"
 #include "tracer/recorder/resource_use.h"
 
 namespace refrain::recorder::thread_use_reader_test {
@@ -102,7 +107,40 @@ TEST_CASE(
   }).join();
 }
 
+TEST_CASE("Use of the machine: of rows - the same, but page faults of others") {
+  const auto of_rows = [](const ThreadUse& use) {
+    return std::array{use.core_ns, use.core_wait_ns, use.page_faults};
+  };
+  const auto low = of_rows(thread_use_of(this_thread()));
+  const auto own = of_rows(row_use_of(this_thread()));
+  const auto high = of_rows(thread_use_of(this_thread()));
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    CHECK(low[i] <= own[i]);
+    CHECK(own[i] <= high[i]);
+  }
+  const pid_t thread = this_thread();
+  std::thread([thread, high] {
+    CHECK(row_use_of(thread).page_faults == 0);
+    CHECK(row_use_of(thread).core_ns >= high[0]);
+  }).join();
+}
+
+// Twice as many additions as cycles, or half as many, would be outside of what processors have.
+TEST_CASE("Use of the machine: the frequency of the core - steady, and one that there is") {
+  Clock::choose("auto");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Clock::calibrate();
+  std::vector<double> found;
+  for (int i = 0; i < 101; ++i) found.push_back(cycles_per_ns());
+  std::ranges::sort(found);
+  INFO(found.front() << " " << found[50] << " " << found.back());
+  CHECK(found[50] > 0.8);
+  CHECK(found[50] < 7);
+  CHECK(found[70] < 1.3 * found[30]);
+}
+
 TEST_CASE("Use of the machine: of a thread that there is not - nothing") {
+  CHECK(row_use_of(0) == ThreadUse{});
   CHECK(thread_use_of(0) == ThreadUse{});
   CHECK(thread_use_of(-1) == ThreadUse{});
   ThreadUse more{.core_ns = 5, .cores = {}};

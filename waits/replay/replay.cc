@@ -333,15 +333,19 @@ void Replay::ran_inside(Frame& around, LocationId location, Ticks begin, Ticks e
 void Replay::lock(LocationState& at, const TraceEvent& event, Ticks now) {
   if (event.kind == EventKind::kThreadReleaseLock ||
       event.kind == EventKind::kOmpReleaseLock)
-    return locks_.released(at.process, event.request, event.location, now);
-  if (at.stack.empty()) return;
+    return locks_.released(at.process, event.request, event.value, event.location, now);
+  if (!at.stack.empty()) lock_wait(at, event, now);
+  locks_.acquired(at.process, event.request, event.value, event.location);
+}
+
+void Replay::lock_wait(LocationState& at, const TraceEvent& event, Ticks now) {
   const Frame& frame = at.stack.back();
   const auto special = state_.kinds[frame.region].special;
   if (special != RegionKind::Special::kCritical && special != RegionKind::Special::kLock)
     return;
   const Ticks own = now - frame.enter - std::min(now - frame.enter, frame.inside);
-  const Ticks wait = std::min(
-      own, locks_.waited(at.process, event.request, event.location, frame.enter, now));
+  const Ticks wait = std::min(own, locks_.waited(at.process, event.request, event.value,
+                                                 event.location, frame.enter, now));
   if (wait != 0)
     patterns_.lock_wait(
         {event.location, frame.path, wait, special == RegionKind::Special::kCritical});

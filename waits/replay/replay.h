@@ -32,24 +32,47 @@ namespace refrain::waits {
 //
 // Place in the flow: private to waits/. Works on events of one process in the order of their times.
 // A thread waits from the enter of the region in which it acquires the lock; as far as another thread had it means:
-// until its last release by another one before that.
+// until its last release by another one before that. A thread's clock is read after it has released a lock, so the record may
+// come after the next one's acquisition: known by the number of acquisitions of the lock before (`order`; 0: not known).
 // Thread-safety: none. Units: ticks of the archive since its start. Memory: one entry for each lock of a process.
 class Locks {
  public:
-  void released(ProcessId process, std::uint64_t lock, LocationId location, Ticks time) {
-    last_[{process, lock}] = {location, time};
+  void acquired(ProcessId process, std::uint64_t lock, std::uint64_t order,
+                LocationId location) {
+    Lock& one = locks_[{process, lock}];
+    one.holder = location;
+    one.order = order;
+    one.held = true;
+  }
+  void released(ProcessId process, std::uint64_t lock, std::uint64_t order,
+                LocationId location, Ticks time) {
+    Lock& one = locks_[{process, lock}];
+    if (order != 0 && order < one.order) return;  // has changed hands since
+    one.held = false;
+    one.was_released = true;
+    one.releaser = location;
+    one.released = time;
   }
   // What of the time since `enter` another thread had it, for one that gets it now.
-  Ticks waited(ProcessId process, std::uint64_t lock, LocationId location, Ticks enter,
-               Ticks now) const {
-    const auto found = last_.find({process, lock});
-    if (found == last_.end() || found->second.first == location) return 0;
-    const Ticks until = found->second.second < now ? found->second.second : now;
-    return until > enter ? until - enter : 0;
+  Ticks waited(ProcessId process, std::uint64_t lock, std::uint64_t order,
+               LocationId location, Ticks enter, Ticks now) const {
+    const auto found = locks_.find({process, lock});
+    if (found == locks_.end()) return 0;
+    const Lock& one = found->second;
+    if (one.held && one.holder != location && one.order + 1 == order) return now - enter;
+    if (!one.was_released || one.releaser == location) return 0;
+    return one.released > enter ? one.released - enter : 0;
   }
 
  private:
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::pair<std::uint32_t, Ticks>> last_;
+  struct Lock {
+    LocationId holder, releaser;
+    std::uint64_t order = 0;  // of the last acquisition
+    Ticks released = 0;
+    bool held = false;          // as far as is recorded until now
+    bool was_released = false;  // `releaser` and `released` are known
+  };
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Lock> locks_;
 };
 
 class Replay final : public reader::TraceSink {
@@ -78,6 +101,7 @@ class Replay final : public reader::TraceSink {
   void group(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void ran_inside(Frame& around, LocationId location, Ticks begin, Ticks end);
   void lock(LocationState& at, const reader::TraceEvent& event, Ticks now);
+  void lock_wait(LocationState& at, const reader::TraceEvent& event, Ticks now);
   void idle_thread(LocationId location);
 
   PatternSet& patterns_;

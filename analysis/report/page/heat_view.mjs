@@ -14,6 +14,9 @@ import { axisBelow, fitText, rowsHeight, Surface } from './surface.mjs';
 import { kViewTitles } from './view_titles.mjs';
 import { Zoom } from './zoom.mjs';
 
+// What the kernel counts of threads (base/thread_use.h).
+const kUseTitles = { core_ns: 'time on a core', core_wait_ns: 'time without a core', core_cycles: 'cycles of the core', page_faults: 'page faults' };
+
 const kLeft = 124, kSide = 74, kTop = 44, kBottom = 28;
 
 export const kOver = '#d55e00';
@@ -73,7 +76,8 @@ class HeatMap {
 
   format(v) {
     if (this.share) return percent(v);
-    return this.k < this.about.classes.length ? time(v, 3) : digits(v, 3);
+    const counter = this.about.counters[this.k - this.about.classes.length];
+    return counter === undefined || counter.endsWith('_ns') ? time(v, 3) : digits(v, 3);
   }
 
   rowName(r) {
@@ -197,7 +201,7 @@ async function create(root, page) {
     // First what varies: the largest class that is a loss.
     const first = totals.find((each) => each.key !== 'useful' && each.sum > 0.02 * totals.reduce((s, t) => s + t.sum, 0)) ?? totals[0];
     what.replaceChildren(el('optgroup', { label: 'classes of time' }, totals.map((each) => el('option', { value: each.key, data: { k: String(each.i) } }, each.name ?? className(each.key)))),
-      ...(map.about.counters.length ? [el('optgroup', { label: 'counters' }, map.about.counters.map((each, i) => el('option', { value: `counter ${each}`, data: { k: String(map.about.classes.length + i) } }, each)))] : []));
+      ...(map.about.counters.length ? [el('optgroup', { label: 'counters' }, map.about.counters.map((each, i) => el('option', { value: `counter ${each}`, data: { k: String(map.about.classes.length + i) } }, kUseTitles[each] ?? each)))] : []));
     what.value = [...what.options].some((o) => o.value === wantedClass) ? wantedClass : first.key;
     body.replaceChildren(map.surface.box);
     pick();
