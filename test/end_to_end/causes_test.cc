@@ -30,6 +30,8 @@ struct Case {
   std::string limit = "10";
   std::string microseconds = "1000";
   std::map<std::string, std::string> settings = {};  // more of them
+  // What is planted is found and measured where others use cores, too, as long as these are not the first cause.
+  bool by_clock = false;
 };
 
 struct Run {
@@ -104,11 +106,11 @@ std::optional<Run> run_planted(const Case& of) {
     run.causes = conclusions["causes"].get<std::vector<Json>>();
     // What the program's own clocks did not notice. With more threads than cores it is true on a quiet machine, too.
     const auto is_cores = [](const Json& cause) { return cause["account"] == "cores"; };
-    const bool without_core = has_cores(of)
-                                  ? std::ranges::any_of(run.causes, is_cores)
-                                  : !run.causes.empty() && is_cores(run.causes[0]);
+    const bool quiet = has_cores(of) && !of.by_clock;
+    const bool without_core = quiet ? std::ranges::any_of(run.causes, is_cores)
+                                    : !run.causes.empty() && is_cores(run.causes[0]);
     const bool disturbed =
-        without_core || (has_cores(of) && share_without_core(folder / "archive") > 0.06);
+        without_core || (quiet && share_without_core(folder / "archive") > 0.06);
     if (disturbed && again(of, attempt)) continue;
     if (disturbed) {
       WARN("busy machine: not checked, " << of.cause);
@@ -261,8 +263,12 @@ TEST_CASE("Causes: a rank that writes a file, one that touches new memory") {
 
 TEST_CASE("Causes: a rank that writes a file, whose calls are recorded - one cause") {
   for (const std::string limit : {"10", "0"}) {
-    const Case of = {
-        .cause = "file", .ranks = 2, .limit = limit, .settings = {{"FILES", "100us"}}};
+    const Case of = {.cause = "file",
+                     .ranks = 2,
+                     .limit = limit,
+                     .microseconds = "2000",
+                     .settings = {{"FILES", "100us"}},
+                     .by_clock = true};
     const std::optional<Run> run = run_planted(of);
     if (!run) continue;
     const Json cause = first_of(*run, "uneven_ranks");
@@ -397,7 +403,11 @@ TEST_CASE(
 
 TEST_CASE(
     "Causes: a lock of POSIX threads - who has it; and none where it is held for a short time") {
-  Case of = {.cause = "mutex", .threads = 2, .settings = {{"THREADS", "yes"}}};
+  Case of = {.cause = "mutex",
+             .threads = 2,
+             .microseconds = "2000",
+             .settings = {{"THREADS", "yes"}},
+             .by_clock = true};
   for (const std::string limit : {"10", "0"}) {
     of.limit = limit;
     const std::optional<Run> run = run_planted(of);
