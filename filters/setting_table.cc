@@ -304,6 +304,11 @@ constexpr SettingInfo kTable[] = {
          "Each thread that the program begins is a location, named by its function; waiting for locks, conditions, "
          "barriers, semaphores and the end of threads is a region. Locks that are free are not recorded. "
          "refrain run preloads librefrain_threads.so for it."},
+    {.name = "python", .type = kBool, .field = &Settings::python, .range = "yes or no",
+     .one_line = "record the functions of the program's own Python code",
+     .long_text =
+         "Functions of files that are not of Python's own library or of installed packages are regions, of the thread that runs "
+         "the script. CPython 3.8 and later. functions, function_calls, function_mean and filter apply to them."},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "growth step of a spool file",

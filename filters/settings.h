@@ -59,6 +59,7 @@ struct Settings {
   std::uint64_t loops_hz = 0;
   double files_s = 0;
   bool threads = false;
+  bool python = false;
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
   std::uint64_t disk_limit_bytes = std::uint64_t{4} << 30;

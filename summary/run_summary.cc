@@ -197,6 +197,7 @@ std::string to_text(const RunSummary& summary) {
       {"host", summary.host},         {"program", summary.program},
       {"complete", summary.complete}, {"ticks_per_second", summary.ticks_per_second},
       {"begin", summary.begin},       {"end", summary.end}};
+  if (summary.processes != 0) out["processes"] = summary.processes;
   if (summary.peak_memory_bytes != 0) {
     out["peak_memory_bytes"] = summary.peak_memory_bytes;
     out["memory_bytes"] = summary.memory_bytes;
@@ -269,6 +270,7 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   summary.host = text(member(from, "host"), "host");
   summary.program = text(member(from, "program"), "program");
   summary.complete = boolean(member(from, "complete"), "complete");
+  if (from.contains("processes")) summary.processes = small(from["processes"], "processes");
   if (from.contains("peak_memory_bytes")) {
     summary.peak_memory_bytes = number(from["peak_memory_bytes"], "peak_memory_bytes");
     summary.memory_bytes = number(member(from, "memory_bytes"), "memory_bytes");
@@ -334,6 +336,7 @@ base::Result<> write_summary(const std::string& archive, const RunSummary& summa
 base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
                                                      Iterations iterations) {
   std::vector<RunSummary> summaries;
+  std::size_t files = 0, processes = 0;
   std::error_code error;
   const std::string folder = archive + "/summary";
   const std::vector<std::string> names = base::names_in(folder, error);
@@ -341,17 +344,23 @@ base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
     return base::Failure{folder + ": " + error.message()};
   for (const std::string& name : names) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    ++files;
     std::string path = folder;
     path.append("/").append(name);
     const auto text_of_file = base::file_text(path);
     auto summary = text_of_file ? summary_from_text(*text_of_file, iterations)
                                 : base::Result<RunSummary>(text_of_file.failure());
-    if (summary)
+    if (summary) {
+      processes = std::max<std::size_t>(processes, summary->processes);
       summaries.push_back(*std::move(summary));
-    else
+    } else
       base::note(path + " " + summary.error() +
                  ": the totals of that process are missing in what follows");
   }
+  if (files < processes)
+    base::note(folder + " has files of " + std::to_string(files) + " of " +
+               std::to_string(processes) +
+               " processes: the totals of the others are missing in what follows");
   std::sort(summaries.begin(), summaries.end(),
             [](const RunSummary& a, const RunSummary& b) { return a.process < b.process; });
   return summaries;

@@ -95,7 +95,8 @@ struct RunSummary {
   static constexpr std::size_t kMaxMemorySamples = 128;
 
   std::uint32_t process = 0;
-  std::uint32_t rank = kNone;  // in MPI_COMM_WORLD
+  std::uint32_t processes = 0;  // that have summaries in the archive; 0: not known
+  std::uint32_t rank = kNone;   // in MPI_COMM_WORLD
   std::string host;
   std::string program;
   bool complete = true;                 // the process has ended in an orderly way
@@ -132,7 +133,8 @@ base::Result<RunSummary> summary_from_text(const std::string& text,
 std::string summary_path(const std::string& archive, std::uint32_t process);
 // Makes the file.
 base::Result<> write_summary(const std::string& archive, const RunSummary& summary);
-// Of all processes, in their order; none if there are none. One that is damaged is left out, and named (base/notes.h).
+// Of all processes, in their order; none if there are none. One that is damaged is left out, and named (base/notes.h); how many
+// are missing is said, too.
 base::Result<std::vector<RunSummary>> read_summaries(
     const std::string& archive, Iterations iterations = Iterations::kLeave);
 

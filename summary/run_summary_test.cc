@@ -262,6 +262,17 @@ TEST_CASE("RunSummary: files - in the order of processes, and which one is wrong
         std::vector{
             summary_path(archive, 4) +
             " is not a summary: the totals of that process are missing in what follows"});
+  summary.processes = 4;
+  summary.process = 2;
+  REQUIRE(write_summary(archive, summary));
+  CHECK(read_summaries(archive)->at(0).processes == 4);
+  REQUIRE(base::take_notes().size() == 2);
+  std::filesystem::remove(summary_path(archive, 4));
+  CHECK(read_summaries(archive)->size() == 2);
+  CHECK(base::take_notes() ==
+        std::vector{archive +
+                    "/summary has files of 2 of 4 processes: the totals of the others are "
+                    "missing in what follows"});
   std::filesystem::create_directories(folder / "b");
   std::ofstream(folder / "b" / "summary") << "no folder";
   CHECK_FALSE(write_summary((folder / "b").string(), summary));

@@ -74,6 +74,9 @@ TEST_CASE("Causers: of each call path its own, also of special cases") {
   for (const Finding& finding : findings_of(result, 0)) {
     const auto causers = causers_of(result, finding.metric, finding.path);
     REQUIRE(!causers.empty());
+    double caused = 0;
+    for (const Causer& each : causers) caused += each.seconds;
+    CHECK(caused <= finding.seconds * (1 + 1e-9));
     const std::string& metric = result.tree.metrics[finding.metric].name;
     if (metric == "mpi_lswo_different") CHECK(causers[0].process == 1);
     if (metric == "mpi_barrier_wait") CHECK(causers[0].process == 2);

@@ -194,6 +194,7 @@ class Estimator {
         for (double Estimate::*value :
              {&Estimate::whole, &Estimate::least, &Estimate::most})
           out_[metric].*value += own;
+        if (seen_path) out_[metric].paths[calls.path] += own;
         continue;
       }
       if (!gaps_ || !is_below(calls.metric, base_of(metric))) continue;
@@ -339,8 +340,11 @@ class Estimator {
     const Estimate& parent = out_[from_.tree.parents[metric]];
     const double share = parent.seen > 0 ? out_[metric].seen / parent.seen : 0;
     out_[metric].whole = share * parent.whole;
+    // Estimates of call paths have what is not written already.
+    double known = 0;
+    for (const double value : out_[metric].paths) known += value;
     for (double& value : out_[metric].paths)
-      if (out_[metric].seen > 0) value *= out_[metric].whole / out_[metric].seen;
+      if (known > 0) value *= out_[metric].whole / known;
     out_[metric].error = share * share * parent.error;
     out_[metric].most = std::max(out_[metric].most, out_[metric].seen);
   }

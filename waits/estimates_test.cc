@@ -14,6 +14,7 @@ namespace refrain::waits::estimates_test {
 namespace {
 
 using summary::RunSummary;
+using At = SyntheticTrace::At;
 
 struct OneReceive {
   std::uint64_t wait, rest;
@@ -198,6 +199,60 @@ TEST_CASE("Estimates: call paths - together the whole run; findings are of that"
   CHECK_FALSE(findings_of(part, between).empty());
   part.estimates.clear();
   CHECK(findings_of(part, between).empty());
+}
+
+// Thread 1 sets a lock that thread 0 has, so many times, of which some are written.
+WaitAnalysis locked(int number, int written) {
+  SyntheticTrace trace(1, 2);
+  for (const std::uint32_t thread : {0U, 1U}) trace.enter(At(0, thread), 0, rMain);
+  const auto lock = [&](std::uint32_t thread, std::uint64_t time, reader::EventKind kind) {
+    trace.add(At(0, thread), time, kind).request = 3;
+  };
+  std::uint64_t now = 10;
+  for (int i = 0; i < written; ++i, now += 100) {
+    trace.enter(At(0, 0), now, rSetLock);
+    lock(0, now + 1, reader::EventKind::kThreadAcquireLock);
+    trace.leave(At(0, 0), now + 1, rSetLock);
+    trace.enter(At(0, 1), now + 10, rSetLock);
+    lock(0, now + 50, reader::EventKind::kThreadReleaseLock);
+    lock(1, now + 52, reader::EventKind::kThreadAcquireLock);
+    trace.leave(At(0, 1), now + 52, rSetLock);
+    lock(1, now + 90, reader::EventKind::kThreadReleaseLock);
+  }
+  const std::uint64_t end = now + 100 * static_cast<std::uint64_t>(number - written);
+  for (const std::uint32_t thread : {0U, 1U}) {
+    if (written < number) {
+      trace.add(At(0, thread), now, reader::EventKind::kMeasurementOnOff).op =
+          OTF2_MEASUREMENT_OFF;
+      trace.add(At(0, thread), end, reader::EventKind::kMeasurementOnOff).op =
+          OTF2_MEASUREMENT_ON;
+    }
+    trace.leave(At(0, thread), end + 10, rMain);
+  }
+  return trace.analyze();
+}
+
+TEST_CASE("Estimates: locks - call paths and findings have no more than the whole run") {
+  const WaitAnalysis full = locked(100, 100);
+  WaitAnalysis part = locked(100, 10);
+  part.estimates = estimate_waits(part, calls_of(part, full));
+  const double all = full.seconds(total(full, "omp_lock_contention_api"));
+  CHECK(of(part, part.estimates, "omp_lock_contention_api").whole ==
+        Approx(all).epsilon(0.05));
+  double found = 0;
+  for (const Finding& each : findings_of(part, 0))
+    if (part.tree.metrics[each.metric].name == "omp_lock_contention_api")
+      found += each.whole_seconds;
+  CHECK(found == Approx(all).epsilon(0.05));
+  for (std::size_t i = 0; i < part.estimates.size(); ++i) {
+    const WaitAnalysis::Estimate& each = part.estimates[i];
+    CAPTURE(part.tree.metrics[i].name);
+    if (each.paths.empty() || each.seen == 0) continue;
+    CHECK(std::accumulate(each.paths.begin(), each.paths.end(), 0.0) <=
+          each.whole * (1 + 1e-9) + 1e-12);
+  }
+  const auto& lock = of(part, part.estimates, "omp_lock_api");
+  CHECK(std::accumulate(lock.paths.begin(), lock.paths.end(), 0.0) == Approx(lock.whole));
 }
 
 TEST_CASE("Estimates: longer calls that do not wait longer are no waits") {

@@ -269,18 +269,26 @@ bool is_of(const std::string& metric, WaitKind kind) {
 std::vector<Causer> causers_of(const WaitAnalysis& analysis, std::uint32_t metric,
                                PathId path) {
   std::map<std::pair<ProcessId, PathId>, double> sums;
+  std::uint32_t whole = metric;  // what it is a special case of, if it is
   for (const WaitAnalysis::Cause& cause : analysis.causes) {
     if (cause.path != path) continue;
-    bool matches = false;
-    for (std::uint32_t each = metric; each != kNone; each = analysis.tree.parents[each])
-      matches = matches || is_of(analysis.tree.metrics[each].name, cause.kind);
-    if (matches)
+    for (std::uint32_t each = metric; each != kNone; each = analysis.tree.parents[each]) {
+      if (!is_of(analysis.tree.metrics[each].name, cause.kind)) continue;
       sums[{analysis.locations[cause.causer].process, cause.causer_path}] += cause.ticks;
+      whole = each;
+      break;
+    }
   }
+  // Which of all these waits are the special ones is not known: each causer has the same share.
+  const auto of_all = static_cast<double>(sum_of(analysis.inclusive(whole, path)));
+  const double share =
+      whole == metric || of_all <= 0
+          ? 1
+          : static_cast<double>(sum_of(analysis.inclusive(metric, path))) / of_all;
   std::vector<Causer> causers;
   causers.reserve(sums.size());
   for (const auto& [who, ticks] : sums)
-    causers.push_back({who.first, who.second, analysis.seconds(ticks)});
+    causers.push_back({who.first, who.second, analysis.seconds(ticks) * share});
   std::ranges::stable_sort(causers, std::greater(), &Causer::seconds);
   return causers;
 }

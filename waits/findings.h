@@ -68,7 +68,7 @@ struct Causer {
   double seconds = 0;
 };
 
-// Of waits that this metric, or the one that it is a special case of, has at the call path: most time first. What the late
+// Together no more than these waits. Of waits that this metric, or the one that it is a special case of, has at the call path: most time first. What the late
 // ones had waited themselves is not among them.
 std::vector<Causer> causers_of(const WaitAnalysis& analysis, std::uint32_t metric,
                                PathId path);

@@ -120,6 +120,20 @@ Origin origin_of(const WaitAnalysis& analysis, std::string_view call) {
   return origin;
 }
 
+std::string waiting_text(const WaitAnalysis& analysis) {
+  const std::uint32_t mpi = metric_of(analysis, "mpi");
+  const double all = mpi == kNone ? 0 : analysis.total(mpi);
+  double waited = 0;
+  for (const WaitsOfKind& kind : kWaitKinds)
+    if (const std::uint32_t metric = metric_of(analysis, kind.metric); metric != kNone)
+      waited += analysis.total(metric);
+  if (all <= 0 || waited < kMostlyWaits * all) return {};
+  return fmt::format(
+      "In written events, {:.0f} % of the time in MPI is waiting for ranks that come later: more cores save "
+      "of that only what these wait for a core.",
+      100 * waited / all);
+}
+
 std::string origin_text(const WaitAnalysis& analysis, const Origin& origin) {
   if (origin.waited <= 0 || origin.waited < kMostlyWaits * origin.in_call) return {};
   std::map<ProcessId, double> by_process;

@@ -29,4 +29,8 @@ Origin origin_of(const WaitAnalysis& analysis, std::string_view call);
 // A sentence: who it goes back to, as far as that is most of it; empty: the events do not say, or hardly any of it is waiting.
 std::string origin_text(const WaitAnalysis& analysis, const Origin& origin);
 
+// A sentence on how much of the time in MPI is waiting for ranks that come later; empty: little is. For runs without enough cores: a
+// rank that polls is ready to run without a core all that time, but more cores do not bring its message.
+std::string waiting_text(const WaitAnalysis& analysis);
+
 }  // namespace refrain::waits

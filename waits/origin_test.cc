@@ -54,6 +54,21 @@ TEST_CASE(
   CHECK(text.find("outside of MPI, one after the other.") != std::string::npos);
 }
 
+TEST_CASE("Origin: how much of MPI is waiting") {
+  SyntheticTrace trace(2);
+  trace.region(0, 10, 500, rTask);
+  for (const std::uint32_t rank : {0U, 1U})
+    trace.collective(rank, rank == 0 ? 500 : 100, 600, rBarrier, OTF2_COLLECTIVE_OP_BARRIER,
+                     99);
+  // 400 of 600.
+  CHECK(waiting_text(trace.analyze()).find(" 67 % of the time in MPI ") !=
+        std::string::npos);
+  SyntheticTrace busy(2);
+  for (const std::uint32_t rank : {0U, 1U})
+    busy.collective(rank, 100 + rank, 600, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+  CHECK(waiting_text(busy.analyze()).empty());
+}
+
 TEST_CASE("Origin: messages in another order") {
   SyntheticTrace trace(2);
   trace.region(0, 0, 10, rInit);

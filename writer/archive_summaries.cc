@@ -361,6 +361,8 @@ base::Result<WrittenSummaries> write_summaries(
   for (std::size_t i = 0; i < models.size(); ++i) {
     summary::RunSummary summary =
         summarize_process(*models[i], regions, outcomes[i], first_location);
+    summary.processes =
+        std::max<std::uint32_t>(all, static_cast<std::uint32_t>(models.size()));
     fit_rows(summary, row_bytes);
     first_location += models[i]->locations();
     add_samples(folder, options.archive, *models[i], written);

@@ -121,9 +121,9 @@ void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) c
   const bool barrier = call.kind == MpiCall::Kind::kBarrier;
   cause.what = barrier ? "Barriers" : "Ranks wait for each other";
   cause.text = fmt::format(
-      "{}: {}. Ranks reach it at different times although none has more work over an "
-      "iteration. Lost: {}.",
+      "{}: {}. Ranks reach it at different times although none has more work {}. Lost: {}.",
       call.name, calls_text(call, static_cast<double>(call.visits), each),
+      main_frame(&Part::mpi) != nullptr ? "over an iteration" : "over the run",
       lost_text(cause));
   cause.hint =
       barrier ? "Remove barriers that the results do not need: differences between ranks "
@@ -150,9 +150,13 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
   // A part may be for want of cores.
   cause.gain_ns *= cause.lost_ns / (call.total_lost() + call.others_ns);
   for (const std::size_t each : who) cause.ranks.push_back(rank_of(each));
-  const std::string ranks =
-      who.empty() ? "All ranks" : as_sentence(ranks_text(cause.ranks));
-  const bool several = who.size() != 1;
+  std::vector<std::uint32_t> callers = cause.ranks;
+  if (who.empty())
+    for (std::size_t i = 0; i < processes_; ++i)
+      if (call.calls[i] > 0) callers.push_back(rank_of(i));
+  const std::string ranks = callers.size() == processes_ ? std::string("All ranks")
+                                                         : as_sentence(ranks_text(callers));
+  const bool several = callers.size() != 1;
   cause.what = sends ? "Slow sends" : "Late messages";
   cause.text = fmt::format(
       "{} {} in {}: {}{}. {}: {}.", ranks,
@@ -167,7 +171,7 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
       gain_text(cause, sends ? "If all took as long as the fastest" : "Without these waits",
                 run_text());
   cause.hint =
-      sends ? "The link of that rank is slow, or its receivers are late: post receives "
+      sends ? "Their network is slow, or their receivers are late: post receives "
               "earlier, or use non-blocking sends."
             : "Ranks work one after the other: send earlier, receive in the order of "
               "sending, and compute in between.";

@@ -147,7 +147,7 @@ class ProfileFinder {
     std::string text = cause.text;
     if (!cause.origin.empty()) text += ' ' + cause.origin;
     if (!cause.evidence.empty()) {
-      text += " Meanwhile, others are in ";
+      text += " Over the whole run, others are in ";
       for (const RootCause::Evidence& each : cause.evidence)
         text += fmt::format("{}{} ({})", &each == cause.evidence.data() ? "" : ", ",
                             each.where, time_text(each.ns));

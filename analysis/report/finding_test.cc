@@ -72,10 +72,11 @@ TEST_CASE("Findings: root causes - who waits meanwhile, the gain, where to see i
   CHECK(found[0].kind == Finding::Kind::kCause);
   CHECK(found[0].what == cause.what);
   CHECK(*found[0].seconds == Approx(150e-9));
-  CHECK(found[0].text ==
-        "Thread 2 computes more. Meanwhile, others are in MPI_Recv @p.c:9 (2 ms), MPI_Wait "
-        "@p.c:10 (1 ms). The loop "
-        "would be shorter.");
+  CHECK(
+      found[0].text ==
+      "Thread 2 computes more. Over the whole run, others are in MPI_Recv @p.c:9 (2 ms), MPI_Wait "
+      "@p.c:10 (1 ms). The loop "
+      "would be shorter.");
   CHECK(found[0].hint == cause.hint);
   CHECK(found[0].evidence == json({{"view", "heat"}, {"class", "imbalance"}, {"path", 3}}));
 }

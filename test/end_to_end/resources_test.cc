@@ -5,7 +5,9 @@
 #include <sys/mount.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -56,6 +58,11 @@ Outcome check_limited(const Job& job, Way way, const fs::path& archive) {
     outcome.lost =
         property_number(trace, "EVENTS_SEEN") - property_number(trace, "EVENTS_WRITTEN");
     if (outcome.lost != 0) CHECK(traced.errors != "");
+    // The run has an end, whatever could be written of it.
+    const Result profile = run_refrain({"profile", archive});
+    INFO(profile.output);
+    CHECK_FALSE(std::regex_search(profile.output, std::regex("-[0-9.]+ (%|[num]?s)")));
+    CHECK_FALSE(std::regex_search(profile.output, std::regex("[1-9][0-9]{3,}[.][0-9] %")));
   } else {
     CHECK(traced.errors != "");
   }
@@ -65,6 +72,28 @@ Outcome check_limited(const Job& job, Way way, const fs::path& archive) {
 const Job kBusy{"cg_clang", {"150", "1500"}, 2, {{"LIMIT", "0"}, {"CHUNK", "256k"}}};
 
 }  // namespace
+
+TEST_CASE("Resources: limit of the disk - the run ends when the program did") {
+  TemporaryFolder folder;
+  Job job = kBusy;
+  job.arguments = {"600", "1500"};
+  job.settings["DISK_LIMIT"] = "7M";
+  const auto begin = std::chrono::steady_clock::now();
+  const Result result = run_job(job, Way::kRun, folder / "archive");
+  const std::chrono::duration<double, std::nano> took =
+      std::chrono::steady_clock::now() - begin;
+  REQUIRE(result.exit_status == 0);
+  const Trace trace = read_checked(folder / "archive");
+  CHECK(property_number(trace, "EVENTS_WRITTEN") <
+        property_number(trace, "EVENTS_SEEN") / 2);
+  const auto summaries = *summary::read_summaries(folder / "archive");
+  REQUIRE(summaries.size() == 1);
+  const double run_ns = static_cast<double>(summaries[0].end - summaries[0].begin) * 1e9 /
+                        summaries[0].ticks_per_second;
+  CHECK(run_ns > 0.3 * took.count());
+  const Result info = run_refrain({"info", folder / "archive"});
+  CHECK(info.output.find("the disk limit was reached (--disk-limit)") != std::string::npos);
+}
 
 TEST_CASE("Resources: file size limit - no signal, the program ends well") {
   bool some_lost = false;

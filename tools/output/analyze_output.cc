@@ -276,7 +276,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
       waits += fmt::format("{}{} ({})", waits.empty() ? "" : ", ", each.where,
                            time_text(each.ns / 1e9));
     if (!waits.empty())
-      wrap(out, "Meanwhile, others are in " + waits + ".", 3, 3, options.width);
+      wrap(out, "Over the whole run, others are in " + waits + ".", 3, 3, options.width);
     if (!cause.gain.empty()) wrap(out, cause.gain, 3, 3, options.width);
     wrap(out, cause.hint, 3, 3, options.width);
   }
@@ -315,6 +315,8 @@ void add_origins(analysis::Conclusions& conclusions, const WaitAnalysis& analysi
   for (analysis::RootCause& cause : conclusions.causes)
     if (cause.account == analysis::Account::kCommunication)
       cause.origin = waits::origin_text(analysis, waits::origin_of(analysis, cause.where));
+    else if (cause.account == analysis::Account::kCores)
+      cause.origin = waits::waiting_text(analysis);
 }
 
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,

@@ -100,7 +100,7 @@ TEST_CASE(
     text += line + "\n";
   CHECK(text ==
         "1. Uneven work between ranks: Rank 1 computes more.\n"
-        "   Meanwhile, others are in MPI_Recv @p.c:9 (400 ms).\n"
+        "   Over the whole run, others are in MPI_Recv @p.c:9 (400 ms).\n"
         "   The loop would be shorter.\n"
         "   Divide it.\n"
         "\n"

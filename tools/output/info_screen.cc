@@ -433,8 +433,11 @@ class InfoScreen {
   // What Refrain itself took of them.
   void tracing(double ns, double all) {
     if (ns > 0 && all > 0)
-      put("Tracing", fmt::format("took about {}, {:.2g} % of the time of all threads",
-                                 base::duration_text(ns, 2), 100 * ns / all));
+      put("Tracing",
+          fmt::format("took about {}, {} of the time of all threads",
+                      base::duration_text(ns, 2),
+                      ns >= 0.1 * all ? fmt::format("{:.0f} %", 100 * ns / all)
+                                      : fmt::format("{:.2g} %", 100 * ns / all)));
   }
 
   bool summary_only() const { return property(info_, "SETTING::SUMMARY_ONLY") == "yes"; }
@@ -476,7 +479,38 @@ class InfoScreen {
     return marks;
   }
 
+  // What kept events from being written besides loops; empty: nothing.
+  std::string bounds() const {
+    std::string text;
+    const auto add = [&text](const std::string& part) {
+      text += (text.empty() ? "" : "; ") + part;
+    };
+    const std::string from = property(info_, "SETTING::FROM");
+    const std::string until = property(info_, "SETTING::UNTIL");
+    const auto is_set = [](const std::string& value) {
+      return std::strtod(value.c_str(), nullptr) > 0;
+    };
+    if (is_set(from) || is_set(until))
+      add("only" + (is_set(from) ? " from " + from + " s on" : std::string()) +
+          (is_set(until) ? " until " + until + " s" : std::string()) +
+          " of the run (--from, --until)");
+    for (const auto& [cause, count] : info_.lost)
+      if (count != 0 && (cause == "disk_limit" || cause == "disk_full"))
+        add(std::string("nothing after ") +
+            (cause == "disk_full" ? "the disk was full"
+                                  : "the disk limit was reached (--disk-limit)"));
+    return text;
+  }
+
   std::string why() const {
+    const std::string bounded = bounds();
+    if (!bounded.empty())
+      return (info_.phases.empty() ? std::string("no loop detected; ")
+              : property(info_, "SETTING::LIMIT") == "0"
+                  ? std::string("no limit (-n 0); ")
+                  : "the first " + property(info_, "SETTING::LIMIT") +
+                        " iterations of each loop; ") +
+             bounded;
     const std::string written = property(info_, "RANKS::WRITTEN");
     const char* of = written.empty() || written == "all" ? "" : " of these ranks";
     if (info_.phases.empty())

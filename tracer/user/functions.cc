@@ -234,8 +234,9 @@ void leave(FunctionThread& thread, Recent& recent, std::uint64_t address,
   if (off) report_off(recorder, function);
 }
 
-// What the thread knows of functions; null if they are not recorded.
-FunctionThread* here() noexcept {
+}  // namespace
+
+FunctionThread* function_thread() noexcept {
   const Wanted wanted = g_wanted.load(std::memory_order_relaxed);
   if (wanted == Wanted::kNo) return nullptr;
   // An allocator that is instrumented itself is called by what we do, too.
@@ -255,7 +256,29 @@ FunctionThread* here() noexcept {
   return thread;
 }
 
-}  // namespace
+void function_begins(FunctionThread& thread, std::uint64_t address, std::uintptr_t frame,
+                     std::uintptr_t site) noexcept {
+  const Recent& recent = thread.of(address);
+  if (recent.function == nullptr) return;  // the table is full
+  FunctionState state = recent.function->value.state.load(std::memory_order_relaxed);
+  if (state == FunctionState::kNew) [[unlikely]]
+    state = look_at(*recent.function);
+  if (state != FunctionState::kRecorded) return;
+  enter(thread, *recent.function, address, frame, site);
+}
+
+void function_ends(FunctionThread& thread, std::uint64_t address, std::uintptr_t frame,
+                   std::uintptr_t site, bool tail) noexcept {
+  Recent& recent = thread.of(address);
+  if (recent.function == nullptr) return;
+  // One that was switched off may have begun before.
+  if (recent.function->value.state.load(std::memory_order_relaxed) !=
+          FunctionState::kRecorded &&
+      (thread.stack.empty() || thread.stack.top().function != address))
+    return;
+  leave(thread, recent, address, frame, site, tail);
+}
+
 }  // namespace refrain::user
 
 // The stack pointer of the function that calls the hook, or a fixed distance below it. (Where the frame pointer
@@ -269,32 +292,16 @@ FunctionThread* here() noexcept {
 extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_enter(
     void* function, void* site) {
   using namespace refrain::user;
-  FunctionThread* thread = here();
-  if (thread == nullptr) return;
-  const auto address = refrain::runtime::code_address(function);
-  const Recent& recent = thread->of(address);
-  if (recent.function == nullptr) return;  // the table is full
-  FunctionState state = recent.function->value.state.load(std::memory_order_relaxed);
-  if (state == FunctionState::kNew) [[unlikely]]
-    state = look_at(*recent.function);
-  if (state != FunctionState::kRecorded) return;
-  enter(*thread, *recent.function, address, HOOK_FRAME,
-        reinterpret_cast<std::uintptr_t>(site));
+  if (FunctionThread* const thread = function_thread(); thread != nullptr)
+    function_begins(*thread, refrain::runtime::code_address(function), HOOK_FRAME,
+                    reinterpret_cast<std::uintptr_t>(site));
 }
 
 extern "C" __attribute__((visibility("default"))) void __cyg_profile_func_exit(
     void* function, void* site) {
   using namespace refrain::user;
-  FunctionThread* thread = here();
-  if (thread == nullptr) return;
-  const auto address = refrain::runtime::code_address(function);
-  Recent& recent = thread->of(address);
-  if (recent.function == nullptr) return;
-  // One that was switched off may have begun before.
-  if (recent.function->value.state.load(std::memory_order_relaxed) !=
-          FunctionState::kRecorded &&
-      (thread->stack.empty() || thread->stack.top().function != address))
-    return;
-  leave(*thread, recent, address, HOOK_FRAME, reinterpret_cast<std::uintptr_t>(site),
-        __builtin_return_address(0) == site);
+  if (FunctionThread* const thread = function_thread(); thread != nullptr)
+    function_ends(*thread, refrain::runtime::code_address(function), HOOK_FRAME,
+                  reinterpret_cast<std::uintptr_t>(site),
+                  __builtin_return_address(0) == site);
 }

@@ -142,4 +142,18 @@ class FunctionTable {
   FunctionMap functions_;
 };
 
+// What a source of functions calls where one begins and ends on the calling thread: the compilers' hooks, and Python.
+//
+// Place in the flow: ARCHITECTURE.md, stage 2. `frame`, `site`: as CallStack. `tail`: the function had given its frame up.
+// Thread-safety: any thread. Errors: what cannot be recorded is counted as lost.
+
+struct FunctionThread;
+
+// What the thread knows of functions; null if they are not recorded here and now.
+FunctionThread* function_thread() noexcept;
+void function_begins(FunctionThread& thread, std::uint64_t address, std::uintptr_t frame,
+                     std::uintptr_t site) noexcept;
+void function_ends(FunctionThread& thread, std::uint64_t address, std::uintptr_t frame,
+                   std::uintptr_t site, bool tail) noexcept;
+
 }  // namespace refrain::user
