@@ -59,7 +59,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 26;
+inline constexpr std::uint32_t kVersion = 27;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -220,6 +220,8 @@ enum TextKey : std::uint8_t {
   kTextLoopSource =
       24,  // the same of a loop of interpreted code: "loop offset first last ", the loop's begin in its
            // function and its lines, in hexadecimal; then function, kTextSeparator, file
+  kTextThreadName =
+      25,  // "location name": the name that the location's thread has from now on, given by the program
   kTextNotReceived =
       21,  // "freed failed open", decimal: receives of which no message is recorded: their
            // requests were freed, they failed, they were not complete when MPI ended

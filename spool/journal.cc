@@ -399,9 +399,16 @@ void UserJournal::take_text(std::uint8_t key, const std::string& text) {
   if (key == kTextFunctions)
     if (const auto off = function_off(text)) functions_off.push_back(*off);
   std::string_view rest = text;
-  if (key != kTextUserRegion && key != kTextUserParameter && key != kTextUserString) return;
+  if (key != kTextUserRegion && key != kTextUserParameter && key != kTextUserString &&
+      key != kTextThreadName)
+    return;
   const auto number = take_number(rest);
   if (!number) return;
+  if (key == kTextThreadName) {
+    std::vector<std::string>& names = thread_names[*number];
+    if (names.empty() || names.back() != rest) names.emplace_back(rest);
+    return;
+  }
   if (key == kTextUserParameter) parameters[*number] = rest;
   if (key == kTextUserString) strings[*number] = rest;
   if (key != kTextUserRegion) return;

@@ -58,6 +58,8 @@ struct UserJournal {
   std::map<std::uint32_t, std::string> strings;
   std::vector<FunctionOff> functions_off;
   std::vector<Metric> metrics;  // by number
+  // That the program gave to threads, by location, in their order; no name twice in a row.
+  std::map<std::uint32_t, std::vector<std::string>> thread_names;
 
   // A text of any key.
   void take_text(std::uint8_t key, const std::string& text);

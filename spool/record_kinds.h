@@ -47,8 +47,10 @@ enum Kind : std::uint8_t {
 
   // --- Calls of POSIX threads that wait or begin a thread (thread_format.h) -------------
   kThreadCallBegin =
-      4,               // sub: ThreadCall, kTeamCut, then a48: epoch; payload: code address
-  kThreadCallEnd = 5,  // sub: ThreadCall; payload as its start
+      4,  // sub: ThreadCall, kTeamCut, then a48: epoch; payload: code address
+  kThreadCallEnd =
+      5,  // sub: ThreadCall; payload as its start; a48: number of the thread that it has made or
+          // waited for, 0: none
   kHolderBegin = 6,  // inside: who has the lock: payload: address of the function that the
                      // thread began with, or kMainThread, kAnotherThread
   kHolderEnd = 7,    // payload as its start
@@ -104,7 +106,9 @@ enum Kind : std::uint8_t {
                     // of the journal's kTextUserRegion
   kUserLeave = 41,  // payload as its start. Ends come in the order of the stack: of user
                     // regions inside one that ends, too
-  kFunctionEnter = 42,  // sub, a48: likewise; payload: address of the function
+  kFunctionEnter =
+      42,  // sub, a48: likewise; payload: address of the function. Of the outermost function of a thread
+           // that the program has begun a48: the thread's number in the process, from 1 on
   kFunctionLeave = 43,  // payload as its start
   kUserPhase = 44,  // never recorded: the start of a phase as an event of a loop's body,
                     // in kLoopBody; the address is the number of its region

@@ -84,9 +84,10 @@ class ArchiveJob {
     if (auto prepared = prepare(); !prepared) return prepared;
     if (auto built = build_models(); !built) return built;
     plan_files(models_, regions_, threads_);
+    plan_threads(models_, regions_, threads_);
     share_definitions();
     if (mpi_) {
-      mpi_->unite_comms(models_, first_comm_);
+      mpi_->unite_comms(models_, first_comm_, first_group_);
       mpi_->plan(models_, regions_, threads_, shared_.total().mpi_locations,
                  options_.logical_clock);
     }
@@ -279,7 +280,8 @@ class ArchiveJob {
       const std::uint64_t locations = model->locations();
       own.add({locations, model->teams().teams().size(),
                model->journal().mpi.known ? locations : 0, model->streams().size(),
-               model->context().files.handles().size()});
+               model->context().files.handles().size(),
+               model->context().threads.members().empty() ? 0U : 1U});
     }
     shared_ = exchange::agree(exchange_, merge(SharedDefinitions{}, own));
     longest_definition_ = shared_.longest();
@@ -291,13 +293,17 @@ class ArchiveJob {
     const std::uint32_t number = exchange_.rank();
     first_location_ = shared_.before(number).locations;
     first_stream_ = shared_.before(number).streams;
-    first_comm_ = static_cast<OTF2_CommRef>(shared_.total().teams);
+    const ProcessSize total = shared_.total();
+    first_comm_ = static_cast<OTF2_CommRef>(total.teams + total.contingents);
+    first_group_ = first_mpi_group(total.teams, total.contingents);
     for (std::size_t i = 0; i < models_.size(); ++i) {
       ProcessModel& model = *models_[i];
       model.renumber(numbers);
       ProcessContext& context = model.context();
       context.process = number + static_cast<std::uint32_t>(i);
       context.first_comm = static_cast<OTF2_CommRef>(shared_.before(context.process).teams);
+      context.contingent = static_cast<OTF2_CommRef>(
+          total.teams + shared_.before(context.process).contingents);
       context.first_handle =
           static_cast<OTF2_IoHandleRef>(shared_.before(context.process).handles);
       for (const std::string& text : regions::program_texts(model.journal()))
@@ -462,6 +468,7 @@ class ArchiveJob {
   std::uint64_t first_location_ = 0;  // number of locations before the first one here
   std::uint64_t first_stream_ = 0;    // likewise, of streams
   OTF2_CommRef first_comm_ = 0;       // of the communicators of MPI
+  OTF2_GroupRef first_group_ = 0;     // of the groups of MPI
   std::uint64_t longest_definition_ = 0;
   unsigned threads_ = 1;
   WriteResult result_;

@@ -214,6 +214,8 @@ class CauseSearch {
   // Who waits for the end of threads has nothing else to do.
   bool is_join(std::uint32_t path) const;
   void synchronization();
+  // Others wait for ranks because of it, which are named with it.
+  bool is_named_with_ranks(std::uint32_t path) const;
   void files();
   void management();
   // --- mpi_causes.cc: what MPI takes otherwise

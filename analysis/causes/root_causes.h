@@ -5,7 +5,7 @@
 // own (wall) time.
 // Method: processes are compared iteration by iteration (rows of iterations). What a process has to do is its time outside of MPI;
 // what others wait in MPI until the one with most has done that is charged, at each moment, to those that still work, in equal
-// parts; the rest of MPI's time is communication. Workers that have nothing to do while their primary
+// parts; the rest of MPI's time is communication. Where it is calls on a file that they do more, these are no finding of their own. Workers that have nothing to do while their primary
 // thread is in MPI belong to what that waits for. What more threads of such a process wait for each other, or for its serial
 // parts, than those of others do, has the same cause and is charged to it, too. Of the rest, waits in collective calls for ranks
 // that are in their messages are those messages' doing. What threads wait at the end of a region because others had a lock is the

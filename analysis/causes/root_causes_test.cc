@@ -335,6 +335,41 @@ TEST_CASE("Root causes: a killed run - where its ranks were, and since when") {
   CHECK(one.last_seen[0].ranks == std::vector<std::uint32_t>{2});
 }
 
+TEST_CASE(
+    "Root causes: a rank that writes more - one finding; where all write, that of the files") {
+  constexpr std::int64_t kWrites = 900, kIterations = 100;
+  const auto with_files = [](std::uint32_t first, std::uint32_t last) {
+    auto runs = ranks(2, kIterations, [](std::size_t rank, std::size_t) {
+      return rank == 1 ? 2000 : 1000;
+    });
+    for (std::uint32_t rank = first; rank <= last; ++rank) {
+      RunSummary& run = runs[rank];
+      run.nodes.emplace_back().region = static_cast<std::uint32_t>(run.regions.size());
+      run.regions.push_back(
+          region("write a.dat", OTF2_REGION_ROLE_FILE_IO, OTF2_PARADIGM_UNKNOWN));
+      RunSummary::Location& location = run.locations[0];
+      location.sums.emplace_back();
+      location.sums.back().visits = kIterations;
+      location.sums.back().time = kIterations * kWrites;
+      for (auto& row : location.iterations.rows) {
+        if (row.loop != 0) continue;
+        row.times[static_cast<std::size_t>(TimeClass::kFileIo)] = kWrites;
+        row.times[IterationRows::kOutside] -= kWrites;
+      }
+    }
+    const Conclusions conclusions = conclude(runs);
+    check_sums(conclusions, runs);
+    return conclusions;
+  };
+  const Conclusions one = with_files(1, 1);
+  REQUIRE(one.causes.size() == 1);
+  CHECK(one.causes[0].account == Account::kUnevenRanks);
+  CHECK(one.causes[0].where == "in write a.dat @p.c:5");
+  CHECK(of(one, Account::kFileIo) == Approx(kIterations * kWrites));
+  CHECK(has_cause(with_files(0, 1), Account::kFileIo));
+  CHECK(has_cause(with_files(0, 0), Account::kFileIo));
+}
+
 TEST_CASE("Root causes: nothing is uneven - nothing is found") {
   const auto runs = ranks(4, 200, [](std::size_t, std::size_t i) {
     return 4000 + static_cast<std::int64_t>(i % 7);

@@ -281,6 +281,31 @@ void CauseSearch::synchronization() {
   paths_of({TimeClass::kSynchronization}, Account::kSynchronization, tell);
 }
 
+bool CauseSearch::is_named_with_ranks(std::uint32_t path) const {
+  constexpr double kMore = 1.25;
+  const RunProfile::Path& of = profile_.paths[path];
+  if (of.region == RunProfile::kNone) return false;
+  const std::string& name = profile_.regions[of.region].name;
+  // "in fsync and write of checkpoint.dat" is said of all calls.
+  const std::string file = " of " + name.substr(name.find(' ') + 1);
+  const std::string call = "in " + path_name(profile_, PathId(path));
+  return std::ranges::any_of(out_.causes, [&](const RootCause& cause) {
+    if (cause.account != Account::kUnevenRanks ||
+        (cause.where != call && !cause.where.ends_with(file)))
+      return false;
+    double theirs = 0, all = 0;
+    for (const RunProfile::Sums& sums : of.sums) {
+      const double ns = profile_.nanoseconds(sums.location, static_cast<double>(sums.own));
+      all += ns;
+      if (std::ranges::count(cause.ranks,
+                             rank_of(profile_.locations[sums.location].process)) != 0)
+        theirs += ns;
+    }
+    return theirs >= kNamed * all &&
+           theirs <= kMore * cause.gain_ns * static_cast<double>(cause.ranks.size());
+  });
+}
+
 void CauseSearch::files() {
   const auto tell = [this](RootCause& cause, std::uint32_t, const std::string& often) {
     cause.what = "File I/O";
@@ -327,7 +352,9 @@ void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account acc
   }
   for (std::uint32_t i = 0; i < profile_.paths.size() && all > 0; ++i) {
     const double ns = times[i] / all * ledger(account);
-    if (share(ns) < kMinShare || is_join(i)) continue;
+    if (share(ns) < kMinShare || is_join(i) ||
+        (account == Account::kFileIo && is_named_with_ranks(i)))
+      continue;
     const PathTotal& total = totals_.paths[i];
     const auto visits = static_cast<double>(std::max<std::uint64_t>(1, total.visits));
     RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);

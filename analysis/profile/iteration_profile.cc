@@ -24,6 +24,18 @@ std::uint64_t whole(double number) {
   return number > 0 ? static_cast<std::uint64_t>(std::min(number, kMax)) : 0;
 }
 
+// Of the samples from `begin` to before `end`, in ticks.
+Profile::Memory memory_between(const std::vector<base::MemorySample>& samples,
+                               std::uint64_t begin, std::uint64_t end) {
+  Profile::Memory memory;
+  for (auto at = std::ranges::lower_bound(samples, begin, {}, &base::MemorySample::ticks);
+       at != samples.end() && at->ticks < end; ++at) {
+    memory.bytes = at->bytes;
+    memory.peak_bytes = std::max(memory.peak_bytes, at->bytes);
+  }
+  return memory;
+}
+
 // What rows of primary threads say of a loop.
 struct Sample {
   double each_ns;
@@ -92,6 +104,8 @@ class ProfileBuilder {
       out.count = row.count;
       out.begin_ns = since(row.begin);
       out.end_ns = since(from.iterations.end_of(i));
+      if (from.primary)
+        out.memory = memory_between(summary.memory, row.begin, from.iterations.end_of(i));
       for (std::size_t cls = 0; cls < kTimeClasses; ++cls)
         out.times[cls] = static_cast<double>(row.times[cls]) * tick_ns;
       const TimeClass outside =
@@ -113,6 +127,7 @@ class ProfileBuilder {
     if (primary == out_.locations.end()) primary = begin;
     std::map<std::uint32_t, std::uint64_t> iterations;
     std::map<std::uint32_t, double> times;
+    std::map<std::uint32_t, Profile::Memory> memory;
     for (auto at = begin; at != out_.locations.end(); ++at) {
       for (const Profile::Row& row : at->rows) {
         out_.time_ns += at->helper || at->temporary
@@ -129,9 +144,11 @@ class ProfileBuilder {
         if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
         iterations[row.loop] += row.count;
         times[row.loop] += row.end_ns - row.begin_ns;
+        then(memory[row.loop], row.memory);
         sample(row);
       }
     }
+    for (const auto& [loop, of] : memory) out_.loops[loop].memory.add(of);
     for (const auto& [loop, count] : iterations) {
       Profile::Loop& of = out_.loops[loop];
       if (count <= of.iterations) continue;
@@ -140,6 +157,12 @@ class ProfileBuilder {
     }
     processes_.push_back({first, out_.locations.size(),
                           static_cast<std::size_t>(primary - out_.locations.begin())});
+  }
+
+  // Later samples of the same process.
+  static void then(Profile::Memory& to, const Profile::Memory& later) {
+    if (later.bytes != 0) to.bytes = later.bytes;
+    to.peak_bytes = std::max(to.peak_bytes, later.peak_bytes);
   }
 
   void sample(const Profile::Row& row) {
@@ -181,6 +204,7 @@ class ProfileBuilder {
     for (const Process& process : processes_) {
       const std::vector<Profile::Row>& rows = out_.locations[process.primary].rows;
       std::vector<std::uint64_t> part_of(rows.size());
+      std::vector<Profile::Memory> memory(parts);
       double before = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto count = static_cast<double>(rows[i].count);
@@ -190,7 +214,9 @@ class ProfileBuilder {
         before += count;
         iterations[part_of[i]] += count;
         times[part_of[i]] += rows[i].end_ns - rows[i].begin_ns;
+        then(memory[part_of[i]], rows[i].memory);
       }
+      for (std::uint64_t i = 0; i < parts; ++i) all[i].memory.add(memory[i]);
       for (std::size_t at = process.first; at != process.end; ++at) {
         for (const Profile::Row& row : out_.locations[at].rows) {
           if (row.loop != number) continue;
@@ -253,6 +279,11 @@ class ProfileBuilder {
 };
 
 }  // namespace
+
+void IterationProfile::Memory::add(const Memory& other) noexcept {
+  bytes = std::max(bytes, other.bytes);
+  peak_bytes = std::max(peak_bytes, other.peak_bytes);
+}
 
 double IterationProfile::counter(const Row& row, std::string_view name) const {
   const auto at =

@@ -21,6 +21,15 @@ struct IterationProfile {
   static constexpr std::uint32_t kNoLoop = summary::IterationRows::kNoLoop;
   static constexpr std::uint32_t kSeveral = summary::IterationRows::kSeveral;
 
+  // Of a process, resident and of no file, as samples at starts of outermost iterations have it; of several processes
+  // that of the one with most. 0: there is no sample.
+  struct Memory {
+    std::uint64_t bytes = 0;  // at the last sample
+    std::uint64_t peak_bytes = 0;
+
+    void add(const Memory& other) noexcept;
+  };
+
   struct Row {
     std::uint32_t loop = kNoLoop;  // index in `loops`
     std::uint64_t first = 0;       // in its visit
@@ -29,6 +38,7 @@ struct IterationProfile {
     double end_ns = 0;
     ClassTimes times{};
     std::vector<std::uint64_t> counters;
+    Memory memory{};  // of primary threads
   };
   struct Location {
     std::uint32_t process = 0;
@@ -47,6 +57,7 @@ struct IterationProfile {
     double mean_ns = 0;       // of an iteration
     ClassTimes times{};
     double core_wait_ns = 0;  // that all threads were ready to run without a core
+    Memory memory{};
   };
   struct Loop {
     std::uint32_t number = 0;  // in the archive
@@ -61,7 +72,8 @@ struct IterationProfile {
     double slowest_core_wait_ns = 0;  // of an iteration there, without a core
     ClassTimes times{};               // of all threads
     double core_wait_ns = 0;          // likewise, without a core
-    std::vector<Part> parts{};        // at most so many as were asked for
+    Memory memory{};
+    std::vector<Part> parts{};  // at most so many as were asked for
   };
   std::vector<std::string> counters;
   std::vector<Location> locations;

@@ -90,6 +90,31 @@ TEST_CASE("Iteration profile: a loop - median, slowest, classes, parts of it") {
   CHECK(profile.locations[0].rows[1].end_ns == 150);
 }
 
+TEST_CASE(
+    "Iteration profile: memory - of rows, parts and loops, of the process with most") {
+  RunSummary grows = run(0, 20), other = run(1, 20);
+  // Iterations 0, 3, 7 (which lasts from 1900 to 2399), 19, and what comes after the last one.
+  grows.memory = {{1000, 5},   {1200, 100}, {1500, 300}, {2399, 900},
+                  {2600, 400}, {3500, 200}, {3600, 7}};
+  other.memory = {{1250, 150}, {3500, 100}};
+  const IterationProfile profile = iteration_profile({grows, other}, 2);
+  const auto& rows = profile.locations[0].rows;
+  CHECK(rows[0].memory.bytes == 5);
+  CHECK(rows[1].memory.bytes == 100);
+  CHECK(rows[2].memory.bytes == 0);
+  CHECK(rows[8].memory.bytes == 900);
+  CHECK(rows[20].memory.bytes == 200);
+  for (const auto& row : profile.locations[1].rows) CHECK(row.memory.bytes == 0);
+  const auto& loop = profile.loops[0];
+  CHECK(loop.memory.bytes == 200);
+  CHECK(loop.memory.peak_bytes == 900);
+  REQUIRE(loop.parts.size() == 2);
+  CHECK(loop.parts[0].memory.bytes == 900);
+  CHECK(loop.parts[0].memory.peak_bytes == 900);
+  CHECK(loop.parts[1].memory.bytes == 200);
+  CHECK(loop.parts[1].memory.peak_bytes == 400);
+}
+
 TEST_CASE("Iteration profile: time without a core - of loops, their parts, the slowest") {
   RunSummary with = run(0, 20);
   with.counters.push_back({"core_wait_ns", "ns"});

@@ -135,7 +135,7 @@ py::dict iteration_values(const std::string& archive) {
   const tools::ProfiledIterations run = reading([&] { return rows_of(archive); });
   std::vector<std::uint32_t> location;
   std::vector<std::int64_t> loop;
-  std::vector<std::uint64_t> first, count;
+  std::vector<std::uint64_t> first, count, memory, peak;
   std::vector<double> begin, end;
   std::vector<std::vector<double>> times(analysis::kTimeClasses);
   std::vector<std::vector<std::uint64_t>> counters(run.profile.counters.size());
@@ -147,6 +147,8 @@ py::dict iteration_values(const std::string& archive) {
       count.push_back(row.count);
       begin.push_back(row.begin_ns);
       end.push_back(row.end_ns);
+      memory.push_back(row.memory.bytes);
+      peak.push_back(row.memory.peak_bytes);
       for (std::size_t k = 0; k < times.size(); ++k) times[k].push_back(row.times[k]);
       for (std::size_t k = 0; k < counters.size(); ++k)
         counters[k].push_back(k < row.counters.size() ? row.counters[k] : 0);
@@ -161,6 +163,8 @@ py::dict iteration_values(const std::string& archive) {
   for (std::size_t k = 0; k < times.size(); ++k)
     out[py::str(std::string(analysis::class_name(static_cast<analysis::TimeClass>(k))) +
                 "_ns")] = array_of(std::move(times[k]));
+  out["memory_bytes"] = array_of(std::move(memory));
+  out["peak_memory_bytes"] = array_of(std::move(peak));
   for (std::size_t k = 0; k < counters.size(); ++k)
     out[text(run.profile.counters[k])] = array_of(std::move(counters[k]));
   return out;

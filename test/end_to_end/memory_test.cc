@@ -1,5 +1,7 @@
-// What analyze says of a program that forgets to free its memory, and of its twin that does not.
+// What analyze says of a program that forgets to free its memory, and of its twin that does not; and what its iterations had.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
@@ -45,6 +47,40 @@ TEST_CASE("Memory: its twin, and a run without events") {
   CHECK(found({"600"}) == "");
   CHECK(found({"600", "0"}, {{"SUMMARY_ONLY", "yes"}}).find("grows by") !=
         std::string::npos);
+}
+
+TEST_CASE("Memory: of iterations - what the program has kept by then") {
+  const TemporaryFolder folder;
+  const Job job{.program = "leak_clang", .arguments = {"300", "0"}, .threads = 2};
+  REQUIRE(run_job(job, Way::kRun, folder / "archive").exit_status == 0);
+  const Result result =
+      run_refrain({"profile", folder / "archive", "--iterations", "--json"});
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  const auto json = nlohmann::json::parse(result.output);
+  double first = -1, first_bytes = 0, last = 0, last_bytes = 0;
+  std::uint64_t peak = 0;
+  for (const auto& location : json.at("locations"))
+    for (const auto& row : location.at("rows")) {
+      if (!row.contains("memory_bytes")) continue;
+      CHECK(location.at("primary") == true);
+      if (row.at("loop") != 0) continue;
+      peak = std::max(peak, row.at("peak_memory_bytes").get<std::uint64_t>());
+      if (row.at("count") != 1) continue;
+      last = row.at("first");
+      last_bytes = row.at("memory_bytes");
+      if (first >= 0) continue;
+      first = last;
+      first_bytes = last_bytes;
+    }
+  REQUIRE(last - first > 100);
+  // 64 KiB and the allocator's own in each iteration.
+  CHECK((last_bytes - first_bytes) / (last - first) == Approx(65600).epsilon(0.1));
+  const auto& loop = json.at("loops").at(0);
+  CHECK(loop.at("peak_memory_bytes") == peak);
+  CHECK(loop.at("memory_bytes") == peak);
+  const Result screen = run_refrain({"profile", folder / "archive", "--iterations"});
+  CHECK(screen.output.find("   Memory     Peak\n") != std::string::npos);
 }
 
 }  // namespace refrain::test::memory_test

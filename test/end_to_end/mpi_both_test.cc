@@ -296,6 +296,50 @@ TEST_CASE("MPI both: calls of a thread that the program begins - belong to it") 
   }
 }
 
+TEST_CASE(
+    "MPI both: Kokkos - kernels of each rank, and the one that makes others wait by its name") {
+  constexpr long kSteps = 60;
+  for (const std::string mpi : {"mpich", "openmpi"}) {
+    INFO(mpi);
+    TemporaryFolder folder;
+    const MpiJob job{.program = "test/programs/user/kokkos_mpi_gcc",
+                     .arguments = {"ranks", std::to_string(kSteps)},
+                     .settings = {{"LIMIT", "5"}},
+                     .mpi = mpi};
+    const Traced traced = trace_mpi(job, MpiWay::kInside, folder / "archive");
+    CHECK(traced.result.output == "fences=0\nfences=0\n");
+    const Result result = run_refrain({"profile", "--json", folder / "archive"});
+    REQUIRE(result.exit_status == 0);
+    const json profile = json::parse(result.output);
+    for (const int rank : {0, 1}) {
+      INFO(rank);
+      std::map<std::string, long> visits = visits_of(profile, rank);
+      for (const char* path :
+           {"step", "step > assemble", "step > dot", "step > MPI_Allreduce"}) {
+        INFO(path);
+        CHECK(visits[path] == kSteps);
+      }
+    }
+    const json info =
+        json::parse(run_refrain({"info", "--json", folder / "archive"}).output);
+    CHECK(info.at("structure").get<std::string>().find("assemble") != std::string::npos);
+    // On a busy machine cores may be missing as well, and the place be another one.
+    const Result analyzed =
+        run_refrain({"analyze", "--json", "--no-cube", folder / "archive"});
+    REQUIRE(analyzed.exit_status == 0);
+    const json conclusions = json::parse(analyzed.output).at("conclusions");
+    INFO(conclusions.at("causes").dump(1));
+    bool cores = false, named = false;
+    for (const json& cause : conclusions.at("causes")) {
+      cores = cores || cause.at("account") == "cores";
+      named = named ||
+              (cause.at("account") == "uneven_ranks" && cause.at("ranks") == json({1}) &&
+               cause.at("where").get<std::string>().find("assemble") != std::string::npos);
+    }
+    CHECK((named || cores));
+  }
+}
+
 TEST_CASE("MPI both: --mpi of the other one - is refused, with what would work") {
   const std::string program = data_file("test/programs/mpi/ring_gcc_openmpi");
   const Result refused = run_refrain({"run", "--mpi", "mpich", "--", program});

@@ -1,8 +1,11 @@
 // refrain run --threads: waits of a program that knows how often and how long its threads wait, also of one that is killed or ends in a thread;
 // names of threads; the loop of a main thread; locks that OpenMP's threads take; and that nothing is there without it.
+#include <otf2/otf2.h>
+
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -250,6 +253,113 @@ TEST_CASE("Threads: C11's threads, locks and conditions") {
     CHECK(found["held by main thread"].visits >= 5);
     CHECK(found["wait_twice"].visits == 5);
     CHECK(found.count("pthread_mutex_lock") == 0);
+  }
+}
+
+TEST_CASE(
+    "Threads: who begins whom and waits for whom - OTF2's records, in whole archives and reduced ones") {
+  constexpr long kThreads = 14 + 80 + 1;
+  for (const char* limit : {"0", "2", "filter"}) {
+    INFO(limit);
+    const TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    Job job{.program = std::string(kFolder) + "known_gcc"};
+    job.settings = {{"THREADS", "yes"}, {"LIMIT", limit}};
+    if (limit == std::string("filter")) {
+      std::ofstream(folder / "filter")
+          << "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE *step*\nSCOREP_REGION_NAMES_END\n";
+      job.settings = {{"THREADS", "yes"}, {"LIMIT", "0"}, {"FILTER", folder / "filter"}};
+    }
+    REQUIRE(run_job(job, Way::kRun, archive).exit_status == 0);
+    const Trace trace = read_trace(archive);
+    Problems problems = check_all(trace);
+    append(problems, check_python_reader({archive}));
+    append(problems, check_otf2_print(archive));
+    CHECK(problems == Problems{});
+    std::map<EventType, long> records;
+    for (const Location& location : trace.locations)
+      for (const Event& event : location.events) ++records[event.type];
+    const long begun = records[EventType::kThreadBegin];
+    CHECK(records[EventType::kThreadCreate] == begun);
+    CHECK(records[EventType::kThreadEnd] == begun);
+    CHECK(records[EventType::kThreadWait] == begun);
+    if (limit[0] == '0') {
+      CHECK(begun == kThreads);
+    } else if (limit[0] == 'f') {
+      CHECK(begun == 15);  // without those of which only the start by another one is there
+    } else {
+      CHECK(begun > 14);
+      CHECK(begun < kThreads);
+    }
+    // Somebody else counts the same.
+    const Result printed = run(Command{{"otf2-print", anchor_file(archive).string()}});
+    std::istringstream lines(printed.output);
+    std::map<std::string, long> names;
+    for (std::string line; std::getline(lines, line);)
+      ++names[line.substr(0, line.find(' '))];
+    for (const char* name :
+         {"THREAD_CREATE", "THREAD_BEGIN", "THREAD_WAIT", "THREAD_END"}) {
+      INFO(name);
+      CHECK(names[name] == begun);
+    }
+    // The group of all, that of the process, and its communicator.
+    long groups = 0;
+    for (const auto& [ref, group] : trace.groups)
+      groups += group.paradigm == OTF2_PARADIGM_PTHREAD ? 1 : 0;
+    CHECK(groups == 2);
+    const fs::path csv = folder / "csv";
+    CHECK(run_refrain({"convert", archive, "--to", "csv", "-o", csv}).exit_status == 0);
+    for (const char* command : {"info", "analyze", "profile"})
+      CHECK(run_refrain({command, archive}).exit_status == 0);
+    CHECK(run_refrain({"compare", archive, archive}).exit_status == 0);
+  }
+}
+
+TEST_CASE("Threads: names that the program gives them, also of a killed run") {
+  for (const bool killed : {false, true}) {
+    INFO(killed);
+    const TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    Job job{.program = std::string(kFolder) + "names_gcc"};
+    job.settings = {{"THREADS", "yes"}};
+    if (killed) job.arguments = {"kill"};
+    const Result result = run_job(job, Way::kRun, archive);
+    INFO(result.output << result.errors);
+    if (killed) {
+      REQUIRE(result.signal == SIGKILL);
+      REQUIRE(run_refrain({"recover", archive}).exit_status == 0);
+    } else {
+      REQUIRE(result.exit_status == 0);
+    }
+    std::set<std::string> names;
+    const Json info = json_of("info", archive);
+    for (const Json& location : info.at("locations")) {
+      const std::string name = location.at("name");
+      const std::size_t at = name.find(": ");
+      names.insert(at == std::string::npos ? name : name.substr(at + 2));
+    }
+    CHECK(names.count("Master thread") == 1);
+    // What the kernel calls them.
+    std::istringstream lines(result.output);
+    int threads = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t blank = line.find(' ');
+      const std::string function = line.substr(0, blank), name = line.substr(blank + 1);
+      INFO(line);
+      ++threads;
+      if (function == "unnamed") {
+        CHECK(name == "the main thread");
+        CHECK(names.count("unnamed") == 1);
+      } else if (function == "one_of_pool") {
+        CHECK(names.count("one_of_pool (pool 2 and others)") == 1);
+      } else if (function == "hostile") {
+        CHECK(names.count("hostile (a\uFFFD\uFFFD[31mb )") == 1);
+      } else {
+        CHECK(names.count(function + " (" + name + ")") == 1);
+      }
+    }
+    CHECK(threads == (killed ? 8 : 7));
+    CHECK(names.size() == (killed ? 8 : 7));
   }
 }
 

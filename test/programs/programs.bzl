@@ -36,6 +36,9 @@ _MPI_COMPILERS = {
             "clang": "mpicc.mpich -cc=clang-19 %s -std=gnu11" % CLANG_OPENMP,
             "gcc": "mpicc.mpich -cc=gcc -std=gnu11 -Wno-stringop-overflow",
         },
+        "cc": {
+            "gcc": "mpicxx.mpich -cxx=g++ -std=c++20",
+        },
         "f90": {
             "gfortran": "mpifort.mpich -Wno-unused-parameter",
         },
@@ -44,6 +47,9 @@ _MPI_COMPILERS = {
         "c": {
             "clang": "OMPI_CC=clang-19 mpicc.openmpi %s -std=gnu11" % CLANG_OPENMP,
             "gcc": "OMPI_CC=gcc mpicc.openmpi -std=gnu11",
+        },
+        "cc": {
+            "gcc": "OMPI_CXX=g++ mpicxx.openmpi -std=c++20",
         },
         "f90": {
             "gfortran": "OMPI_FC=gfortran mpifort.openmpi -L/usr/lib/x86_64-linux-gnu/openmpi/lib -Wno-unused-parameter",

@@ -83,6 +83,8 @@ class SameAsTheCommand(unittest.TestCase):
         self.assertEqual(len(found.frame()), len(rows))
         numpy.testing.assert_array_equal(found.columns["count"], [row["count"] for row in rows])
         numpy.testing.assert_allclose(found.columns["begin_ns"], [row["begin_ns"] for row in rows])
+        for name in ("memory_bytes", "peak_memory_bytes"):
+            numpy.testing.assert_array_equal(found.columns[name], [row.get(name, 0) for row in rows])
 
     def test_analyze(self):
         for archive in (HYBRID, REDUCED, LATE, ORDER, LOCAL, FOREIGN):

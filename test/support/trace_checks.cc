@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "test/support/process.h"
 
@@ -198,6 +199,67 @@ Problems check_iterations(const Trace& trace) {
   return problems;
 }
 
+Problems check_threads(const Trace& trace) {
+  struct Moments {
+    std::vector<std::uint64_t> create, begin, wait;
+    std::uint64_t end = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::int64_t>, Moments> threads;
+  Problems problems;
+  for (const Location& location : trace.locations) {
+    Moments* running = nullptr;
+    for (const Event& event : location.events) {
+      const std::pair key{event.reference, event.value};
+      switch (event.type) {
+        case EventType::kThreadCreate:
+          threads[key].create.push_back(event.time);
+          break;
+        case EventType::kThreadBegin:
+          if (running != nullptr) problems.push_back(location.name + ": begins twice");
+          running = &threads[key];
+          running->begin.push_back(event.time);
+          break;
+        case EventType::kThreadWait:
+          threads[key].wait.push_back(event.time);
+          break;
+        case EventType::kThreadEnd:
+          if (running == nullptr) {
+            problems.push_back(location.name + ": ends without a begin");
+          } else {
+            running->end = event.time;
+            if (event.value != -1 && running != &threads[key])
+              problems.push_back(location.name + ": ends as another thread");
+            if (event.value == -1 && !running->wait.empty())
+              problems.push_back(location.name + ": is waited for, and does not say so");
+          }
+          running = nullptr;
+          break;
+        default:
+          continue;
+      }
+      const auto comm = trace.comms.find(event.reference);
+      const auto group = comm == trace.comms.end() ? trace.groups.end()
+                                                   : trace.groups.find(comm->second.group);
+      if (group == trace.groups.end() || group->second.paradigm != OTF2_PARADIGM_PTHREAD)
+        problems.push_back(location.name + ": no contingent of POSIX threads");
+    }
+    if (running != nullptr) problems.push_back(location.name + ": a thread does not end");
+  }
+  for (const auto& [key, of] : threads) {
+    const std::string name = "thread " + std::to_string(key.second) + ": ";
+    if (of.create.size() != 1 || of.begin.size() != 1 || of.wait.size() > 1) {
+      problems.push_back(name + std::to_string(of.create.size()) + " creates, " +
+                         std::to_string(of.begin.size()) + " begins, " +
+                         std::to_string(of.wait.size()) + " waits");
+      continue;
+    }
+    if (of.create[0] > of.begin[0]) problems.push_back(name + "begins too early");
+    if (!of.wait.empty() && of.wait[0] < of.end)
+      problems.push_back(name + "is waited for before it ends");
+  }
+  return problems;
+}
+
 Problems check_all(const Trace& trace) {
   Problems problems;
   append(problems, check_nesting(trace));
@@ -205,6 +267,7 @@ Problems check_all(const Trace& trace) {
   append(problems, check_measurement(trace));
   append(problems, check_counts(trace));
   append(problems, check_iterations(trace));
+  append(problems, check_threads(trace));
   return problems;
 }
 

@@ -43,6 +43,10 @@ Problems check_counts(const Trace& trace);
 // that the program names, later.
 Problems check_iterations(const Trace& trace);
 
+// Threads that the program begins: each begins and ends once, after it was created, and is waited for after its end and at most once; all
+// of them are members of their contingent.
+Problems check_threads(const Trace& trace);
+
 // All of them.
 Problems check_all(const Trace& trace);
 

@@ -14,6 +14,8 @@ common readers rely on:
   - the program has a region, which is found by ProgramBegin's texts;
   - regions of OpenMP are known by their canonical name or by the file "OMP", barriers by the
     two names that scout knows;
+  - threads that the program begins are created before they begin, and end before somebody has waited for them; who does
+    that is a member of their contingent;
   - no switch to the implicit task directly after the completion of a task, no BufferFlush.
 Exit status 0 and no output: all is well; 1: a line for each of the first few problems, after the archive and a colon if there
 are several.
@@ -24,7 +26,7 @@ import sys
 import otf2
 from otf2.enums import LocationGroupType, MeasurementMode, Paradigm, RegionRole
 from otf2.events import (BufferFlush, Enter, Leave, MeasurementOnOff, ProgramBegin,
-                         ThreadTaskComplete, ThreadTaskSwitch)
+                         ThreadBegin, ThreadCreate, ThreadEnd, ThreadTaskComplete, ThreadTaskSwitch, ThreadWait)
 
 DEFAULT_EVENTS = 100_000
 BARRIERS = ("!$omp barrier", "!$omp implicit barrier")
@@ -147,6 +149,33 @@ class Stream:
                                      getattr(self.open[-1], "name", "measurement off")))
 
 
+class Threads:
+    """Those that the program begins, of all processes."""
+
+    def __init__(self, checker):
+        self.checker = checker
+        self.created, self.ended = set(), set()
+        self.running = {}  # by location
+
+    def take(self, location, event, kind):
+        if kind not in (ThreadCreate, ThreadBegin, ThreadEnd, ThreadWait):
+            return
+        contingent = event.thread_contingent
+        thread = (contingent, event.sequence_count)
+        if contingent.group.paradigm != Paradigm.PTHREAD or location not in contingent.group.members:
+            self.checker.complain("%s at %d is no member of %s" % (location.name, event.time, contingent.name))
+        if kind is ThreadCreate:
+            self.created.add(thread)
+        elif kind is ThreadBegin:
+            if thread not in self.created:
+                self.checker.complain("%s at %d begins, and was not created" % (location.name, event.time))
+            self.running[location] = thread
+        elif kind is ThreadEnd:
+            self.ended.add(self.running.pop(location, None))
+        elif thread not in self.ended:
+            self.checker.complain("%s at %d has waited for what does not end" % (location.name, event.time))
+
+
 def problems_of(archive, most):
     checker = Checker()
     with otf2.reader.open(os.path.join(archive, "traces.otf2"), 4096) as trace:
@@ -155,6 +184,7 @@ def problems_of(archive, most):
         checker.locations(definitions.locations)
         checker.regions(definitions.regions)
         streams = {each: Stream(each, checker) for each in definitions.locations}
+        threads = Threads(checker)
         left = most if most else -1
         for location, event in trace.events:
             if left == 0:
@@ -162,6 +192,7 @@ def problems_of(archive, most):
             left -= 1
             kind = type(event)
             streams[location].take(event, kind)
+            threads.take(location, event, kind)
             if kind is ProgramBegin:
                 checker.program(event, definitions.regions)
         else:

@@ -10,6 +10,7 @@ A run is judged by the first finding of `refrain analyze --json`:
     gain     within 15 % of what the program without its cause takes less (the median of as many runs)
     once     no later finding repeats it
     same     the first findings of the default and the whole archive are the same
+Waits for locks of POSIX threads have no gain, because what the run would gain is not said of them.
 Where there are fewer cores than threads, "too few cores" may come first and is passed over: of the next one amount and gain are not
 judged then, as a part is in the first. Gains are compared with the program's own clocks there. Runs that a busy machine disturbs (as the program says, or the kernel: threads without a core) are
 repeated, a few times; what is disturbed still is not judged, and counted.
@@ -40,13 +41,16 @@ OPENMP = ((0, 2), (0, 4))
 HYBRID = ((2, 2),)
 # (ranks, threads) of each; 0 ranks: without MPI.
 CASES = {
-    "rank": MPI, "since": MPI[::2], "every": MPI[::2], "growing": MPI[::3], "io": MPI[::2], "faults": MPI[:2],
+    "rank": MPI, "since": MPI[::2], "every": MPI[::2], "growing": MPI[::3], "io": MPI[::2], "file": MPI[:3:2],
+    "faults": MPI[:2],
     "chain": MPI[1:], "order": MPI[::2], "barrier": MPI[:2], "link": MPI[:3], "small": TWO, "core": TWO,
-    "thread": OPENMP + HYBRID, "lock": OPENMP + HYBRID, "serial": OPENMP + HYBRID,
+    "thread": OPENMP + HYBRID, "lock": OPENMP + HYBRID, "mutex": OPENMP + HYBRID, "serial": OPENMP + HYBRID,
     "rank+serial": HYBRID, "io+growing": MPI[2:],
     "none": MPI[:2], "ring": TWO, "bcast": TWO, "nonblocking": TWO, "varying": TWO, "regions": OPENMP[:1],
+    "mutex fixed": OPENMP[:1],
 }
-NOTHING = ("none", "ring", "bcast", "nonblocking", "varying", "regions")
+NOTHING = ("none", "ring", "bcast", "nonblocking", "varying", "regions", "mutex fixed")
+OPTIONS = {"mutex": ["--threads"], "mutex fixed": ["--threads"], "file": ["--files"]}  # of refrain run
 JUDGED = ("first", "amount", "gain", "once", "same")
 
 
@@ -58,6 +62,7 @@ class Expected:
     ranks: list = dataclasses.field(default_factory=list)
     thread: int = None
     when: dict = None
+    text: str = ""  # an expression
 
 
 def place(text):
@@ -79,6 +84,7 @@ def places():
             "receive": rf"^MPI_Recv @{place('MPI_Recv(data, 8, MPI_CHAR, partner')}$",
             "send": f"^MPI_Send @{place('MPI_Send(data, 8, MPI_CHAR, next')}$",
             "region": rf"{place('#pragma omp parallel')}\b",
+            "mutex": rf"pthread_mutex_lock @{place('/* to use it */')}$",
             "critical": rf"{place('#pragma omp critical')}\b"}
 
 
@@ -112,6 +118,8 @@ def expected_of(case, at):
         "core": [Expected("cores", "Too few cores")],
         "thread": [Expected("uneven_threads", where=at["region"], thread=1, when=always)],
         "lock": [Expected("synchronization", "Lock", at["critical"])],
+        "mutex": [Expected("synchronization", "Lock", at["mutex"], text=r"Who has it when they begin to wait: renew_list\.")],
+        "file": [dataclasses.replace(more, where=r"^in pwrite checkpoint\.dat$")],
         "serial": [serial],
         "rank+serial": [dataclasses.replace(more, where=at["before region"]), serial],
         "io+growing": [more, dataclasses.replace(more, ranks=[2], when=shapes["growing"])],
@@ -128,6 +136,8 @@ def problems_of(found, wanted):
     wrong = []
     if found["account"] != wanted.account or (wanted.what and found["what"] != wanted.what):
         wrong.append("kind")
+    if not re.search(wanted.text, found["text"]):
+        wrong.append("text")
     if not re.search(wanted.where, found.get("where") or ""):
         wrong.append("place")
     if (found.get("ranks") or []) != wanted.ranks or found.get("thread") != wanted.thread:
@@ -145,10 +155,13 @@ class Campaign:
     def run(self, case, limit, fixed, archive):
         """What the program says."""
         cause, ranks, threads = case
+        options = OPTIONS.get(cause, [])
+        if cause.endswith(" fixed"):
+            cause, fixed = cause.removesuffix(" fixed"), True
         shutil.rmtree(archive, ignore_errors=True)
         program = os.path.join(self.options.programs, f"planted_{'mpi' if ranks else 'omp'}_clang")
         command = ([self.options.mpirun, "-n", str(ranks)] if ranks else []) + \
-            [self.options.refrain, "run", "-n", limit, "-o", archive, "--", program, cause, *map(str, length_of(case))] + \
+            [self.options.refrain, "run", *options, "-n", limit, "-o", archive, "--", program, cause, *map(str, length_of(case))] + \
             (["fixed"] if fixed else [])
         kept = {k: v for k, v in os.environ.items() if not re.match(r"(OMP|KMP|GOMP|REFRAIN)_", k)}
         done = subprocess.run(command, env=dict(kept, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive"),
@@ -215,7 +228,7 @@ class Campaign:
             gains = [said["seconds"] - fixed]
         else:
             gains = [of(number, "gain") for _, number in pairs]
-        if case[0] != "core" or fixed is not None:
+        if case[0] != "mutex" and (case[0] != "core" or fixed is not None):
             result["gain"] = all(is_near(cause["gain_seconds"], truth, 0.15) for (cause, _), truth in zip(pairs, gains))
         if case[0] == "io+growing":  # waits of one iteration can be for both: each is what both cost
             result["amount"] = is_near(sum(cause["seconds"] for cause, _ in pairs), lost[0], 0.1)

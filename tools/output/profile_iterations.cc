@@ -122,11 +122,19 @@ class IterationScreen {
   void parts(const IterationProfile::Loop& loop) {
     if (loop.parts.empty()) return;
     out_.emplace_back();
-    row(loop.name, titles({"Iterat.", "Mean"}));
-    for (const IterationProfile::Part& part : loop.parts)
-      row("  " + range(part.first, part.count),
+    const bool memory = loop.memory.bytes != 0;
+    std::vector<std::string> first = titles({"Iterat.", "Mean"});
+    if (memory) first.insert(first.end(), {"Memory", "Peak"});
+    row(loop.name, first);
+    for (const IterationProfile::Part& part : loop.parts) {
+      std::vector<std::string> cells =
           shares({std::to_string(part.count), duration_text(part.mean_ns)}, part.times,
-                 part.core_wait_ns));
+                 part.core_wait_ns);
+      if (memory)
+        for (const std::uint64_t bytes : {part.memory.bytes, part.memory.peak_bytes})
+          cells.push_back(bytes == 0 ? "" : base::bytes_text(bytes));
+      row("  " + range(part.first, part.count), cells);
+    }
     out_.push_back(fmt::format(
         "  slowest: {} {}, {}{}{}", loop.slowest_count < 2 ? "iteration" : "iterations",
         range(loop.slowest_first, loop.slowest_count), duration_text(loop.slowest_ns),
@@ -145,6 +153,15 @@ class IterationScreen {
   std::vector<std::string> out_;
 };
 
+// With null where there is no sample.
+void put_memory(Json& out, const IterationProfile::Memory& memory) {
+  const auto bytes = [](std::uint64_t value) {
+    return value == 0 ? Json(nullptr) : Json(value);
+  };
+  out["memory_bytes"] = bytes(memory.bytes);
+  out["peak_memory_bytes"] = bytes(memory.peak_bytes);
+}
+
 Json json_of(const IterationProfile::Loop& loop) {
   Json out = {{"number", loop.number},
               {"name", loop.name},
@@ -157,6 +174,7 @@ Json json_of(const IterationProfile::Loop& loop) {
               {"slowest_core_wait_ns", loop.slowest_core_wait_ns},
               {"core_wait_ns", loop.core_wait_ns},
               {"classes", class_times_json(loop.times)}};
+  put_memory(out, loop.memory);
   return out;
 }
 
@@ -169,6 +187,7 @@ Json json_of(const IterationProfile& profile, const IterationProfile::Row& row) 
               {"end_ns", row.end_ns},
               {"classes", class_times_json(row.times)}};
   if (!row.counters.empty()) out["counters"] = row.counters;
+  if (row.memory.bytes != 0) put_memory(out, row.memory);
   return out;
 }
 
@@ -237,6 +256,7 @@ std::string iterations_csv(const ProfiledIterations& run) {
   std::string out = "process,rank,thread,loop,name,first,count,begin_ns,end_ns";
   for (std::size_t i = 0; i < analysis::kTimeClasses; ++i)
     out += std::string(",") + analysis::class_name(static_cast<TimeClass>(i)) + "_ns";
+  out += ",memory_bytes,peak_memory_bytes";
   for (const std::string& counter : profile.counters) out += "," + csv_quoted(counter);
   out += "\n";
   auto at = std::back_inserter(out);
@@ -250,6 +270,8 @@ std::string iterations_csv(const ProfiledIterations& run) {
           csv_quoted(loop_name(profile, row.loop)), row.first, row.count, row.begin_ns,
           row.end_ns);
       for (const double time : row.times) fmt::format_to(at, ",{:.3f}", time);
+      for (const std::uint64_t bytes : {row.memory.bytes, row.memory.peak_bytes})
+        out += "," + (bytes == 0 ? "" : std::to_string(bytes));
       for (const std::uint64_t value : row.counters) fmt::format_to(at, ",{}", value);
       out += "\n";
     }

@@ -33,7 +33,9 @@ ProfiledIterations example() {
           .slowest_count = 1};
   loop.times[0] = 18e6;
   loop.times[kImbalance] = 6e6;
-  loop.parts = {{0, 6, 1e6, loop.times}, {6, 6, 1.5e6, loop.times}};
+  loop.memory = {3'000'000, 4'000'000};
+  loop.parts = {{0, 6, 1e6, loop.times, 0, {2'000'000, 4'000'000}},
+                {6, 6, 1.5e6, loop.times}};
   auto& other = profile.loops.emplace_back();
   other.name = "loop 4";
   for (std::uint32_t thread = 0; thread < 2; ++thread) {
@@ -52,6 +54,7 @@ ProfiledIterations example() {
       row.end_ns = row.begin_ns + 10;
       row.times[kImbalance] = 10;
       row.counters = {i, thread};
+      if (i == 1 && thread == 0) row.memory = {2'000'000, 4'000'000};
     }
   }
   return run;
@@ -74,6 +77,13 @@ TEST_CASE("Iterations screen: loops, and the longest part by part; within the wi
   CHECK(has(lines, "slowest: iteration 5, 2 ms"));
   CHECK_FALSE(has(lines, "MPI"));
   for (const std::string& line : lines) CHECK(line.size() <= 110);
+  CHECK(has(lines, "   Manage   Memory     Peak"));
+  CHECK(std::ranges::count_if(lines, [](const std::string& line) {
+          return line.starts_with("  0-5 ") && line.ends_with("     2 MB     4 MB");
+        }) == 1);
+  ProfiledIterations unknown = example();
+  unknown.profile.loops[0].memory = {};
+  CHECK_FALSE(has(iterations_screen(unknown, 110, false), "Memory"));
   ProfiledIterations mpi = example();
   mpi.profile.loops[0].times[static_cast<std::size_t>(TimeClass::kMpiCollective)] = 1;
   CHECK(has(iterations_screen(mpi, 110, false), "MPI"));
@@ -109,6 +119,11 @@ TEST_CASE("Iterations JSON: all rows of all threads") {
   CHECK(rows[1]["loop"] == 0);
   CHECK(rows[2]["several"] == true);
   CHECK(rows[2]["counters"] == nlohmann::json({2, 1}));
+  CHECK(json["loops"][0]["memory_bytes"] == 3'000'000);
+  CHECK(json["loops"][0]["peak_memory_bytes"] == 4'000'000);
+  CHECK(json["loops"][1]["memory_bytes"].is_null());
+  CHECK(json["locations"][0]["rows"][1]["peak_memory_bytes"] == 4'000'000);
+  CHECK(rows[1].contains("memory_bytes") == false);
   CHECK(rows[2]["classes"]["imbalance_ns"] == 10);
 }
 
@@ -120,9 +135,11 @@ TEST_CASE("Iterations CSV: a row for each row, as many fields as titles") {
   for (const std::string& line : lines)
     CHECK(std::count(line.begin(), line.end(), ',') ==
           std::count(lines[0].begin(), lines[0].end(), ','));
-  CHECK(lines[0].ends_with(",unknown_ns,\"PAPI_TOT_INS\",\"a \"\"b\"\"\""));
+  CHECK(lines[0].ends_with(
+      ",unknown_ns,memory_bytes,peak_memory_bytes,\"PAPI_TOT_INS\",\"a \"\"b\"\"\""));
   CHECK(lines[2].starts_with("0,,0,3,\"loop 3 @ solve a.c:7-9\",1,1,10.000,20.000,"));
-  CHECK(lines[6].ends_with(",2,1"));
+  CHECK(lines[2].ends_with(",2000000,4000000,1,0"));
+  CHECK(lines[6].ends_with(",,,2,1"));
 }
 
 TEST_CASE("Iterations: no archive, no rows, a bad file - one line") {

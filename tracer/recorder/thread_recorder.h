@@ -22,6 +22,8 @@
 // allocation, a system call only where a chunk ends or a gap begins or ends.
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -174,6 +176,10 @@ class ThreadRecorder {
 
   // The calling thread records with it from here on; what another thread than the main one did before is of the location, too, unless `anew`.
   void thread_begins(bool anew) noexcept;
+  // Returns true if that is this thread.
+  bool is_of(pthread_t thread) const noexcept {
+    return thread_ != 0 && pthread_equal(posix_thread_, thread) != 0;
+  }
   // That thread records with it no more: how long it was on a core goes into the file. Any thread.
   void thread_ends() noexcept;
   // Of a journal: the process' memory is as it is now.
@@ -677,6 +683,7 @@ class ThreadRecorder {
   spool::RowUse row_use_{};       // of the location
   double row_cycles_per_ns_ = 0;  // at the latest look of the thread itself
   pid_t thread_ = 0;              // 0: none
+  pthread_t posix_thread_{};
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for
   std::uint64_t metrics_absolute_ = 0;

@@ -118,6 +118,12 @@ RecorderPool::Taken RecorderPool::take(const std::string& folder,
   return {recorders_.back().get(), {}};
 }
 
+ThreadRecorder* RecorderPool::of_thread(pthread_t thread) const noexcept {
+  for (const auto& recorder : recorders_)
+    if (recorder->is_of(thread)) return recorder.get();
+  return nullptr;
+}
+
 void RecorderPool::wait_until_idle() noexcept {
   const std::uint64_t until = Clock::now() + Clock::ticks_of_seconds(kPatience_s);
   for (auto& recorder : recorders_)

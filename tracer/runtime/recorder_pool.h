@@ -8,6 +8,8 @@
 // Errors: take() says why there is none, or throws std::bad_alloc; nothing else needs memory.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,6 +47,9 @@ class RecorderPool {
     recorder->thread_ends();
     free_.push_back(recorder);
   }
+
+  // That a thread records with; null: none.
+  recorder::ThreadRecorder* of_thread(pthread_t thread) const noexcept;
 
   // The recording has ended. Waits until the threads have left their recorders, but not for long: a
   // thread that a signal handler has interrupted to end the program does not come back.

@@ -6,6 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <mutex>
 
 #include "tracer/files/file_calls.h"
@@ -315,6 +318,22 @@ void Session::put_fact(const ThreadRecorder* by, spool::TextKey key,
   if (is_changing_here()) return;
   const std::lock_guard lock(mutex_);
   if (Journal* const to = place_of_fact(by)) to->text(key, text);
+}
+
+void Session::name_thread(const ThreadRecorder* by, pthread_t thread,
+                          std::string_view name) noexcept {
+  if (is_changing_here()) return;
+  const std::lock_guard lock(mutex_);
+  ThreadRecorder* const named = finished_ ? nullptr : recorders_.of_thread(thread);
+  if (named == nullptr) return;
+  Journal* const to = place_of_fact(by);
+  if (to == nullptr) return;
+  std::array<char, 64> text;
+  const int bytes =
+      std::snprintf(text.data(), text.size(), "%u %.*s", named->header().location,
+                    static_cast<int>(name.size()), name.data());
+  to->text(spool::kTextThreadName,
+           {text.data(), std::min(static_cast<std::size_t>(bytes), text.size() - 1)});
 }
 
 periodicity::Symbol Session::on_symbol(ThreadRecorder& recorder, periodicity::Symbol symbol,

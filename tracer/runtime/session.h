@@ -116,6 +116,9 @@ class Session final : private recorder::RingWatch {
   void put_fact(const recorder::ThreadRecorder* by, spool::RecordWords record) noexcept;
   void put_fact(const recorder::ThreadRecorder* by, spool::TextKey key,
                 std::string_view text) noexcept;
+  // Any thread: the program has given a name to `thread`. Nothing happens if that one is not recorded.
+  void name_thread(const recorder::ThreadRecorder* by, pthread_t thread,
+                   std::string_view name) noexcept;
 
   // --- Epochs ---
 

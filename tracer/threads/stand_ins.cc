@@ -7,10 +7,13 @@
 // the thread ends. Cost: of a free lock that of the C library's call that tries it, and some 2 ns.
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/prctl.h>
 #include <threads.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -45,12 +48,17 @@ class Wait {
  public:
   Wait(ThreadCall call, const void* returns_to, std::uint32_t holder = 0)
       : on_(api() != nullptr && api()->begin(call, returns_to, holder)) {}
+  // For the end of a thread. Its number is asked for first: another thread may be the next with this `pthread_t`.
+  Wait(ThreadCall call, const void* returns_to, pthread_t thread)
+      : thread_(api() == nullptr ? 0 : api()->number_of(thread)),
+        on_(api() != nullptr && api()->begin(call, returns_to, 0)) {}
   int end(int result) {
-    if (on_) api()->end();
+    if (on_) api()->end(result == 0 ? thread_ : 0);
     return result;
   }
 
  private:
+  std::uint64_t thread_ = 0;
   bool on_;
 };
 
@@ -211,18 +219,49 @@ REFRAIN_STAND_IN(pthread_barrier_wait)(pthread_barrier_t* barrier) noexcept {
   return wait.end(g_next_pthread_barrier_wait.get()(barrier));
 }
 REFRAIN_STAND_IN(pthread_join)(pthread_t thread, void** result) {
-  Wait wait(ThreadCall::kJoin, REFRAIN_CALLER);
+  Wait wait(ThreadCall::kJoin, REFRAIN_CALLER, thread);
   return wait.end(g_next_pthread_join.get()(thread, result));
 }
 REFRAIN_STAND_IN(pthread_timedjoin_np)
 (pthread_t thread, void** result, const timespec* until) {
-  Wait wait(ThreadCall::kJoin, REFRAIN_CALLER);
+  Wait wait(ThreadCall::kJoin, REFRAIN_CALLER, thread);
   return wait.end(g_next_pthread_timedjoin_np.get()(thread, result, until));
 }
 REFRAIN_STAND_IN(pthread_clockjoin_np)
 (pthread_t thread, void** result, clockid_t clock, const timespec* until) {
-  Wait wait(ThreadCall::kJoin, REFRAIN_CALLER);
+  Wait wait(ThreadCall::kJoin, REFRAIN_CALLER, thread);
   return wait.end(g_next_pthread_clockjoin_np.get()(thread, result, clock, until));
+}
+
+// --- Names ---
+
+namespace {
+
+REFRAIN_NEXT(int, pthread_setname_np, pthread_t, const char*);
+REFRAIN_NEXT(int, prctl, int, unsigned long, unsigned long, unsigned long, unsigned long);
+
+void named(pthread_t thread, const char* name) noexcept {
+  if (api() != nullptr) api()->named(thread, name);
+}
+
+}  // namespace
+
+REFRAIN_STAND_IN(pthread_setname_np)(pthread_t thread, const char* name) noexcept {
+  const int result = g_next_pthread_setname_np.get()(thread, name);
+  if (result == 0) named(thread, name);
+  return result;
+}
+// Takes as many arguments as there may be, as the C library's does.
+REFRAIN_STAND_IN(prctl)(int option, ...) noexcept {
+  std::array<unsigned long, 4> given;
+  va_list arguments;
+  va_start(arguments, option);
+  for (unsigned long& each : given) each = va_arg(arguments, unsigned long);
+  va_end(arguments);
+  const int result = g_next_prctl.get()(option, given[0], given[1], given[2], given[3]);
+  if (option == PR_SET_NAME && result == 0)
+    named(pthread_self(), reinterpret_cast<const char*>(given[0]));
+  return result;
 }
 
 // --- C11 ---
@@ -268,6 +307,6 @@ REFRAIN_STAND_IN(cnd_timedwait)
   return wait.end(g_next_cnd_timedwait.get()(condition, mutex, until));
 }
 REFRAIN_STAND_IN(thrd_join)(thrd_t thread, int* result) {
-  Wait wait(ThreadCall::kC11Join, REFRAIN_CALLER);
+  Wait wait(ThreadCall::kC11Join, REFRAIN_CALLER, thread);
   return wait.end(g_next_thrd_join.get()(thread, result));
 }

@@ -8,6 +8,7 @@
 #include "tracer/threads/thread_source.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <type_traits>
 
 #include "filters/settings.h"
 #include "tracer/life/lifecycle.h"
@@ -36,31 +39,31 @@ using runtime::Scope;
 using runtime::t_thread;
 using spool::ThreadCall;
 
-// --- The functions of threads, by the kernel's numbers of these ---
+// --- What is known of threads, by the kernel's or the C library's names of these ---
 
-// A number that the kernel gives again is another thread's; where there is no room the first one goes.
-class ThreadFunctions {
+// A name that is given again is another thread's; where there is no room the first one goes.
+class KnownThreads {
  public:
-  void add(std::uint32_t thread, std::uint64_t function) noexcept {
+  void add(std::uint64_t thread, std::uint64_t fact) noexcept {
     Entry* free = nullptr;
     for (std::size_t i = 0; i < kProbes; ++i) {
       Entry& entry = at(thread, i);
-      const std::uint32_t known = entry.thread.load(std::memory_order_relaxed);
+      const std::uint64_t known = entry.thread.load(std::memory_order_relaxed);
       if (known == thread || known == 0) {
         free = &entry;
         break;
       }
     }
     if (free == nullptr) free = &at(thread, 0);
-    free->function.store(function, std::memory_order_relaxed);
+    free->fact.store(fact, std::memory_order_relaxed);
     free->thread.store(thread, std::memory_order_release);
   }
   // False: it is none of the program's.
-  bool find(std::uint32_t thread, std::uint64_t& function) noexcept {
+  bool find(std::uint64_t thread, std::uint64_t& fact) noexcept {
     for (std::size_t i = 0; i < kProbes; ++i) {
       const Entry& entry = at(thread, i);
       if (entry.thread.load(std::memory_order_acquire) != thread) continue;
-      function = entry.function.load(std::memory_order_relaxed);
+      fact = entry.fact.load(std::memory_order_relaxed);
       return true;
     }
     return false;
@@ -68,16 +71,19 @@ class ThreadFunctions {
 
  private:
   struct Entry {
-    std::atomic<std::uint32_t> thread{0};
-    std::atomic<std::uint64_t> function{0};
+    std::atomic<std::uint64_t> thread{0};
+    std::atomic<std::uint64_t> fact{0};
   };
   static constexpr std::size_t kSlots = 4096, kProbes = 16;
-  Entry& at(std::uint32_t thread, std::size_t probe) noexcept {
-    return entries_[(thread + probe) % kSlots];
+  // Names are numbers in a row, or addresses of stacks.
+  Entry& at(std::uint64_t thread, std::size_t probe) noexcept {
+    return entries_[((thread ^ thread >> 12 ^ thread >> 23) + probe) % kSlots];
   }
   std::array<Entry, kSlots> entries_{};
 };
-constinit ThreadFunctions g_functions{};
+constinit KnownThreads g_functions{};  // by the kernel's number
+constinit KnownThreads g_numbers{};    // by pthread_t
+std::atomic<std::uint64_t> g_last_number{0};
 
 bool find_holder(std::uint32_t thread, std::uint64_t& function) noexcept {
   if (thread == 0) return false;
@@ -147,13 +153,15 @@ bool begin(ThreadCall call, const void* returns_to, std::uint32_t holder) noexce
   return true;
 }
 
-void end_innermost(ThreadRecorder& recorder, std::uint64_t ticks) noexcept {
+void end_innermost(ThreadRecorder& recorder, std::uint64_t ticks,
+                   std::uint64_t thread = 0) noexcept {
   const spool::Record& open = *recorder.top();
   recorder.end(spool::record_words(open.kind + 1, ticks, open.payload,
-                                   open.sub & spool::kThreadCalls));
+                                   open.sub & spool::kThreadCalls, thread));
 }
 
-void end() noexcept {
+// `thread`: that the call has made, or waited for; 0: none.
+void end(std::uint64_t thread) noexcept {
   if (t_thread.recorder == nullptr) return;
   const recorder::KeepErrno keep_errno;
   const Scope scope;
@@ -168,7 +176,7 @@ void end() noexcept {
   }
   if (!is_open(spool::kThreadCallBegin)) return scope->count_loss(spool::kLossUnmatched);
   const auto call = static_cast<ThreadCall>(scope->top()->sub & spool::kThreadCalls);
-  end_innermost(*scope, ticks);
+  end_innermost(*scope, ticks, thread);
   if (!g_session->primary().is(&*scope)) {
     if (t_thread.teams_open == 0) user::keep_up(*scope, ticks);
   } else if (is_in_order(call) && g_session->auto_symbols() && !g_session->in_phase() &&
@@ -177,19 +185,52 @@ void end() noexcept {
   }
 }
 
-constexpr Api kApi = {begin, end};
+// --- Names ---
+
+// As the kernel has it, with its zero.
+using KernelName = std::array<char, 16>;
+
+// Not through our own stand-in.
+KernelName name_of_this_thread() noexcept {
+  KernelName name{};
+  syscall(SYS_prctl, PR_GET_NAME, name.data(), 0, 0, 0);
+  return name;
+}
+
+void named(pthread_t thread, const char* name) noexcept {
+  const ThreadRecorder* const recorder = t_thread.recorder;
+  if (recorder == nullptr || recorder::OwnCode::is_here() || recorder->busy() ||
+      !g_session->settings().threads || !g_session->state().recording())
+    return;
+  const recorder::KeepErrno keep_errno;
+  const recorder::SlowPath slow_path;
+  g_session->name_thread(recorder, thread, {name, strnlen(name, KernelName{}.size() - 1)});
+}
+
+std::uint64_t number_of(pthread_t thread) noexcept {
+  std::uint64_t number = 0;
+  g_numbers.find(thread, number);
+  return number;
+}
+
+constexpr Api kApi = {begin, end, number_of, named};
 
 // --- Threads ---
 
-void begin_thread(std::uint64_t function) noexcept {
+// `inherited`: the name of the thread that made this one. Who made it may have named it by now.
+void begin_thread(std::uint64_t function, std::uint64_t number,
+                  const KernelName& inherited) noexcept {
   if (t_thread.recorder != nullptr || !g_session->state().recording()) return;
   g_functions.add(static_cast<std::uint32_t>(syscall(SYS_gettid)), function);
+  g_numbers.add(pthread_self(), number);
   runtime::attach_thread(spool::kRoleRoot, true, function);
+  if (const KernelName name = name_of_this_thread(); name != inherited)
+    named(pthread_self(), name.data());
   const Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
   user::keep_up(*scope, ticks);
-  scope->begin(spool::record_words(spool::kFunctionEnter, ticks, function));
+  scope->begin(spool::record_words(spool::kFunctionEnter, ticks, function, 0, number));
 }
 
 // In this process, whether a session has started or not.
@@ -205,6 +246,8 @@ struct Start {
   void* argument;
   bool sampled;
   std::uint64_t function;  // 0: not recorded
+  std::uint64_t number;    // among the process' threads
+  KernelName name;         // of who makes it; of one that is recorded
 };
 
 // The program's function comes last, and with optimisation in the place of this one: stacks look as without us.
@@ -214,14 +257,14 @@ Result begin_known(void* data) {
   const Start<Result> start = *given;
   std::free(given);
   if (start.sampled) sampler::sample_this_thread();
-  if (start.function != 0) begin_thread(start.function);
+  if (start.function != 0) begin_thread(start.function, start.number, start.name);
   return start.begin(start.argument);
 }
 
-// `make` gets the function that the thread shall begin with, and its argument.
+// `make` gets the function that the thread shall begin with, and its argument, and puts the thread into `made`.
 template <typename Result, typename Make>
 int create_by(ThreadCall call, Result (*begin_function)(void*), void* argument,
-              const void* returns_to, Make make) noexcept {
+              const void* returns_to, const pthread_t* made, Make make) noexcept {
   const bool sampled = sampler::sampling();
   std::uint64_t function = 0;
   if (!recorder::OwnCode::is_here() && is_wanted()) {
@@ -235,10 +278,15 @@ int create_by(ThreadCall call, Result (*begin_function)(void*), void* argument,
                           ? static_cast<Start<Result>*>(std::malloc(sizeof(Start<Result>)))
                           : nullptr;
   if (start == nullptr) return make(begin_function, argument);
-  *start = {begin_function, argument, sampled, function};
+  const std::uint64_t number =
+      function == 0 ? 0 : g_last_number.fetch_add(1, std::memory_order_relaxed) + 1;
+  *start = {begin_function, argument, sampled,
+            function,       number,   function != 0 ? name_of_this_thread() : KernelName{}};
   const bool on = function != 0 && begin(call, returns_to, 0);
   const int result = make(begin_known<Result>, start);
-  if (on) end();
+  // Who waits for it knows it from here, or from itself.
+  if (result == 0 && number != 0) g_numbers.add(*made, number);
+  if (on) end(result == 0 ? number : 0);
   if (result != 0) std::free(start);
   return result;
 }
@@ -247,7 +295,7 @@ int create_by(ThreadCall call, Result (*begin_function)(void*), void* argument,
 
 int create(CreateThread* next, pthread_t* thread, const pthread_attr_t* attributes,
            void* (*begin)(void*), void* argument, const void* returns_to) noexcept {
-  return create_by(ThreadCall::kCreate, begin, argument, returns_to,
+  return create_by(ThreadCall::kCreate, begin, argument, returns_to, thread,
                    [&](void* (*function)(void*), void* data) {
                      return next(thread, attributes, function, data);
                    });
@@ -255,8 +303,9 @@ int create(CreateThread* next, pthread_t* thread, const pthread_attr_t* attribut
 
 int create(CreateC11Thread* next, thrd_t* thread, int (*begin)(void*), void* argument,
            const void* returns_to) noexcept {
+  static_assert(std::is_same_v<thrd_t, pthread_t>);
   return create_by(
-      ThreadCall::kC11Create, begin, argument, returns_to,
+      ThreadCall::kC11Create, begin, argument, returns_to, thread,
       [&](int (*function)(void*), void* data) { return next(thread, function, data); });
 }
 

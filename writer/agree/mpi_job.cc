@@ -71,7 +71,8 @@ void MpiJob::cut(Models& models) {
   }
 }
 
-void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
+void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm,
+                         OTF2_GroupRef first_group) {
   std::vector<MpiFacts> facts;
   for (const auto& model : models) facts.push_back(mpi_facts(model->journal().mpi));
   comms_ =
@@ -80,7 +81,7 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm) {
     const spool::MpiJournal& journal = model->journal().mpi;
     comms_.add_self_of(journal);
     clocks_.emplace_back(journal.offsets);
-    contexts_.push_back({process_comms(journal, comms_), first_comm});
+    contexts_.push_back({process_comms(journal, comms_), first_comm, first_group});
   }
 }
 

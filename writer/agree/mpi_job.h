@@ -91,8 +91,8 @@ class MpiJob {
 
   // Cuts all ranks alike, see rank_cuts.h. Comes before any other use of the models' gaps.
   void cut(Models& models);
-  // Gives each process its communicators. `first_comm`: reference of the first.
-  void unite_comms(Models& models, OTF2_CommRef first_comm);
+  // Gives each process its communicators. `first_comm`, `first_group`: reference of the first.
+  void unite_comms(Models& models, OTF2_CommRef first_comm, OTF2_GroupRef first_group);
   // Which messages and requests get records. `locations`: of all processes that use MPI.
   // `repair`: clocks are corrected so that no message arrives before it was sent.
   void plan(Models& models, const regions::RegionTable& regions, unsigned threads,

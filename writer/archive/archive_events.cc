@@ -91,6 +91,33 @@ void plan_files(const MpiJob::Models& models, const regions::RegionTable& region
   }
 }
 
+void plan_threads(const MpiJob::Models& models, const regions::RegionTable& regions,
+                  unsigned threads) {
+  for (const auto& model : models) {
+    const auto begins_threads = [&](std::size_t i) {
+      const auto& keys = model->scan(i).keys;
+      return std::any_of(keys.begin(), keys.end(), [](std::uint64_t key) {
+        const auto cls = static_cast<regions::RegionClass>(key >> 48);
+        return cls == regions::RegionClass::kThreadCreate ||
+               cls == regions::RegionClass::kThreadJoin ||
+               cls == regions::RegionClass::kC11Create ||
+               cls == regions::RegionClass::kC11Join;
+      });
+    };
+    std::vector<std::vector<ThreadLink>> links(model->locations());
+    parallel_for(links.size(), threads, [&](std::size_t i) {
+      if (model->spool().locations[i].facts().thread_function == 0 && !begins_threads(i))
+        return;
+      LocationInput input = location_input(*model, i);
+      input.primary = false;
+      EventSink nowhere(nullptr, regions.regions());
+      nowhere.collect_threads(&links[i]);
+      write_location(input, nowhere);
+    });
+    model->context().threads = ThreadLinks(links);
+  }
+}
+
 std::vector<std::vector<LocationOutcome>> write_events(
     Otf2Archive& archive, const MpiJob::Models& models, const MpiJob* mpi,
     const regions::RegionTable& regions, const FirstNumbers& first, unsigned threads) {
@@ -118,6 +145,7 @@ std::vector<std::vector<LocationOutcome>> write_events(
     own.sink().set_metric(context.metric);
     own.sink().set_files(&context.files, context.first_handle,
                          static_cast<std::uint32_t>(task.location));
+    own.sink().set_threads(&context.threads, context.contingent);
     if (mpi != nullptr) {
       input.mpi = &mpi->context(task.process);
       input.decided = &mpi->decided(task.process, task.location);

@@ -25,6 +25,10 @@ struct FirstNumbers {
   std::uint64_t locations = 0;  // of all
 };
 
+// Which of the program's own threads began which others, as far as that will be in the archive: likewise.
+void plan_threads(const MpiJob::Models& models, const regions::RegionTable& regions,
+                  unsigned threads);
+
 // Which handles the calls on files need that will be in the archive: of each process that has any, by a pass that writes
 // nothing. After gaps are planned, before definitions get their references.
 void plan_files(const MpiJob::Models& models, const regions::RegionTable& regions,

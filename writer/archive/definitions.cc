@@ -47,6 +47,7 @@ class DefinitionWriter {
     regions();
     metrics();
     teams();
+    contingents();
     // Calls may have been recorded before a killed process knew its rank.
     if (in_.comms != nullptr || !in_.regions->places().empty()) mpi_paradigm();
     if (in_.comms != nullptr) mpi();
@@ -155,7 +156,8 @@ class DefinitionWriter {
     return (facts.plain != 0    ? "Thread "
             : facts.helper != 0 ? "OpenMP helper thread "
                                 : "OpenMP thread ") +
-           std::to_string(index) + (facts.function.empty() ? "" : ": " + facts.function);
+           std::to_string(index) + (facts.function.empty() ? "" : ": " + facts.function) +
+           (facts.name.empty() ? "" : " (" + facts.name + ")");
   }
 
   void process(std::size_t index) {
@@ -273,9 +275,46 @@ class DefinitionWriter {
         input.locations.push_back(location_reference(first, process.primary));
       first += process.locations.size();
     }
+    for (const ProcessFacts& process : processes())
+      if (!process.contingent.empty()) ++teams;
     input.first_comm = static_cast<OTF2_CommRef>(teams);
-    input.first_group = static_cast<OTF2_GroupRef>(teams + 1);
+    input.first_group = next_group_;
     check_(write_mpi_definitions(writer_, input));
+  }
+
+  // Threads that the program begins, by process: numbered after the teams of OpenMP. Before them the group that they are ranks of.
+  void contingents() {
+    std::vector<std::uint64_t> all;
+    std::vector<std::vector<std::uint64_t>> ranks;  // by contingent
+    std::uint64_t first = 0, teams = 0;
+    for (const ProcessFacts& process : processes()) {
+      if (!process.contingent.empty()) ranks.emplace_back();
+      for (const std::uint64_t location : process.contingent) {
+        ranks.back().push_back(all.size());
+        all.push_back(locations_[first + location]);
+      }
+      first += process.locations.size();
+      teams += process.teams.size();
+    }
+    next_group_ = first_mpi_group(teams, ranks.size());
+    if (ranks.empty()) return;
+    check_(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_PTHREAD,
+                                              text("POSIX threads"),
+                                              OTF2_PARADIGM_CLASS_THREAD_CREATE_WAIT));
+    check_(OTF2_GlobalDefWriter_WriteGroup(
+        writer_, static_cast<OTF2_GroupRef>(teams + 1), text("POSIX threads locations"),
+        OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_PTHREAD, OTF2_GROUP_FLAG_NONE,
+        static_cast<std::uint32_t>(all.size()), all.data()));
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const auto comm = static_cast<OTF2_CommRef>(teams + i);
+      const OTF2_StringRef name = text("threads of process " + std::to_string(i));
+      check_(OTF2_GlobalDefWriter_WriteGroup(
+          writer_, comm + 2, name, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_PTHREAD,
+          OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(ranks[i].size()),
+          ranks[i].data()));
+      check_(OTF2_GlobalDefWriter_WriteComm(writer_, comm, name, comm + 2,
+                                            OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+    }
   }
 
   // As Score-P has them. Which files of different nodes are one is not known: equal paths are.
@@ -336,7 +375,7 @@ class DefinitionWriter {
     property(location, "BYTES_RECEIVED", counts.bytes_received);
   }
 
-  // Start and end of threads are properties: as OTF2 events they would belong to a
+  // Start and end of OpenMP's threads are properties: as OTF2 events they would belong to a
   // create/wait paradigm, whose readers look for the ThreadCreate that OpenMP does not
   // have; as a region they would be at the bottom of every call path of a worker.
   void location_properties() {
@@ -374,6 +413,7 @@ class DefinitionWriter {
   std::vector<OTF2_LocationRef> locations_;  // process by process
   std::size_t devices_ = 0;
   std::uint64_t streams_ = 0;
+  OTF2_GroupRef next_group_ = 0;  // of MPI's
   std::unordered_map<std::string, OTF2_SystemTreeNodeRef> nodes_;
 };
 

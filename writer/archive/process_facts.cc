@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/texts.h"
 #include "summary/merged_flow.h"
 
 namespace refrain::writer {
@@ -144,6 +145,7 @@ void put_process(exchange::ByteWriter& out, const ProcessFacts& process) {
   for (const LocationFacts& location : process.locations) {
     each_number(location, [&out](std::uint64_t value) { out.number(value); });
     out.text(location.function);
+    out.text(location.name);
   }
   out.number(process.streams.size());
   for (const StreamFacts& stream : process.streams)
@@ -158,6 +160,8 @@ void put_process(exchange::ByteWriter& out, const ProcessFacts& process) {
     out.number(team.size());
     for (const std::uint64_t member : team) out.number(member);
   }
+  out.number(process.contingent.size());
+  for (const std::uint64_t member : process.contingent) out.number(member);
   out.number(process.markers.size());
   for (const MarkerFacts& marker : process.markers) {
     out.number(marker.marker);
@@ -191,6 +195,7 @@ ProcessFacts take_process(exchange::ByteReader& in) {
     LocationFacts& location = process.locations.emplace_back();
     each_number(location, [&in](std::uint64_t& value) { value = in.number(); });
     location.function = in.text();
+    location.name = in.text();
   }
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left)
     each_number(process.streams.emplace_back(),
@@ -205,6 +210,8 @@ ProcessFacts take_process(exchange::ByteReader& in) {
     for (std::size_t members = in.count(); members != 0 && in.ok(); --members)
       team.push_back(in.number());
   }
+  for (std::size_t members = in.count(); members != 0 && in.ok(); --members)
+    process.contingent.push_back(in.number());
   for (std::size_t left = in.count(); left != 0 && in.ok(); --left) {
     MarkerFacts& marker = process.markers.emplace_back();
     marker.marker = in.number32();
@@ -235,6 +242,17 @@ std::uint64_t start_of_day(const ProcessModel& process) {
   return facts.start_epoch_ns - static_cast<std::uint64_t>(std::max(0.0, early_ns));
 }
 
+// The last one; a location may have several threads, one after the other.
+std::string name_of_thread(const ProcessModel& process, std::uint32_t location) {
+  const auto& all = process.journal().user.thread_names;
+  const auto found = all.find(location);
+  if (found == all.end()) return {};
+  const std::vector<std::string>& names = found->second;
+  const bool several = std::ranges::any_of(
+      names, [&](const std::string& each) { return each != names.front(); });
+  return base::clean_line(names.back()) + (several ? " and others" : "");
+}
+
 void add_locations(const ProcessModel& process,
                    const std::vector<LocationOutcome>& outcomes, ProcessFacts& out) {
   for (std::size_t i = 0; i < process.locations(); ++i) {
@@ -257,6 +275,7 @@ void add_locations(const ProcessModel& process,
     if (facts.thread_function != 0)
       location.function = regions::thread_name(process.resolver().at(facts.thread_function),
                                                facts.thread_function);
+    location.name = name_of_thread(process, facts.location);
     out.events_seen += facts.events_seen;
     out.locks_left_out += facts.locks_left_out;
     out.events_filtered += outcome.filtered;
@@ -309,6 +328,8 @@ ProcessFacts process_facts(const ProcessModel& process,
   out.loop_limits = process.journal().loop_limits();
   for (const auto& team : process.teams().teams())
     out.teams.emplace_back(team.begin(), team.end());
+  const std::vector<std::uint32_t>& contingent = process.context().threads.members();
+  out.contingent.assign(contingent.begin(), contingent.end());
   add_locations(process, outcomes, out);
   if (!out.locations.empty()) {
     const spool::NotReceived& not_received = process.journal().mpi.not_received;

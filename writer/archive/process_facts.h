@@ -35,6 +35,7 @@ struct LocationFacts {
   std::uint64_t plain = 0;   // 1: not a thread of OpenMP
   std::uint64_t helper = 0;  // 1: one of the runtime's own
   std::string function;      // that the program began it with; empty: not known
+  std::string name;          // that the program gave it; empty: none
   MpiCounts mpi;
   std::array<std::uint64_t, spool::kLossCauses> lost{};
 };
@@ -91,6 +92,7 @@ struct ProcessFacts {
   std::vector<StreamFacts> streams;  // device by device
   std::vector<HandleFacts> handles;
   std::vector<std::vector<std::uint64_t>> teams;  // locations of the process
+  std::vector<std::uint64_t> contingent;          // likewise: that begin threads, and these
   std::vector<MarkerFacts> markers;
   std::vector<LoopSummary> loops;
   std::vector<FunctionOff> functions_off;

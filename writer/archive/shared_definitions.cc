@@ -42,6 +42,7 @@ ProcessSize SharedDefinitions::before(std::uint64_t process) const noexcept {
     out.mpi_locations += count * run.size.mpi_locations;
     out.streams += count * run.size.streams;
     out.handles += count * run.size.handles;
+    out.contingents += count * run.size.contingents;
     process -= count;
   }
   return out;
@@ -117,7 +118,7 @@ void put(exchange::ByteWriter& out, const SharedDefinitions& all) {
   for (const SharedDefinitions::Run& run : all.sizes)
     for (const std::uint64_t value :
          {run.processes, run.size.locations, run.size.teams, run.size.mpi_locations,
-          run.size.streams, run.size.handles})
+          run.size.streams, run.size.handles, run.size.contingents})
       out.number(value);
 }
 
@@ -155,7 +156,7 @@ void take(exchange::ByteReader& in, SharedDefinitions& all) {
     SharedDefinitions::Run& run = all.sizes.emplace_back();
     for (std::uint64_t* value :
          {&run.processes, &run.size.locations, &run.size.teams, &run.size.mpi_locations,
-          &run.size.streams, &run.size.handles})
+          &run.size.streams, &run.size.handles, &run.size.contingents})
       *value = in.number();
   }
 }

@@ -27,6 +27,7 @@ struct ProcessSize {
   std::uint64_t mpi_locations = 0;  // of a process that uses MPI: all of them
   std::uint64_t streams = 0;        // of devices
   std::uint64_t handles = 0;        // of files
+  std::uint64_t contingents = 0;    // 1: with records of threads that the program begins
   bool operator==(const ProcessSize&) const = default;
 };
 

@@ -413,6 +413,40 @@ void EventSink::end_file_call(std::uint64_t ticks, std::uint32_t region,
         creation_of(call.descriptor.flags), status_of(call.descriptor.flags)));
 }
 
+bool EventSink::takes_thread(std::uint32_t region, const ThreadLink& link) {
+  if (drops(region)) return false;
+  if (thread_links_ != nullptr) thread_links_->push_back(link);
+  return ok() && threads_ != nullptr && threads_->writes(link);
+}
+
+void EventSink::thread_create(std::uint64_t ticks, std::uint32_t region,
+                              const ThreadLink& link) {
+  if (takes_thread(region, link))
+    check(
+        OTF2_EvtWriter_ThreadCreate(writer_, nullptr, at(ticks), contingent_, link.thread));
+}
+
+void EventSink::thread_begin(std::uint64_t ticks, std::uint32_t region,
+                             const ThreadLink& link) {
+  if (takes_thread(region, link))
+    check(
+        OTF2_EvtWriter_ThreadBegin(writer_, nullptr, at(ticks), contingent_, link.thread));
+}
+
+void EventSink::thread_wait(std::uint64_t ticks, std::uint32_t region,
+                            const ThreadLink& link) {
+  if (takes_thread(region, link))
+    check(OTF2_EvtWriter_ThreadWait(writer_, nullptr, at(ticks), contingent_, link.thread));
+}
+
+void EventSink::thread_end(std::uint64_t ticks, std::uint32_t region,
+                           const ThreadLink& link) {
+  if (!ok() || drops(region) || threads_ == nullptr || !threads_->writes(link)) return;
+  check(OTF2_EvtWriter_ThreadEnd(
+      writer_, nullptr, at(ticks), contingent_,
+      threads_->is_waited_for(link.thread) ? link.thread : OTF2_UNDEFINED_UINT64));
+}
+
 void EventSink::polls(std::uint64_t ticks, std::uint64_t number, std::uint32_t region) {
   if (!ok() || drops(region)) return;
   check(OTF2_EvtWriter_ParameterUnsignedInt(writer_, nullptr, at(ticks), kPollsParameter,

@@ -20,6 +20,7 @@
 
 #include "regions/region_table.h"
 #include "writer/model/file_handles.h"
+#include "writer/model/thread_links.h"
 
 namespace refrain::writer {
 
@@ -125,6 +126,18 @@ class EventSink {
     first_handle_ = first;
     location_ = location;
   }
+  // A thread that the program begins: who makes it and who waits for its end, inside of `region`; its own start and end, around
+  // it. Of a first pass, what ThreadLinks are made of: of a wait and a thread when they end and begin.
+  void thread_create(std::uint64_t ticks, std::uint32_t region, const ThreadLink& link);
+  void thread_begin(std::uint64_t ticks, std::uint32_t region, const ThreadLink& link);
+  void thread_wait(std::uint64_t ticks, std::uint32_t region, const ThreadLink& link);
+  void thread_end(std::uint64_t ticks, std::uint32_t region, const ThreadLink& link);
+  void collect_threads(std::vector<ThreadLink>* into) noexcept { thread_links_ = into; }
+  // `contingent`: reference of the process' communicator for them.
+  void set_threads(const ThreadLinks* links, OTF2_CommRef contingent) noexcept {
+    threads_ = links;
+    contingent_ = contingent;
+  }
   // What the innermost region, `region`, has moved.
   void bytes_moved(std::uint64_t ticks, std::uint64_t bytes, std::uint32_t region);
 
@@ -175,6 +188,8 @@ class EventSink {
   bool skips(std::uint32_t region) noexcept;
   // The handle of a call whose number is next, if its region is in the archive.
   OTF2_IoHandleRef handle_of(std::uint32_t region, const FileCall& call) const noexcept;
+  // Whether a record of it is written; a first pass collects it.
+  bool takes_thread(std::uint32_t region, const ThreadLink& link);
   void put_metric(bool counted);
 
   OTF2_EvtWriter* writer_;
@@ -195,6 +210,9 @@ class EventSink {
   OTF2_IoHandleRef first_handle_ = 0;
   std::uint32_t location_ = 0;
   std::size_t file_calls_ = 0;
+  std::vector<ThreadLink>* thread_links_ = nullptr;
+  const ThreadLinks* threads_ = nullptr;
+  OTF2_CommRef contingent_ = OTF2_UNDEFINED_COMM;
 };
 
 }  // namespace refrain::writer

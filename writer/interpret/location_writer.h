@@ -22,12 +22,17 @@ namespace refrain::writer {
 struct MpiContext {
   ProcessComms comms;
   OTF2_CommRef first_comm = 0;        // reference of CommTable::comms[0]
+  OTF2_GroupRef first_group = 0;      // of the locations of MPI
   const MessagePlan* plan = nullptr;  // nullptr: not known yet
 
-  // Groups come after those of teams, of which each communicator before has one, and those of all threads and of the
-  // locations of MPI (definitions.cc).
-  OTF2_GroupRef group_of(std::uint32_t index) const { return first_comm + 2 + index; }
+  OTF2_GroupRef group_of(std::uint32_t index) const { return first_group + 1 + index; }
 };
+
+// Groups of MPI come after that of all threads and those of teams, and, where the program begins threads, that of these and one for
+// each process that does (definitions.cc).
+inline OTF2_GroupRef first_mpi_group(std::uint64_t teams, std::uint64_t contingents) {
+  return static_cast<OTF2_GroupRef>(1 + teams + (contingents == 0 ? 0 : 1 + contingents));
+}
 
 struct LocationInput {
   const ProcessContext* process = nullptr;

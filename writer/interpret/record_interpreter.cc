@@ -5,6 +5,7 @@
 #include "spool/file_format.h"
 #include "spool/mpi_format.h"
 #include "spool/ompt_values.h"
+#include "spool/thread_format.h"
 
 namespace refrain::writer {
 namespace {
@@ -97,6 +98,8 @@ void RecordInterpreter::take(const Record& record, std::size_t index) {
       return begin_file(record, next_record(index));
     case spool::kFileMoved:
       return file_moved(record);
+    case spool::kThreadCallBegin:
+      return begin_thread_call(record, index);
     case spool::kTaskCreate:
       return create_task(record);
     case spool::kTaskSchedule:
@@ -238,6 +241,34 @@ void RecordInterpreter::begin_user(const Record& record) {
   frame.begin_ticks = record.ticks;
   frame.id = record.payload;
   frame.region = process_.regions->find(regions::keys_opened_by(record)[0]);
+  if (frame.record_kind == spool::kFunctionEnter && (record.sub & spool::kTeamCut) == 0 &&
+      record.a48() != 0)
+    frame.thread = {ThreadAct::kRun, record.a48()};
+  stack_.push(frame);
+}
+
+// The end has the number of the thread that is made or waited for.
+void RecordInterpreter::begin_thread_call(const Record& record, std::size_t index) {
+  Frame frame;
+  frame.record_kind = spool::kThreadCallBegin;
+  frame.sub = record.sub;
+  frame.begin_ticks = record.ticks;
+  frame.region = region(regions::keys_opened_by(record)[0].cls, address_of(record));
+  const auto call = static_cast<spool::ThreadCall>(record.sub & spool::kThreadCalls);
+  const bool creates =
+      call == spool::ThreadCall::kCreate || call == spool::ThreadCall::kC11Create;
+  if (creates || call == spool::ThreadCall::kJoin || call == spool::ThreadCall::kC11Join) {
+    // Values of counters come between, and what a signal handler does.
+    constexpr std::size_t kNear = 64;
+    const auto& records = *input_.records;
+    for (std::size_t i = index + 1; i < std::min(records.size(), index + kNear); ++i) {
+      if (records[i].kind == spool::kThreadCallBegin) break;
+      if (records[i].kind != spool::kThreadCallEnd) continue;
+      if (records[i].a48() != 0)
+        frame.thread = {creates ? ThreadAct::kCreate : ThreadAct::kWait, records[i].a48()};
+      break;
+    }
+  }
   stack_.push(frame);
 }
 

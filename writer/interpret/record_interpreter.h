@@ -57,6 +57,7 @@ class RecordInterpreter {
   void begin_work(const spool::Record& record);
   void begin_sync(const spool::Record& record);
   void begin_mpi(const spool::Record& record);
+  void begin_thread_call(const spool::Record& record, std::size_t index);
   void begin_user(const spool::Record& record);
   void parameter(const spool::Record& record);
   void begin_file(const spool::Record& record, const spool::Record* next);

@@ -86,7 +86,11 @@ void Timeline::open(const Frame& frame, std::uint64_t ticks) {
     case FrameKind::kRegion:
       break;
   }
+  if (frame.thread.act == ThreadAct::kRun)
+    sink_.thread_begin(ticks, frame.region, frame.thread);
   sink_.enter(ticks, frame.region, frame.place);
+  if (frame.thread.act == ThreadAct::kCreate)
+    sink_.thread_create(ticks, frame.region, frame.thread);
   if (frame.file.is_call()) sink_.begin_file_call(ticks, frame.region, frame.file);
   if (frame.inner_region != regions::kNoRegion) sink_.enter(ticks, frame.inner_region);
 }
@@ -101,7 +105,11 @@ void Timeline::close(const Frame& frame, std::uint64_t ticks) {
   } else {
     if (frame.inner_region != regions::kNoRegion) sink_.leave(ticks, frame.inner_region);
     if (frame.file.is_call()) sink_.end_file_call(ticks, frame.region, frame.file);
+    if (frame.thread.act == ThreadAct::kWait)
+      sink_.thread_wait(ticks, frame.region, frame.thread);
     sink_.leave(ticks, frame.region);
+    if (frame.thread.act == ThreadAct::kRun)
+      sink_.thread_end(ticks, frame.region, frame.thread);
     if (frame.kind == FrameKind::kTeam && frame.comm != OTF2_UNDEFINED_COMM)
       sink_.team_end(ticks, frame.comm);
     if (frame.kind == FrameKind::kTask && frame.complete &&

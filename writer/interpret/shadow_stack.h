@@ -23,6 +23,7 @@
 #include "writer/interpret/event_sink.h"
 #include "writer/model/file_handles.h"
 #include "writer/model/gap_plan.h"
+#include "writer/model/thread_links.h"
 
 namespace refrain::writer {
 
@@ -75,6 +76,7 @@ struct Frame {
   std::uint64_t address = 0;  // kFork, kTeam: of the parallel region
   std::uint64_t begin_ticks = 0;
   FileCall file;                  // if it is a call on a file
+  ThreadLink thread;              // if it makes, is or waits for a thread
   ShadowStack* stream = nullptr;  // of the device that does it: the innermost region there
 };
 

@@ -26,6 +26,7 @@
 #include "writer/model/gap_plan.h"
 #include "writer/model/location_scan.h"
 #include "writer/model/team_table.h"
+#include "writer/model/thread_links.h"
 
 namespace refrain::writer {
 
@@ -68,7 +69,9 @@ struct ProcessContext {
   std::vector<OTF2_StringRef> arguments;
   FileHandles files;                  // of calls on files that are in the archive
   OTF2_IoHandleRef first_handle = 0;  // reference of the first of them
-  OTF2_MetricRef metric = 0;          // class of the process' counters, if it has any
+  ThreadLinks threads;  // that the program begins, as far as they are in the archive
+  OTF2_CommRef contingent = 0;  // reference of their communicator
+  OTF2_MetricRef metric = 0;    // class of the process' counters, if it has any
   // Values of parameters, by their number in the journal; and paths, by file_string().
   std::unordered_map<std::uint32_t, OTF2_StringRef> user_strings;
 };

@@ -1,7 +1,14 @@
 // Does what Kokkos does with its tool, without Kokkos: finds the library that KOKKOS_TOOLS_LIBS names, and calls its
-// functions around kernels. Usage: kokkos steps|odd COUNT
+// functions around kernels. Usage: kokkos steps|odd COUNT; with MPI (-DWITH_MPI) kokkos ranks COUNT
 #include <dlfcn.h>
+#ifdef WITH_MPI
+// Of C alone.
+#define MPICH_SKIP_MPICXX 1
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+#endif
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -144,10 +151,42 @@ void run_odd(int count) {
   call(g_push, "left open");
 }
 
+#ifdef WITH_MPI
+// Rank 1 has one kernel that takes three times as long as that of the others.
+void run_ranks(int count) {
+  const Construct for_("parallel_for"), reduce("parallel_reduce");
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < count; ++i) {
+    call(g_push, "step");
+    for_.run("assemble", [rank] {
+      using Clock = std::chrono::steady_clock;
+      const auto end = Clock::now() + std::chrono::milliseconds(rank == 1 ? 3 : 1);
+      while (Clock::now() < end) continue;
+    });
+    reduce.run("dot", kernel);
+    double mine = g_sum, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    call(g_pop);
+  }
+}
+#else
+void run_ranks(int) {}
+#endif
+
+void run(const char* how, int count) {
+  if (std::strcmp(how, "odd") == 0) return run_odd(count);
+  if (std::strcmp(how, "ranks") == 0) return run_ranks(count);
+  run_steps(count);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
+#ifdef WITH_MPI
+  MPI_Init(&argc, &argv);
+#endif
   if (const char* library = std::getenv("KOKKOS_TOOLS_LIBS"))
     g_tool = dlopen(std::string(library, std::strcspn(library, ";")).c_str(),
                     RTLD_NOW | RTLD_GLOBAL);
@@ -167,10 +206,13 @@ int main(int argc, char** argv) {
   load(g_stop, "kokkosp_stop_profile_section");
   load(g_event, "kokkosp_profile_event");
   const int count = std::atoi(argv[2]);
-  std::strcmp(argv[1], "odd") == 0 ? run_odd(count) : run_steps(count);
+  run(argv[1], count);
   void (*finalize)();
   load(finalize, "kokkosp_finalize_library");
   call(finalize);
   std::printf("fences=%d\n", wanted.requires_global_fencing ? 1 : 0);
+#ifdef WITH_MPI
+  MPI_Finalize();
+#endif
   return 0;
 }

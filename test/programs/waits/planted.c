@@ -9,6 +9,7 @@
  *     growing  more and more
  *     chain    rank 0 does it, and the others get their data one from the other
  *     io       rank 1 writes to a file, in a region of time as long as that
+ *     file     rank 1 writes to a file by large calls, as long as that
  *     faults   rank 1 touches new memory, as long as that
  *     small    nothing but many Allreduces
  *     barrier  many small steps, which take ranks in turn longer, each with a barrier after it; nobody has more in all
@@ -17,6 +18,7 @@
  *     core     ranks compute on one core
  *     thread   thread 1 has more work in a parallel region
  *     lock     threads of a parallel region do most of their work in a critical section
+ *     mutex    POSIX threads, as many as OpenMP would have: one rebuilds a list with a lock held that the others need
  *     serial   what is done before the parallel region threads could share; fixed, it takes as long as if they did
  *     rank+serial, io+growing   both; growing is on rank 2 then
  *     none, ring, bcast, nonblocking, varying, regions   nothing is: computation alone, with other communication, longer at times but
@@ -31,8 +33,11 @@
 #ifdef WITH_MPI
 #include <mpi.h>
 #endif
+#include <fcntl.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -85,6 +90,31 @@ NOINLINE static void checkpoint(double seconds) {
   const double end = now() + seconds;
   while (now() < end) fwrite("checkpoint", 1, 10, file);
   fclose(file);
+}
+
+/* checkpoint.dat, of which no name is left. */
+static int open_file(void) {
+  char path[4096];
+  const char* const folder = getenv("TMPDIR");
+  snprintf(path, sizeof path - 16, "%s/planted-XXXXXX", folder != NULL ? folder : "/tmp");
+  if (mkdtemp(path) == NULL) abort();
+  char* const end = path + strlen(path);
+  strcpy(end, "/checkpoint.dat");
+  const int file = open(path, O_CREAT | O_WRONLY, 0600);
+  if (file < 0 || unlink(path) != 0) abort();
+  *end = 0;
+  if (rmdir(path) != 0) abort();
+  return file;
+}
+
+NOINLINE static void write_file(double seconds) {
+  enum { kBytes = 8 << 20 };
+  static char data[kBytes];
+  static int file = -1;
+  const double end = now() + seconds;
+  if (file < 0) file = open_file();
+  while (now() < end)
+    if (pwrite(file, data, kBytes, 0) != kBytes) abort();
 }
 
 NOINLINE static void new_memory(double seconds) {
@@ -204,7 +234,8 @@ static double planted(int i, int n) {
   if (is("chain")) return rank == 0 ? 1.5 * unit : 0;
   if (is("io+growing") && rank == 2) return 3 * unit * i / n;
   if (rank != 1) return 0;
-  if (is("rank") || is("io") || is("faults") || is("rank+serial") || is("io+growing"))
+  if (is("rank") || is("io") || is("file") || is("faults") || is("rank+serial") ||
+      is("io+growing"))
     return 1.5 * unit;
   if (is("since")) return i >= n / 2 ? 1.5 * unit : 0;
   if (is("every")) return i % 10 == 9 ? 15 * unit : 0;
@@ -215,6 +246,8 @@ static double planted(int i, int n) {
 static void more_work(double seconds) {
   if (is("io") || (is("io+growing") && rank == 1))
     checkpoint(seconds);
+  else if (is("file"))
+    write_file(seconds);
   else if (is("faults"))
     new_memory(seconds);
   else
@@ -222,7 +255,7 @@ static void more_work(double seconds) {
 }
 
 static int has_serial(void) { return is("serial") || is("rank+serial"); }
-static int has_region(void) {
+static int has_region(void) { /* of OpenMP */
   return has_serial() || is("thread") || is("lock") || is("regions");
 }
 
@@ -253,12 +286,60 @@ NOINLINE static void region(int i) {
   }
 }
 
+/* POSIX threads of one iteration. The first one takes the lock at once; fixed, only when the list is there. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile long list_version;
+
+static void done_by_thread(intptr_t thread, int i, double begin, double waited) {
+  threads_begin[i][thread] = begin;
+  threads_end[i][thread] = now();
+  threads_work[i][thread] = threads_end[i][thread] - begin - waited;
+}
+
+static int current; /* iteration */
+
+NOINLINE static void* renew_list(void* thread) {
+  const double begin = now();
+  if (is_fixed) wait_for(1.5 * unit);
+  pthread_mutex_lock(&list_lock); /* to renew it */
+  if (!is_fixed) wait_for(1.5 * unit);
+  ++list_version;
+  pthread_mutex_unlock(&list_lock);
+  wait_for(unit / 2);
+  done_by_thread((intptr_t)thread, current, begin, 0);
+  return NULL;
+}
+
+NOINLINE static void* use_list(void* thread) {
+  const double begin = now();
+  wait_for(unit / 2);
+  const double before = now();
+  pthread_mutex_lock(&list_lock); /* to use it */
+  const double waited = now() - before;
+  ++list_version;
+  pthread_mutex_unlock(&list_lock);
+  wait_for(1.5 * unit);
+  done_by_thread((intptr_t)thread, current, begin, waited);
+  return NULL;
+}
+
+NOINLINE static void posix_threads(int i) {
+  pthread_t all[kMostThreads];
+  const int threads = omp_get_max_threads();
+  region_begin[i] = now();
+  current = i;
+  for (intptr_t t = 0; t < threads; ++t)
+    if (pthread_create(&all[t], NULL, t == 0 ? renew_list : use_list, (void*)t) != 0)
+      abort();
+  for (int t = 0; t < threads; ++t) pthread_join(all[t], NULL);
+}
+
 static void iterate(int i, int n) {
   const double begin = now();
   iteration_mpi = 0;
   const double more = planted(i, n);
   double own = is("varying") ? unit * (0.5 + (i * 7 % 10) / 10.0) : unit;
-  if (is("lock") || is("regions")) own = 0;
+  if (is("lock") || is("mutex") || is("regions")) own = 0;
   const double part = is("serial") && is_fixed ? 1.0 / omp_get_max_threads() : 1;
   asked[i] = own + more;
   if (is("barrier")) {
@@ -272,13 +353,18 @@ static void iterate(int i, int n) {
   } else {
     compute(own * part);
   }
-  if (more > 0) more_work(more);
+  if (more > 0) {
+    const double before = now();
+    more_work(more);
+    if (is("file")) asked[i] += now() - before - more; /* a call ends when it does */
+  }
   if (is("chain")) pass_on();
   if (is("link") || is("ring") || is("nonblocking")) to_neighbour();
   if (is("bcast")) broadcast();
   if (has_serial()) rebuild_list(1.5 * unit * part);
   serial[i] = now() - begin;
   if (has_region()) region(i);
+  if (is("mutex")) posix_threads(i);
   for (int k = is("small") && !is_fixed ? kSmallCalls : 1; k > 0; --k) sum();
   work[i] = now() - begin - iteration_mpi;
   all_mpi += iteration_mpi;
@@ -343,6 +429,19 @@ static Costs costs_of_threads(int n) {
   return costs;
 }
 
+/* The same of POSIX threads, of which all but one wait. */
+static Costs costs_of_mutex(int n) {
+  Costs costs = {0, 0, 0};
+  const int threads = omp_get_max_threads();
+  for (int i = 0; i < n; ++i)
+    for (int t = 0; t < threads; ++t) {
+      costs.lost += threads_end[i][t] - threads_begin[i][t] - threads_work[i][t];
+      costs.disturbance += threads_work[i][t] - 2 * unit;
+    }
+  costs.gain = costs.lost / larger(1, threads - 1);
+  return costs;
+}
+
 /* Seconds of an iteration that all ranks wait in MPI for what no rank has more to do. */
 static double planted_waits(void) {
   if (is("barrier") && !is_fixed)
@@ -395,8 +494,10 @@ int main(int argc, char** argv) {
   PMPI_Reduce(&all_mpi, &mpi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 #endif
   costs[0] = costs_of_ranks(all, wanted, n, is("chain") ? 0 : 1);
-  if (has_region()) {
-    costs[number - 1 + is("rank+serial")] = costs_of_threads(n);
+  const int has_threads = has_region() || is("mutex");
+  if (has_threads) {
+    costs[number - 1 + is("rank+serial")] =
+        is("mutex") ? costs_of_mutex(n) : costs_of_threads(n);
     if (is("rank+serial")) { /* threads wait for rank 1, on both ranks */
       const int threads = omp_get_max_threads();
       costs[0].lost = costs[0].lost * threads + costs[0].gain * (threads - 1);
@@ -418,10 +519,10 @@ int main(int argc, char** argv) {
     costs[0].gain = mpi / ranks;
   }
   /* More in MPI than waits for what is planted, and calls take. */
-  if (!has_region() && !is("small") && !is("core"))
+  if (!has_threads && !is("small") && !is("core"))
     costs[0].disturbance +=
         larger(0, mpi - (planted_waits() > 0 ? planted_waits() * n : costs[0].lost) * 1.3);
-  const double limit = 0.1 * n * unit * (has_region() ? omp_get_max_threads() : 1) * ranks;
+  const double limit = 0.1 * n * unit * (has_threads ? omp_get_max_threads() : 1) * ranks;
   const int nothing = is("none") || is("ring") || is("bcast") || is("nonblocking") ||
                       is("varying") || is("regions");
   const int is_disturbed = nothing ? costs[0].disturbance + mpi > 0.015 * n * unit * ranks
