@@ -275,7 +275,7 @@ constexpr SettingInfo kTable[] = {
      .range = "0 to 1000000",
      .one_line = "maximum number of iteration rows in the summary of a thread",
      .long_text =
-         "What each iteration of an outermost loop took, by class of time. Rows take up to half "
+         "What each iteration of an outermost loop took, by class of time. Rows take up to three fifths "
          "of the summary's memory. Where there are more iterations, two, four, ... are one "
          "row. 0: no rows.",
      .maximum = 1000000,

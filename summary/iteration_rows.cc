@@ -74,6 +74,67 @@ json loop_to_json(std::uint32_t loop) {
   return loop;
 }
 
+// A value a row; or where it changes, if that is seldom: from which rows on, and these values.
+json in_runs(json all) {
+  json rows = json::array(), values = json::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i != 0 && all[i] == all[i - 1]) continue;
+    rows.push_back(i);
+    values.push_back(all[i]);
+  }
+  if (2 * rows.size() > all.size()) return all;
+  return {{"rows", std::move(rows)}, {"values", std::move(values)}};
+}
+
+json out_of_runs(const json& from, const char* name, std::size_t rows) {
+  const json& of = member(from, name);
+  if (!of.is_object()) return column(from, name, rows);
+  const json& begins = list(member(of, "rows"), "rows");
+  const json& values = column(of, "values", begins.size());
+  json all = json::array();
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::uint64_t begin = number(begins[i], "rows"),
+                        end = i + 1 < begins.size() ? number(begins[i + 1], "rows") : rows;
+    if (begin != all.size() || end < begin || end > rows)
+      fail(std::string("'") + name + "' has not one value a row");
+    all.insert(all.end(), end - begin, values[i]);
+  }
+  if (all.size() != rows) fail(std::string("'") + name + "' has not one value a row");
+  return all;
+}
+
+// A value a row; where most are 0, the rows that have one, and these.
+json counter_to_json(const std::vector<Row>& rows, std::size_t counter) {
+  json all = json::array(), some = json::array(), values = json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint64_t value = rows[i].counters[counter];
+    all.push_back(value);
+    if (value == 0) continue;
+    some.push_back(i);
+    values.push_back(value);
+  }
+  if (2 * some.size() > rows.size()) return all;
+  return {{"rows", std::move(some)}, {"values", std::move(values)}};
+}
+
+void counter_of(const json& from, std::vector<Row>& rows) {
+  for (Row& row : rows) row.counters.push_back(0);
+  if (from.is_object()) {
+    const json& some = list(member(from, "rows"), "rows");
+    const json& values = column(from, "values", some.size());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const std::uint64_t at = number(some[i], "rows");
+      if (at >= rows.size()) fail("'counters' lead nowhere");
+      rows[at].counters.back() = number(values[i], "counters");
+    }
+    return;
+  }
+  if (list(from, "counters").size() != rows.size())
+    fail("'counters' has not one value a row");
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i].counters.back() = number(from[i], "counters");
+}
+
 std::uint32_t loop_of(const json& value, std::size_t loops) {
   if (value.is_null()) return IterationRows::kNoLoop;
   if (value.is_string() && value == kSeveral) return IterationRows::kSeveral;
@@ -104,9 +165,9 @@ json to_json(const IterationRows& from) {
     count.push_back(row.count);
   }
   json out = {{"begin", std::move(begin)},
-              {"loop", std::move(loop)},
+              {"loop", in_runs(std::move(loop))},
               {"first", std::move(first)},
-              {"count", std::move(count)},
+              {"count", in_runs(std::move(count))},
               {"end", from.end}};
   for (std::size_t cls = 0; cls < IterationRows::kClasses; ++cls) {
     json values = json::array();
@@ -119,11 +180,7 @@ json to_json(const IterationRows& from) {
   }
   const std::size_t counters = from.rows.empty() ? 0 : from.rows.front().counters.size();
   json all = json::array();
-  for (std::size_t i = 0; i < counters; ++i) {
-    json values = json::array();
-    for (const Row& row : from.rows) values.push_back(row.counters[i]);
-    all.push_back(std::move(values));
-  }
+  for (std::size_t i = 0; i < counters; ++i) all.push_back(counter_to_json(from.rows, i));
   if (counters != 0) out["counters"] = std::move(all);
   return out;
 }
@@ -131,9 +188,9 @@ json to_json(const IterationRows& from) {
 IterationRows iteration_rows_of(const json& from, std::size_t loops, std::size_t counters) {
   const json& begin = list(member(from, "begin"), "begin");
   const std::size_t rows = begin.size();
-  const json& loop = column(from, "loop", rows);
+  const json loop = out_of_runs(from, "loop", rows);
   const json& first = column(from, "first", rows);
-  const json& count = column(from, "count", rows);
+  const json count = out_of_runs(from, "count", rows);
   IterationRows out;
   out.end = number(member(from, "end"), "end");
   out.rows.resize(rows);
@@ -155,11 +212,7 @@ IterationRows iteration_rows_of(const json& from, std::size_t loops, std::size_t
   if (!from.contains("counters")) return out;
   const json& all = list(from["counters"], "counters");
   if (all.size() != counters || rows == 0) fail("'counters' are not those of the summary");
-  for (const json& values : all) {
-    if (list(values, "counters").size() != rows) fail("'counters' has not one value a row");
-    for (std::size_t i = 0; i < rows; ++i)
-      out.rows[i].counters.push_back(number(values[i], "counters"));
-  }
+  for (const json& values : all) counter_of(values, out.rows);
   return out;
 }
 

@@ -157,9 +157,37 @@ TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong
         "'useful' is not a number");
   CHECK(wrong("\"useful\":[1,-1,0]", "\"useful\":[1,-1]") ==
         "'useful' has not one value a row");
-  CHECK(wrong("[[1,18446744073709551615,0],[2,0,0]]", "[[1,2,3]]") ==
+  // Many rows of one loop: where it changes.
+  IterationRows many;
+  for (std::uint64_t i = 0; i < 40; ++i)
+    many.rows.push_back({.begin = i,
+                         .loop = i == 0 ? IterationRows::kNoLoop : 0,
+                         .first = i,
+                         .count = i == 39 ? 3u : 4u,
+                         .counters = {}});
+  many.end = 40;
+  RunSummary of_many = example();
+  for (RunSummary::Location& location : of_many.locations) {
+    location.iterations = many;
+    for (IterationRows::Row& row : location.iterations.rows)
+      row.counters.resize(of_many.counters.size());
+  }
+  const std::string runs = to_text(of_many);
+  CHECK(*summary_from_text(runs) == of_many);
+  const std::string counts = R"("count":{"rows":[0,39],"values":[4,3]})";
+  for (const char* bad : {"[1,39]", "[0,41]", "[0,39,38]", "[39,0]", "[]"})
+    CHECK_FALSE(summary_from_text(test::replaced(
+        runs, counts, R"("count":{"rows":)" + std::string(bad) + R"(,"values":[4,3]})")));
+  const std::string second = R"({"rows":[0],"values":[2]})";
+  CHECK(wrong("[[1,18446744073709551615,0]," + second + "]", "[[1,2,3]]") ==
         "'counters' are not those of the summary");
-  CHECK(wrong("[2,0,0]]", "[2,0]]") == "'counters' has not one value a row");
+  CHECK(wrong(second, "[2,0]") == "'counters' has not one value a row");
+  CHECK(wrong(second, R"({"rows":[3],"values":[2]})") == "'counters' lead nowhere");
+  CHECK(wrong(second, R"({"rows":[0,1],"values":[2]})") ==
+        "'values' has not one value a row");
+  // As older versions have it.
+  CHECK(*summary_from_text(test::replaced(good, second, "[2,0,0]")) ==
+        *summary_from_text(good));
 }
 
 TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
@@ -174,7 +202,7 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
 
 TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   const std::string now = to_text(example());
-  std::string before = test::replaced(now, "\"version\":4", "\"version\":2");
+  std::string before = test::replaced(now, "\"version\":5", "\"version\":2");
   for (const auto& [name, old] :
        {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
     std::size_t renamed = 0;
@@ -197,7 +225,7 @@ TEST_CASE("RunSummary: files - their numbers come back, and may be missing") {
       {"", {.errors = 2}}};
   const std::string text = to_text(summary);
   CHECK(*summary_from_text(text) == summary);
-  CHECK(summary_from_text(test::replaced(text, "\"version\":4", "\"version\":3"))->files ==
+  CHECK(summary_from_text(test::replaced(text, "\"version\":5", "\"version\":3"))->files ==
         summary.files);
   CHECK(error_of(test::replaced(text, "\"writes\":3", "\"writes\":-3")) ==
         "'writes' is not a number");
@@ -220,9 +248,9 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
         "is not a summary");
-  for (const std::string version : {"1", "5"})
-    CHECK(error_of(test::replaced(good, "\"version\":4", "\"version\":" + version)) ==
-          "is a summary of version " + version + "; this program reads versions 2 to 4");
+  for (const std::string version : {"1", "6"})
+    CHECK(error_of(test::replaced(good, "\"version\":5", "\"version\":" + version)) ==
+          "is a summary of version " + version + "; this program reads versions 2 to 5");
   CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==

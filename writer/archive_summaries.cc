@@ -328,7 +328,7 @@ summary::MergedFlow flow_of(const summary::RunSummary& summary) {
 // Rows of iterations leave most of a budget to the events. `bytes` 0: there is no budget.
 void fit_rows(summary::RunSummary& summary, std::uint64_t bytes) {
   if (bytes == 0) return;
-  constexpr std::uint64_t kRow = 95;
+  constexpr std::uint64_t kRow = 75;
   for (summary::RunSummary::Location& location : summary.locations)
     summary::merge_rows(location.iterations, bytes / kRow / summary.locations.size());
 }

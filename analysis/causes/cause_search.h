@@ -90,7 +90,7 @@ class CauseSearch {
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
   void few_cores();
-  // When threads had no core: of rows, whose looks at that are kUseEvery apart.
+  // When threads had no core, by rows of iterations.
   void cores_when();
   // Notes on time in the kernel, on memory that grows, and on what tracing took.
   void kernel();

@@ -91,6 +91,10 @@ class IterationScreen {
     const std::size_t taken = kColumn * cells.size();
     const std::size_t room = std::max<std::size_t>(14, width_ - std::min(width_, taken));
     std::string line = fmt::format("{:<{}}", fitted(name, room), room);
+    if (name.size() > room && !cells.empty()) {
+      out_.push_back(fitted(name, width_));
+      line.assign(room, ' ');
+    }
     for (const std::string& cell : cells) line += fmt::format("{:>{}}", cell, kColumn);
     out_.push_back(std::move(line));
   }

@@ -35,8 +35,8 @@ spool::LossCause cause_of(SpoolResult result) noexcept {
 // of iterations not more than a part. What the call tree could take if it were alone has no
 // bound but that memory.
 constexpr std::uint64_t kMaxTree = 2;
-constexpr std::uint64_t kMaxFlow = 4;  // a quarter
-constexpr std::uint64_t kMaxRows = 2;  // half
+constexpr std::uint64_t kMaxFlow = 4;           // a quarter
+constexpr std::uint64_t kMaxRows = 3, kOf = 5;  // three fifths
 
 std::uint32_t components_of(const filters::Settings& settings) {
   constexpr std::pair<const char*, spool::FlowComponent> kComponents[] = {
@@ -54,7 +54,7 @@ std::uint64_t bytes_of_rows(std::uint64_t summary, std::uint64_t rows, unsigned 
   constexpr std::uint64_t kLeast = 64 << 10;
   if (rows == 0 || summary < kLeast) return 0;
   const std::uint64_t most = std::min(rows, spool::kMaxRows) * spool::row_bytes(counters);
-  return spool::kIterationRowsHeaderBytes + std::min(most, summary / kMaxRows);
+  return spool::kIterationRowsHeaderBytes + std::min(most, summary / kOf * kMaxRows);
 }
 
 }  // namespace

@@ -1,20 +1,24 @@
 #include "tracer/runtime/recording_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "base/folder.h"
 #include "base/new_file.h"
 #include "spool/spool_folder.h"
 #include "spool/spool_place.h"
+#include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
@@ -104,6 +108,42 @@ bool removed_of_earlier_program(const fs::path& folder) {
   return !error;
 }
 
+// A recording is about to begin there: its journal comes a moment after its directory, and recording_process() finds it only then.
+bool may_begin_now(const fs::path& folder) {
+  constexpr time_t kMoment = 10;  // s
+  struct stat info {};
+  if (stat((folder / "spool").c_str(), &info) != 0 ||
+      time(nullptr) - info.st_mtime >= kMoment)
+    return false;
+  return std::ranges::none_of(
+      spool::open_spool_folder(folder.string()).processes,
+      [](const spool::ProcessSpool& process) { return process.journal.usable(); });
+}
+
+// While one of these lives no other process replaces an archive next to this one: between looking at it and removing it, it may
+// have become another one's. Where directories cannot be locked there is none.
+class ReplacingLock {
+ public:
+  explicit ReplacingLock(const fs::path& archive)
+      : folder_(recorder::open_apart(AT_FDCWD, archive.parent_path().c_str(),
+                                     O_RDONLY | O_DIRECTORY)) {
+    constexpr int kTrials = 300;
+    constexpr timespec kPause{0, 10'000'000};
+    for (int i = 0; folder_ >= 0 && i < kTrials && flock(folder_, LOCK_EX | LOCK_NB) != 0 &&
+                    errno == EWOULDBLOCK;
+         ++i)
+      nanosleep(&kPause, nullptr);
+  }
+  ~ReplacingLock() {
+    if (folder_ >= 0) close(folder_);
+  }
+  ReplacingLock(const ReplacingLock&) = delete;
+  ReplacingLock& operator=(const ReplacingLock&) = delete;
+
+ private:
+  const int folder_;
+};
+
 // The spool of process 0 in a directory that is ours.
 base::Result<ArchiveFolder> with_spool(const std::string& archive) {
   const fs::path spool = fs::path(archive) / "spool" / "process-0";
@@ -151,7 +191,10 @@ base::Result<ArchiveFolder> make_bare_archive_folder(const std::string& wanted,
   std::error_code error;
   const fs::path base = wanted;
   // An archive that a parent of this process is just making is none to be replaced.
-  if (overwrite && is_ours(base) && spool::recording_process(base) == 0) {
+  std::optional<ReplacingLock> lock;
+  if (overwrite) lock.emplace(base);
+  if (overwrite && is_ours(base) && spool::recording_process(base) == 0 &&
+      !may_begin_now(base)) {
     spool::remove_spools(base.string(), error);
     base::remove_tree(base.string());
   }

@@ -1,5 +1,6 @@
 // Parts of the session that need files and nothing else.
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -211,6 +212,37 @@ TEST_CASE("ProcessFolder: of a job - each has its own, also with the number of a
     second.discard();
     CHECK(std::filesystem::exists(first.spool()));
     first.discard();
+  }
+}
+
+TEST_CASE("ProcessFolder: several that replace an archive at once - each has its own") {
+  for (int round = 0; round < 20; ++round) {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path wanted = folder / "a";
+    std::filesystem::create_directories(wanted);
+    std::ofstream(wanted / "traces.otf2") << "of an earlier run";
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      const pid_t child = fork();
+      REQUIRE(child >= 0);
+      if (child == 0) {
+        const auto made = make_archive_folder(wanted.string(), true);
+        if (!made) _exit(1);
+        const std::string own = made->spool + "/" + std::to_string(i);
+        std::ofstream(own) << "mine";
+        usleep(20'000);
+        // Nobody else's, and still there.
+        const bool alone = std::distance(std::filesystem::directory_iterator(made->spool),
+                                         std::filesystem::directory_iterator()) == 1;
+        _exit(alone && std::filesystem::exists(own) ? 0 : 2);
+      }
+      children.push_back(child);
+    }
+    for (const pid_t child : children) {
+      int status = 0;
+      REQUIRE(waitpid(child, &status, 0) == child);
+      CHECK(status == 0);
+    }
   }
 }
 

@@ -71,6 +71,21 @@ void MpiJob::cut(Models& models) {
   }
 }
 
+namespace {
+
+// Before its first offset a clock has that one: readers would go on with the rate between the first two, which of a short run says
+// little, and of the time before MPI_Init nothing.
+std::vector<spool::JournalClockOffset> offsets_from(
+    std::vector<spool::JournalClockOffset> offsets, std::uint64_t start_ticks) {
+  if (offsets.size() < 2 || start_ticks >= offsets.front().ticks) return offsets;
+  spool::JournalClockOffset first = offsets.front();
+  first.ticks = start_ticks;
+  offsets.insert(offsets.begin(), first);
+  return offsets;
+}
+
+}  // namespace
+
 void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm,
                          OTF2_GroupRef first_group) {
   std::vector<MpiFacts> facts;
@@ -80,7 +95,7 @@ void MpiJob::unite_comms(Models& models, OTF2_CommRef first_comm,
   for (auto& model : models) {
     const spool::MpiJournal& journal = model->journal().mpi;
     comms_.add_self_of(journal);
-    clocks_.emplace_back(journal.offsets);
+    clocks_.emplace_back(offsets_from(journal.offsets, model->start_ticks()));
     contexts_.push_back({process_comms(journal, comms_), first_comm, first_group});
   }
 }
