@@ -28,7 +28,7 @@ void add_call(const std::string& region, const CallOnFile& call, CallsOnFiles& f
     files[region.substr(blank + 1)][region.substr(0, blank)].push_back(call);
 }
 
-// "fsync, write and open": most time first, without what takes little.
+// "fsync, write and open": most time first, without what takes little. Empty: that is all but one.
 std::string names_of(const CallsOnFile& calls) {
   constexpr double kLittle = 0.05;
   std::vector<std::pair<double, std::string>> order;
@@ -42,6 +42,7 @@ std::string names_of(const CallsOnFile& calls) {
   std::ranges::sort(order, std::greater());
   std::erase_if(order, [&](const auto& each) { return each.first < kLittle * all; });
   std::string text;
+  if (order.size() < 2) return text;
   for (std::size_t i = 0; i < order.size(); ++i)
     text += (i == 0 ? "" : i + 1 == order.size() ? " and " : ", ") + order[i].second;
   return text;
@@ -111,8 +112,9 @@ void Places::add_functions(const RunProfile& profile) {
     }
   }
   for (const auto& [file, calls] : files) {
-    if (calls.size() < 2) continue;
-    const std::string name = "in " + names_of(calls) + " of " + file;
+    const std::string names = names_of(calls);
+    if (names.empty()) continue;
+    const std::string name = "in " + names + " of " + file;
     for (const auto& [call, all] : calls)
       for (const CallOnFile& each : all)
         add_to(functions_, name, each.process, each.ns, each.count);

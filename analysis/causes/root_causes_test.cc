@@ -337,24 +337,30 @@ TEST_CASE("Root causes: a killed run - where its ranks were, and since when") {
 
 TEST_CASE(
     "Root causes: a rank that writes more - one finding; where all write, that of the files") {
-  constexpr std::int64_t kWrites = 900, kIterations = 100;
-  const auto with_files = [](std::uint32_t first, std::uint32_t last) {
+  constexpr std::int64_t kAll = 900, kIterations = 100;
+  // `opens`: what of kAll is to open the file.
+  const auto with_files = [](std::uint32_t first, std::uint32_t last,
+                             std::int64_t opens = 0) {
     auto runs = ranks(2, kIterations, [](std::size_t rank, std::size_t) {
       return rank == 1 ? 2000 : 1000;
     });
     for (std::uint32_t rank = first; rank <= last; ++rank) {
       RunSummary& run = runs[rank];
-      run.nodes.emplace_back().region = static_cast<std::uint32_t>(run.regions.size());
-      run.regions.push_back(
-          region("write a.dat", OTF2_REGION_ROLE_FILE_IO, OTF2_PARADIGM_UNKNOWN));
       RunSummary::Location& location = run.locations[0];
-      location.sums.emplace_back();
-      location.sums.back().visits = kIterations;
-      location.sums.back().time = kIterations * kWrites;
+      const auto add = [&](const char* name, std::int64_t each) {
+        run.nodes.emplace_back().region = static_cast<std::uint32_t>(run.regions.size());
+        run.regions.push_back(
+            region(name, OTF2_REGION_ROLE_FILE_IO, OTF2_PARADIGM_UNKNOWN));
+        location.sums.emplace_back();
+        location.sums.back().visits = kIterations;
+        location.sums.back().time = static_cast<std::uint64_t>(kIterations * each);
+      };
+      add("write a.dat", kAll - opens);
+      if (opens != 0) add("open a.dat", opens);
       for (auto& row : location.iterations.rows) {
         if (row.loop != 0) continue;
-        row.times[static_cast<std::size_t>(TimeClass::kFileIo)] = kWrites;
-        row.times[IterationRows::kOutside] -= kWrites;
+        row.times[static_cast<std::size_t>(TimeClass::kFileIo)] = kAll;
+        row.times[IterationRows::kOutside] -= kAll;
       }
     }
     const Conclusions conclusions = conclude(runs);
@@ -365,7 +371,10 @@ TEST_CASE(
   REQUIRE(one.causes.size() == 1);
   CHECK(one.causes[0].account == Account::kUnevenRanks);
   CHECK(one.causes[0].where == "in write a.dat @p.c:5");
-  CHECK(of(one, Account::kFileIo) == Approx(kIterations * kWrites));
+  CHECK(of(one, Account::kFileIo) == Approx(kIterations * kAll));
+  // With a call that hardly counts it is the same place.
+  CHECK(with_files(1, 1, 20).causes.at(0).where == "in write a.dat @p.c:5");
+  CHECK(with_files(1, 1, 300).causes.at(0).where == "in write and open of a.dat");
   CHECK(has_cause(with_files(0, 1), Account::kFileIo));
   CHECK(has_cause(with_files(0, 0), Account::kFileIo));
 }
