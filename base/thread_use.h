@@ -81,6 +81,8 @@ struct RowUseNumber {
   const char* unit;
   std::uint64_t ThreadUse::*value;
 };
+// How far two looks at them are apart at least.
+inline constexpr double kRowUseApart_s = 0.01;
 inline constexpr std::array<RowUseNumber, 4> kRowUse = {{
     {kCore, "ns", &ThreadUse::core_ns},
     {kCoreCycles, "#", &ThreadUse::core_cycles},

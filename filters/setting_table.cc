@@ -308,7 +308,7 @@ constexpr SettingInfo kTable[] = {
      .one_line = "record the functions of the program's own Python code",
      .long_text =
          "Functions of files that are not of Python's own library or of installed packages are regions, of the thread that runs "
-         "the script. CPython 3.8 and later. functions, function_calls, function_mean and filter apply to them."},
+         "the script. CPython 3.9 and later. functions, function_calls, function_mean and filter apply to them."},
     {.name = "chunk", .type = kBytes, .field = &Settings::chunk_bytes,
      .unit = "bytes", .range = "4K to 1G",
      .one_line = "growth step of a spool file",

@@ -12,32 +12,23 @@
 namespace refrain::waits {
 namespace {
 
-using paths::WaitKind;
-
-// A metric of waits, the kind of what caused them, and their long-term costs.
+// A metric of waits, and the long-term costs of what caused them.
 struct WaitsOfKind {
   const char* metric;
-  WaitKind kind;
   const char* long_term;
 };
 constexpr std::array<WaitsOfKind, 6> kWaitKinds = {{
-    {"mpi_latesender", WaitKind::kLateSender, "delay_latesender_longterm"},
-    {"mpi_latereceiver", WaitKind::kLateReceiver, "delay_latereceiver_longterm"},
-    {"mpi_barrier_wait", WaitKind::kBarrier, "delay_barrier_longterm"},
-    {"mpi_wait_nxn", WaitKind::kAllToAll, "delay_n2n_longterm"},
-    {"mpi_latebroadcast", WaitKind::kOneToAll, "delay_12n_longterm"},
-    {"mpi_earlyreduce", WaitKind::kAllToOne, "delay_n21_longterm"},
+    {"mpi_latesender", "delay_latesender_longterm"},
+    {"mpi_latereceiver", "delay_latereceiver_longterm"},
+    {"mpi_barrier_wait", "delay_barrier_longterm"},
+    {"mpi_wait_nxn", "delay_n2n_longterm"},
+    {"mpi_latebroadcast", "delay_12n_longterm"},
+    {"mpi_earlyreduce", "delay_n21_longterm"},
 }};
 
 constexpr double kMostOf = 0.6;       // of the waits, to name who it is
 constexpr double kMostlyWaits = 0.3;  // of a call's time, so that its waits matter
 constexpr double kOtherOrder = 0.5;   // of the waits, to say that
-
-std::uint32_t metric_of(const WaitAnalysis& analysis, std::string_view name) {
-  for (std::uint32_t i = 0; i < analysis.tree.metrics.size(); ++i)
-    if (analysis.tree.metrics[i].name == name) return i;
-  return kNone;
-}
 
 double ticks_of(const WaitAnalysis::Row& row) {
   double sum = 0;
@@ -57,12 +48,12 @@ using ByCauser = std::map<std::pair<ProcessId, PathId>, double>;
 
 ByCauser long_term_of(const WaitAnalysis& analysis, const WaitsOfKind& kind) {
   ByCauser costs;
-  const std::uint32_t metric = metric_of(analysis, kind.long_term);
+  const std::uint32_t metric = analysis.tree.of(kind.long_term);
   if (metric >= analysis.values.size()) return costs;
   for (const auto& [path, row] : analysis.values[metric])
     for (const auto& [location, ticks] : row)
       costs[{analysis.locations[location].process, PathId(path)}] +=
-          static_cast<double>(ticks);
+          analysis.seconds(static_cast<double>(ticks));
   return costs;
 }
 
@@ -80,52 +71,52 @@ std::uint32_t rank_of(const WaitAnalysis& analysis, ProcessId process) {
 }  // namespace
 
 Origin origin_of(const WaitAnalysis& analysis, std::string_view call) {
-  std::vector<bool> at(analysis.paths.size());
+  const std::uint32_t other_order = analysis.tree.of("mpi_latesender_wo");
+  std::array<std::uint32_t, kWaitKinds.size()> metrics{};
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    metrics[i] = analysis.tree.of(kWaitKinds[i].metric);
   Origin origin;
-  const std::uint32_t other_order = metric_of(analysis, "mpi_latesender_wo");
-  std::array<double, kWaitKinds.size()> waited{};
-  for (PathId path{}; path < analysis.paths.size(); ++path) {
-    at[path] = is_call(analysis, analysis.paths[path], call);
-    if (!at[path]) continue;
-    const std::vector<WaitAnalysis::Row> rows = analysis.inclusive(path);
-    origin.in_call += ticks_of(rows[kTime]);
-    if (other_order != kNone) origin.other_order += ticks_of(rows[other_order]);
-    for (std::size_t i = 0; i < kWaitKinds.size(); ++i)
-      if (const std::uint32_t metric = metric_of(analysis, kWaitKinds[i].metric);
-          metric != kNone)
-        waited[i] += ticks_of(rows[metric]);
-  }
+  std::array<double, kWaitKinds.size()> left{};  // of a kind, that nobody causes directly
   ByCauser causers;
-  for (std::size_t i = 0; i < kWaitKinds.size(); ++i) {
-    if (waited[i] <= 0) continue;
-    origin.waited += waited[i];
-    double left = waited[i];
-    for (const WaitAnalysis::Cause& cause : analysis.causes) {
-      if (cause.kind != kWaitKinds[i].kind || !at[cause.path]) continue;
-      causers[{analysis.locations[cause.causer].process, cause.causer_path}] += cause.ticks;
-      left -= cause.ticks;
+  for (PathId path{}; path < analysis.paths.size(); ++path) {
+    if (!is_call(analysis, analysis.paths[path], call)) continue;
+    const std::vector<WaitAnalysis::Row> rows = analysis.inclusive(path);
+    const auto seconds = [&](std::uint32_t metric) {
+      return metric == kNone ? 0 : analysis.seconds(ticks_of(rows[metric]));
+    };
+    origin.in_call += seconds(kTime);
+    origin.other_order += seconds(other_order);
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const double waited = seconds(metrics[i]);
+      if (waited <= 0) continue;
+      origin.waited += waited;
+      left[i] += waited;
+      for (const Causer& each : causers_of(analysis, metrics[i], path)) {
+        causers[{each.process, each.path}] += each.seconds;
+        left[i] -= each.seconds;
+      }
     }
+  }
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (left[i] <= 0) continue;
     const ByCauser further = long_term_of(analysis, kWaitKinds[i]);
     double all = 0;
-    for (const auto& [who, ticks] : further) all += ticks;
-    for (const auto& [who, ticks] : further)
-      if (left > 0) causers[who] += std::min(1.0, left / all) * ticks;
+    for (const auto& [who, seconds] : further) all += seconds;
+    for (const auto& [who, seconds] : further)
+      causers[who] += std::min(1.0, left[i] / all) * seconds;
   }
-  for (const auto& [who, ticks] : causers)
-    origin.causers.push_back({who.first, who.second, analysis.seconds(ticks)});
+  for (const auto& [who, seconds] : causers)
+    origin.causers.push_back({who.first, who.second, seconds});
   std::ranges::stable_sort(origin.causers, std::greater(), &Causer::seconds);
-  origin.waited = analysis.seconds(origin.waited);
-  origin.in_call = analysis.seconds(origin.in_call);
-  origin.other_order = analysis.seconds(origin.other_order);
   return origin;
 }
 
 std::string waiting_text(const WaitAnalysis& analysis) {
-  const std::uint32_t mpi = metric_of(analysis, "mpi");
+  const std::uint32_t mpi = analysis.tree.of("mpi");
   const double all = mpi == kNone ? 0 : analysis.total(mpi);
   double waited = 0;
   for (const WaitsOfKind& kind : kWaitKinds)
-    if (const std::uint32_t metric = metric_of(analysis, kind.metric); metric != kNone)
+    if (const std::uint32_t metric = analysis.tree.of(kind.metric); metric != kNone)
       waited += analysis.total(metric);
   if (all <= 0 || waited < kMostlyWaits * all) return {};
   return fmt::format(

@@ -217,7 +217,7 @@ void CauseSearch::cores_when() {
   const Frame* const frame = main_frame(&Part::core_wait);
   if (frame == nullptr) return;
   // Where iterations are shorter than two looks are apart, one has what many had: together they are long enough.
-  constexpr double kApart = 10e6, kTogether = 100e6;
+  constexpr double kApart = base::kRowUseApart_s * 1e9, kTogether = 10 * kApart;
   std::vector<double> times(frame->cells.size());
   for (std::size_t cell = 0; cell < times.size(); ++cell)
     for (std::size_t i = 0; i < processes_; ++i) {

@@ -59,19 +59,11 @@ std::uint64_t number_of(std::string_view text, std::string_view name) noexcept {
   return at == std::string_view::npos ? 0 : number_at(text.substr(at));
 }
 
-}  // namespace
-
-namespace {
-
 void add_times(base::ThreadUse& use, pid_t thread) noexcept {
   const TaskFile times(thread, "schedstat");
   use.core_ns = number_at(times.text());
   use.core_wait_ns = number_at(after_word(times.text()));
 }
-
-}  // namespace
-
-namespace {
 
 constexpr unsigned kAdditions = 2048;
 

@@ -86,8 +86,7 @@ void ThreadRecorder::thread_begins(bool anew) noexcept {
   const bool counts_more = anew || thread_ == getpid();
   used_before_ = counts_more ? thread_use_of(thread_) : base::ThreadUse{};
   row_use_seen_ = used_before_;
-  constexpr double kSeconds = 0.01;
-  row_use_every_ = Clock::ticks_of_seconds(kSeconds);
+  row_use_every_ = Clock::ticks_of_seconds(base::kRowUseApart_s);
   tracing_time_.thread_begins();
 }
 

@@ -1,7 +1,7 @@
 // Functions of Python code: CPython calls us where each begins and ends (PyEval_SetProfile).
 //
 // Place in the flow: ARCHITECTURE.md, stage 2, beside functions.cc, which records them. An audit hook, which may be there before the
-// interpreter is, says when the script is about to run; only public functions of CPython are called, found by name, from 3.8 on.
+// interpreter is, says when the script is about to run; only public functions of CPython are called, found by name, from 3.9 on.
 // A function that ends by an exception ends; a generator is in its function while it runs.
 // Thread-safety: the interpreter's lock is held wherever we are called.
 // Ownership: of each code object that was seen a reference is kept, so that its address stays its own.
@@ -162,8 +162,9 @@ int on_audit(const char* event, Object*, void*) {
 
 __attribute__((constructor)) void at_load() {
   if (std::getenv("REFRAIN_PYTHON") == nullptr || !runtime::tracing_enabled()) return;
-  if (runtime::wanted_settings().python && g_python.find_all())
-    g_python.add_audit_hook(on_audit, nullptr);
+  if (!runtime::wanted_settings().python) return;
+  if (g_python.find_all()) g_python.add_audit_hook(on_audit, nullptr);
+  dlerror();  // what was not found is no error of the program's
 }
 
 }  // namespace
