@@ -171,6 +171,8 @@ TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong
     location.iterations = many;
     for (IterationRows::Row& row : location.iterations.rows)
       row.counters.resize(of_many.counters.size());
+    location.iterations.rows[17].counters[1] = 6;
+    location.iterations.rows[39].counters[1] = 7;
   }
   const std::string runs = to_text(of_many);
   CHECK(*summary_from_text(runs) == of_many);

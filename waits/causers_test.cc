@@ -85,4 +85,31 @@ TEST_CASE("Causers: of each call path its own, also of special cases") {
   CHECK(seen == 2);
 }
 
+// Of two waits at one place the longer one is for a message in another order.
+TEST_CASE("Causers: of a special case - no more than its part of the waits there") {
+  SyntheticTrace trace(3);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) trace.region(rank, 0, 10, rInit);
+  trace.send(2, 10, 20, 0, 2);
+  trace.region(1, 10, 400, rTask);
+  trace.send(1, 400, 410, 0, 1);
+  trace.receive(0, 100, 420, 1, 1);
+  trace.receive(0, 430, 440, 2, 2);
+  trace.region(2, 20, 640, rLoop);
+  trace.send(2, 640, 650, 0, 3);
+  trace.receive(0, 450, 660, 2, 3);
+  const WaitAnalysis result = trace.analyze();
+  bool special = false;
+  for (const Finding& finding : findings_of(result, 0)) {
+    double caused = 0;
+    for (const Causer& each : causers_of(result, finding.metric, finding.path))
+      caused += each.seconds;
+    CAPTURE(result.tree.metrics[finding.metric].name);
+    CHECK(caused <= finding.seconds * (1 + 1e-9));
+    special =
+        special || (result.tree.metrics[finding.metric].name == "mpi_lswo_different" &&
+                    finding.seconds == Approx(300e-6));
+  }
+  CHECK(special);
+}
+
 }  // namespace refrain::waits::causers_test
