@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analysis/causes/mpi_calls.h"
+#include "analysis/causes/rank_clocks.h"
 #include "analysis/causes/root_causes.h"
 #include "analysis/causes/run_parts.h"
 #include "analysis/profile/iteration_profile.h"
@@ -105,11 +106,12 @@ class CauseSearch {
   // Of the process that takes longest.
   double time_of(const Frame& frame) const;
   static double busy(const Part& part) { return part.work + part.start; }
-  // What a process waits for the one that has most in a cell, by cell, of what is `left`, of its primary thread. Iterations begin with
-  // the call that waits, or end with it: what is not found in the cell is looked for in the next.
-  static std::vector<double> waits(const Frame& frame, const std::vector<double>& most,
-                                   const std::vector<double>& own, std::size_t process,
-                                   std::vector<double>& left);
+  static double at_work(const Part& part) { return part.work; }
+  static double in_mpi(const Part& part) { return part.mpi; }
+  // Of the primary threads.
+  ByMoment by_moment(double (*of)(const Part&)) const;
+  // What the run would be shorter by if each worked as long as that.
+  double gain_of(const ByMoment& work) const;
   // Of what the one with most has more than the median, how much is start and end of MPI.
   double share_of_start(const Frame& frame, std::size_t cell) const;
   // --- last_seen.cc: where a killed run was
@@ -118,9 +120,10 @@ class CauseSearch {
   // --- rank_causes.cc: ranks that have more work
 
   // Who has more than the others, and how much of the waits that causes.
-  void ranks(Frame& frame);
+  void ranks();
+  void ranks(Frame& frame, double lost, const std::vector<double>& cost);
   // What of their waits in collective calls is for ranks that are in their messages.
-  void in_turn(const Frame& frame, const std::vector<std::vector<double>>& left);
+  void in_turn(const ByMoment& left);
   // Those that have more in the same iterations and at the same place: each group is a cause of its own.
   std::vector<std::vector<std::size_t>> alike(const Frame& frame,
                                               const std::vector<std::size_t>& causers,
@@ -241,6 +244,8 @@ class CauseSearch {
   RunParts parts_;
   const Places places_;
   const std::size_t processes_;
+  const ByMoment work_, waits_;
+  double work_end_ = 0;  // as meet() says of them
   bool mpi_ = false;
   double counted_ = 0;
   std::vector<double> explained_, in_mpi_;  // by process, of mpi_all

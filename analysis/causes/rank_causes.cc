@@ -36,23 +36,17 @@ std::vector<double> shares_of_waits(const std::vector<double>& work) {
 
 }  // namespace
 
-std::vector<double> CauseSearch::waits(const Frame& frame, const std::vector<double>& most,
-                                       const std::vector<double>& own, std::size_t process,
-                                       std::vector<double>& left) {
-  const std::size_t cells = frame.cells.size();
-  std::vector<double> out(cells);
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    double lacks = most[cell] - own[cell];
-    for (std::size_t at = cell; at < std::min(cells, cell + 2); ++at) {
-      const Part& part = frame.at(at, process);
-      const double taken = std::min(lacks, left[at]);
-      if (taken <= 0) continue;
-      lacks -= taken;
-      left[at] -= taken;
-      out[cell] += taken / part.mpi * part.mpi_all;
-    }
-  }
+ByMoment CauseSearch::by_moment(double (*of)(const Part&)) const {
+  ByMoment out(processes_);
+  for (std::size_t i = 0; i < processes_; ++i)
+    for (const RunParts::Moment& moment : parts_.moments)
+      out[i].push_back(of(parts_.at(moment, i)));
   return out;
+}
+
+double CauseSearch::gain_of(const ByMoment& work) const {
+  ByMoment left = waits_;
+  return std::max(0.0, work_end_ - meet(parts_, work, left));
 }
 
 double CauseSearch::share_of_start(const Frame& frame, std::size_t cell) const {
@@ -68,35 +62,38 @@ double CauseSearch::share_of_start(const Frame& frame, std::size_t cell) const {
   return start > 0 ? start / (start + work) : 0;
 }
 
-void CauseSearch::ranks(Frame& frame) {
-  const std::size_t cells = frame.cells.size();
-  std::vector<double> most(cells), lost_in(cells), cost(processes_);
-  for (std::size_t cell = 0; cell < cells; ++cell)
-    for (std::size_t i = 0; i < processes_; ++i)
-      most[cell] = std::max(most[cell], busy(frame.at(cell, i)));
-  std::vector<std::vector<double>> left(processes_, std::vector<double>(cells));
-  for (std::size_t i = 0; i < processes_; ++i) {
-    std::vector<double> own(cells);
-    for (std::size_t cell = 0; cell < cells; ++cell) {
-      own[cell] = busy(frame.at(cell, i));
-      left[i][cell] = frame.at(cell, i).mpi;
-    }
-    const std::vector<double> waited = waits(frame, most, own, i, left[i]);
-    explained_[i] += total_of(waited);
-    for (std::size_t cell = 0; cell < cells; ++cell) lost_in[cell] += waited[cell];
-  }
-  in_turn(frame, left);
-  std::vector<double> work(processes_);
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    const double by_start = share_of_start(frame, cell) * lost_in[cell];
-    lost_in[cell] -= by_start;
-    move(Account::kCommunication, Account::kStart, by_start);
-    counted_ -= by_start;
-    for (std::size_t i = 0; i < processes_; ++i) work[i] = frame.at(cell, i).work;
-    const std::vector<double> shares = shares_of_waits(work);
-    for (std::size_t i = 0; i < processes_; ++i) cost[i] += lost_in[cell] * shares[i];
-  }
-  const double lost = total_of(lost_in);
+void CauseSearch::ranks() {
+  std::vector<std::vector<double>> cost(parts_.frames.size(),
+                                        std::vector<double>(processes_));
+  std::vector<double> lost(parts_.frames.size()), work(processes_);
+  ByMoment left = waits_;
+  work_end_ = meet(parts_, work_, left);
+  left = waits_;
+  meet(parts_, by_moment(busy), left,
+       [&](std::size_t at, const std::vector<double>& clocks,
+           const std::vector<double>& waited) {
+         const RunParts::Moment& moment = parts_.moments[at];
+         double here = total_of(waited);
+         const double by_start =
+             share_of_start(parts_.frames[moment.frame], moment.cell) * here;
+         here -= by_start;
+         move(Account::kCommunication, Account::kStart, by_start);
+         counted_ -= by_start;
+         for (std::size_t i = 0; i < processes_; ++i) {
+           explained_[i] += waited[i];
+           work[i] = clocks[i] - parts_.at(moment, i).start;
+         }
+         const std::vector<double> shares = shares_of_waits(work);
+         for (std::size_t i = 0; i < processes_; ++i)
+           cost[moment.frame][i] += here * shares[i];
+         lost[moment.frame] += here;
+       });
+  in_turn(left);
+  for (std::size_t i = 0; i < parts_.frames.size(); ++i)
+    ranks(parts_.frames[i], lost[i], cost[i]);
+}
+
+void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& cost) {
   move(Account::kCommunication, Account::kUnevenRanks, lost);
   if (share(lost) < kMinShare) return;
   RootCause cause;
@@ -151,33 +148,24 @@ bool CauseSearch::in_own_iterations(Frame& frame, const std::vector<double>& cos
   return true;
 }
 
-void CauseSearch::in_turn(const Frame& frame,
-                          const std::vector<std::vector<double>>& left) {
-  const std::size_t cells = frame.cells.size();
-  const auto in_messages = [&](std::size_t cell, std::size_t i) {
-    const Part& part = frame.at(cell, i);
-    return part.mpi > 0 ? left[i][cell] * std::min(1.0, part.messages / part.mpi) : 0;
-  };
-  std::vector<double> most(cells);
-  std::vector<std::size_t> who(cells);
-  for (std::size_t cell = 0; cell < cells; ++cell)
-    for (std::size_t i = 0; i < processes_; ++i)
-      if (in_messages(cell, i) > most[cell]) {
-        most[cell] = in_messages(cell, i);
-        who[cell] = i;
-      }
-  for (std::size_t i = 0; i < processes_; ++i) {
-    std::vector<double> own(cells), collective(cells);
-    for (std::size_t cell = 0; cell < cells; ++cell) {
-      own[cell] = in_messages(cell, i);
-      collective[cell] = left[i][cell] - own[cell];
+void CauseSearch::in_turn(const ByMoment& left) {
+  ByMoment in_messages = left, collective = left;
+  for (std::size_t i = 0; i < processes_; ++i)
+    for (std::size_t at = 0; at < parts_.moments.size(); ++at) {
+      const Part& part = parts_.at(parts_.moments[at], i);
+      in_messages[i][at] *= part.mpi > 0 ? std::min(1.0, part.messages / part.mpi) : 0;
+      collective[i][at] -= in_messages[i][at];
     }
-    const std::vector<double> waited = waits(frame, most, own, i, collective);
-    for (std::size_t cell = 0; cell < cells; ++cell) {
-      chained_[i] += waited[cell];
-      in_turn_[who[cell]] += waited[cell];
-    }
-  }
+  meet(parts_, in_messages, collective,
+       [&](std::size_t, const std::vector<double>& clocks,
+           const std::vector<double>& waited) {
+         const auto last =
+             static_cast<std::size_t>(std::ranges::max_element(clocks) - clocks.begin());
+         for (std::size_t i = 0; i < processes_; ++i) {
+           chained_[i] += waited[i];
+           in_turn_[last] += waited[i];
+         }
+       });
 }
 
 std::vector<std::vector<std::size_t>> CauseSearch::alike(
@@ -211,6 +199,8 @@ std::vector<Amount> CauseSearch::more_of(const Frame& frame,
     amounts[cell].each =
         more / static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
   }
+  // Outside of loops there are no iterations: it is one amount.
+  if (frame.loop.empty()) return {{.count = 1, .each = all}};
   return amounts;
 }
 
@@ -247,6 +237,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   if (had_no_core(causers, excess))  // then all that wait for it do so for a core
     return move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
   std::vector<double> usual;  // of the others, an iteration
+  ByMoment evened = work_;
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
     const Means work = means(frame, cell, causers, is_causer,
                              [](const Part& part, std::size_t) { return part.work; });
@@ -255,12 +246,10 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
     others += work.others;
     iterations += count;
     usual.push_back(work.others / count);
-    double most = 0, most_of_others = 0;
-    for (std::size_t i = 0; i < processes_; ++i) {
-      most = std::max(most, frame.at(cell, i).work);
-      if (!is[i]) most_of_others = std::max(most_of_others, frame.at(cell, i).work);
+    for (const std::size_t each : causers) {
+      double& own = evened[each][frame.moments[cell]];
+      own = which == More::kPositive ? std::min(own, work.others) : work.others;
     }
-    cause.gain_ns += most - most_of_others;
     // What their threads wait because of it, inside.
     const auto take = [&](double Part::*part, Account from) {
       const double of_others =
@@ -281,6 +270,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
     take(&Part::serial, Account::kSerial);
     take(&Part::imbalance, Account::kUnevenThreads);
   }
+  cause.gain_ns = gain_of(evened);
   cause.when = shape_of(amounts);
   cause.others_ns = which == More::kPositive ? median_of(std::move(usual))
                     : iterations > 0         ? others / iterations
@@ -312,14 +302,16 @@ std::uint32_t CauseSearch::busiest(const std::vector<std::size_t>& causers) cons
 }
 
 void CauseSearch::join_outside(RootCause& cause) {
-  if (cause.loop.empty() || cause.where.empty()) return;
+  const bool outside = cause.loop.empty();
+  if (cause.where.empty() && !outside) return;
   const auto same = std::ranges::find_if(out_.causes, [&](const RootCause& other) {
     return other.account == cause.account && other.loop.empty() &&
            other.where == cause.where && other.ranks == cause.ranks &&
            other.thread == cause.thread;
   });
   if (same == out_.causes.end()) return;
-  cause.outside_ns = same->when.after;
+  (outside ? cause.when.after : cause.outside_ns) += same->when.after;
+  cause.others_ns += outside ? same->others_ns : 0;
   cause.lost_ns += same->lost_ns;
   cause.gain_ns += same->gain_ns;
   cause.of_ns = same->of_ns;
@@ -360,14 +352,14 @@ void CauseSearch::tell_ranks(RootCause& cause,
 }
 
 void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
+  ByMoment evened = work_;
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
-    double most = 0, sum = 0;
-    for (std::size_t i = 0; i < processes_; ++i) {
-      most = std::max(most, frame.at(cell, i).work);
-      sum += frame.at(cell, i).work;
-    }
-    cause.gain_ns += part * (most - sum / static_cast<double>(processes_));
+    double sum = 0;
+    for (std::size_t i = 0; i < processes_; ++i) sum += frame.at(cell, i).work;
+    for (std::size_t i = 0; i < processes_; ++i)
+      evened[i][frame.moments[cell]] = sum / static_cast<double>(processes_);
   }
+  cause.gain_ns = part * gain_of(evened);
   cause.share = share(cause.lost_ns);
   cause.what = "Work varies between ranks";
   const std::string when = when_text(cause);

@@ -43,7 +43,9 @@ CauseSearch::CauseSearch(const std::vector<summary::RunSummary>& summaries)
       iterations_(iteration_profile(summaries, 0)),
       parts_(parts_of(profile_, totals_, iterations_)),
       places_(summaries, profile_),
-      processes_(profile_.processes.size()) {
+      processes_(profile_.processes.size()),
+      work_(by_moment(at_work)),
+      waits_(by_moment(in_mpi)) {
   for (const RunProfile::Process& process : profile_.processes)
     mpi_ = mpi_ || process.rank != RunProfile::kNone;
   explained_.resize(processes_);
@@ -60,14 +62,14 @@ Conclusions CauseSearch::find() {
   out_.ledger = parts_.ledger;
   out_.start_ns.resize(processes_);
   for (std::size_t i = 0; i < processes_; ++i)
-    out_.start_ns[i] = parts_.frames.front().at(0, i).start;
+    for (const RunParts::Moment& moment : parts_.moments)
+      out_.start_ns[i] += parts_.at(moment, i).start;
   out_.time_ns = std::accumulate(out_.ledger.begin(), out_.ledger.end(), 0.0);
   out_.run_ns = totals_.run_ns;
   counted_ = out_.time_ns - ledger(Account::kStart);
   last_seen();
   cores();
-  if (mpi_ && processes_ > 1)
-    for (Frame& frame : parts_.frames) ranks(frame);
+  if (mpi_ && processes_ > 1) ranks();
   serial_parts();
   locks();
   threads();

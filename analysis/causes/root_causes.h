@@ -3,14 +3,15 @@
 // Place in the flow: ARCHITECTURE.md, stage 6: of the summaries alone, which are exact for the whole run, whatever was written.
 // Thread-safety: pure. Units: nanoseconds of all threads where nothing else is said; `gain_ns` and `of_ns` are of the run's
 // own (wall) time.
-// Method: processes are compared iteration by iteration (rows of iterations). What a process has to do is its time outside of MPI;
+// Method: processes are compared iteration by iteration (rows of iterations), outside of loops by stretches of time, on clocks that
+// go on while they work (rank_clocks.h). What a process has to do is its time outside of MPI;
 // what others wait in MPI until the one with most has done that is charged, at each moment, to those that still work, in equal
 // parts; the rest of MPI's time is communication. Where it is calls on a file that they do more, these are no finding of their own. Workers that have nothing to do while their primary
 // thread is in MPI belong to what that waits for. What more threads of such a process wait for each other, or for its serial
 // parts, than those of others do, has the same cause and is charged to it, too. Of the rest, waits in collective calls for ranks
 // that are in their messages are those messages' doing. What threads wait at the end of a region because others had a lock is the
 // lock's. What threads were ready to run without a core is taken from what nobody in particular causes. So no second has two causes.
-// A gain is what the run would be shorter by, with the causing ranks or threads at the mean of the others, all else as it was
+// A gain is what the run would be shorter by on these clocks, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
 // Cost: O(rows of all threads); memory: kMaxParts x 80 bytes at most, iterations are put together for it.

@@ -232,14 +232,112 @@ TEST_CASE(
   CHECK(every.when.kind == TimeShape::Kind::kEvery);
   CHECK(every.when.period == 10);
   CHECK(every.when.from == 9);
-  // Waited for in the iterations after; the last one's after the loop, but for what is there of a call.
-  CHECK(every.lost_ns == Approx(19 * 2 * 5000 + 2 * kCall));
+  // Waited for in the iterations after; the last one's after the loop.
+  CHECK(every.lost_ns == Approx(20 * 2 * 5000));
   CHECK(every.gain_ns == Approx(20 * 5000));
   const RootCause growing = shape([](std::size_t rank, std::size_t i) {
     return 1000 + (rank == 1 ? static_cast<std::int64_t>(10 * i) : 0);
   });
   CHECK(growing.when.kind == TimeShape::Kind::kGrowing);
   CHECK(growing.when.after == Approx(1990).margin(20));
+}
+
+namespace {
+
+// Ranks that meet at the ends of stretches of time: of a loop, of iterations that all have 100, or outside of them.
+std::vector<RunSummary> stretches(std::size_t number, const std::vector<bool>& is_loop,
+                                  const Work& work) {
+  std::vector<RunSummary> out = ranks(number, 1, work);
+  for (std::size_t rank = 0; rank < number; ++rank) {
+    RunSummary& run = out[rank];
+    IterationRows& iterations = run.locations[0].iterations;
+    iterations.rows.clear();
+    run.loops.clear();
+    run.locations[0].sums[0] = {};
+    run.locations[0].sums[1] = {};
+    run.locations[0].flow = {};
+    std::uint64_t at = 0;
+    for (std::size_t stretch = 0; stretch < is_loop.size(); ++stretch) {
+      const auto loop = static_cast<std::uint32_t>(run.loops.size());
+      if (is_loop[stretch])
+        run.loops.push_back({loop + 1, "loop " + std::to_string(loop + 1) +
+                                           " @ l.c:" + std::to_string(loop + 1)});
+      std::int64_t most = 0;
+      for (std::size_t other = 0; other < number; ++other)
+        most = std::max(most, work(other, stretch));
+      const std::size_t rows = is_loop[stretch] ? 20 : 1;
+      for (std::size_t i = 0; i < rows; ++i) {
+        auto& row = iterations.rows.emplace_back();
+        row = {.begin = at, .counters = {}};
+        if (is_loop[stretch]) {
+          row.loop = loop;
+          row.first = i;
+          row.count = 1;
+        }
+        row.times[IterationRows::kOutside] = work(rank, stretch);
+        row.times[kCollective] = most - work(rank, stretch) + kCall;
+        at += static_cast<std::uint64_t>(most + kCall);
+        ++run.locations[0].sums[1].visits;
+        run.locations[0].sums[1].time += static_cast<std::uint64_t>(row.times[kCollective]);
+      }
+    }
+    run.end = iterations.end = at;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Root causes: outside of loops, each stretch of time has its causes") {
+  const Work work = [](std::size_t rank, std::size_t stretch) -> std::int64_t {
+    if (stretch % 2 == 1) return 10000;  // loops
+    return stretch == 0 && rank == 0 ? 400000 : stretch == 2 && rank == 1 ? 300000 : 100000;
+  };
+  const auto runs = stretches(4, {false, true, false, true, false}, work);
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 2);
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{0});
+  CHECK(found.causes[0].lost_ns == Approx(3 * 300000));
+  CHECK(found.causes[0].gain_ns == Approx(300000));
+  CHECK(found.causes[1].ranks == std::vector<std::uint32_t>{1});
+  CHECK(found.causes[1].lost_ns == Approx(3 * 200000));
+  CHECK(found.causes[1].gain_ns == Approx(200000));
+  // Likewise where there are two ranks, which have as much in all.
+  const auto equal = stretches(2, {false, true, false},
+                               [](std::size_t rank, std::size_t stretch) -> std::int64_t {
+                                 if (stretch == 1) return 10000;
+                                 return rank == stretch / 2 ? 400000 : 100000;
+                               });
+  const Conclusions both = conclude(equal);
+  REQUIRE(both.causes.size() == 2);
+  for (const RootCause& cause : both.causes) {
+    CHECK(cause.what == "Uneven work between ranks");
+    CHECK(cause.lost_ns == Approx(300000));
+  }
+}
+
+TEST_CASE("Root causes: the same rank in several stretches outside of loops is one cause") {
+  const auto runs = stretches(3, {false, true, false, true, false, true, false},
+                              [](std::size_t rank, std::size_t stretch) -> std::int64_t {
+                                return stretch % 2 == 0 && rank == 2 ? 40000 : 10000;
+                              });
+  const Conclusions found = conclude(runs);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{2});
+  CHECK(found.causes[0].lost_ns == Approx(2 * 4 * 30000));
+  CHECK(found.causes[0].gain_ns == Approx(4 * 30000));
+  CHECK(found.causes[0].when.after == Approx(4 * 30000));
+  // Of many short ones, too.
+  std::vector<bool> many;
+  for (int i = 0; i < 240; ++i) many.push_back(i % 2 == 1);
+  const Conclusions short_ones = conclude(
+      stretches(4, many, [](std::size_t rank, std::size_t stretch) -> std::int64_t {
+        return stretch % 2 == 1 ? 1000 : rank == stretch / 2 % 2 ? 40000 : 10000;
+      }));
+  REQUIRE(short_ones.causes.size() == 1);
+  CHECK(short_ones.causes[0].ranks == std::vector<std::uint32_t>{0, 1});
+  CHECK(short_ones.causes[0].lost_ns == Approx(3 * 120 * 30000));
 }
 
 TEST_CASE("Root causes: several ranks with more work; another one each time") {

@@ -55,7 +55,14 @@ class PartsBuilder {
 
   RunParts build() {
     collect();
-    choose_frames();
+    choose_loops();
+    find_visits();
+    for (Frame& frame : out_.frames) {
+      frame.parts.resize(frame.cells.size() * processes_.size());
+      frame.moments.resize(frame.cells.size());
+    }
+    for (std::size_t i = 0; i < out_.moments.size(); ++i)
+      out_.frames[out_.moments[i].frame].moments[out_.moments[i].cell] = i;
     for (std::size_t i = 0; i < processes_.size(); ++i) add_process(i);
     return std::move(out_);
   }
@@ -131,9 +138,8 @@ class PartsBuilder {
     return found;
   }
 
-  void choose_frames() {
-    frame_of_loop_.assign(iterations_.loops.size(), 0);
-    out_.frames.emplace_back().cells.push_back({});  // outside of loops
+  void choose_loops() {
+    frame_of_loop_.assign(iterations_.loops.size(), kOutside);
     for (std::uint32_t loop = 0; loop < iterations_.loops.size(); ++loop) {
       std::vector<std::uint64_t> common;
       for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -156,7 +162,7 @@ class PartsBuilder {
         common = std::move(both);
       }
       if (common.size() < 2) continue;
-      Frame& frame = out_.frames.emplace_back();
+      Frame& frame = loops_.emplace_back();
       frame.loop = iterations_.loops[loop].name;
       frame.iterations = iterations_of(processes_[0], loop);
       for (const Process& process : processes_)
@@ -168,36 +174,127 @@ class PartsBuilder {
         const std::uint64_t next = common[std::min(i + step, common.size() - 1)];
         frame.cells.push_back({.first = common[i], .count = next - common[i]});
       }
-      frame_of_loop_[loop] = out_.frames.size() - 1;
+      frame_of_loop_[loop] = loops_.size() - 1;
     }
-    for (Frame& frame : out_.frames)
-      frame.parts.resize(frame.cells.size() * processes_.size());
   }
 
+  // Of a row: the loop's frame and cell, or, outside of these, how many visits of them were before.
   struct Place {
-    std::size_t frame = 0;
+    std::size_t loop = kOutside;
     std::size_t cell = 0;
+    std::size_t visits = 0;  // begun, with its own
   };
 
-  // Where each row of the primary thread belongs.
   std::vector<Place> places_of(const std::vector<Row>& rows) const {
     constexpr std::uint64_t kNever = ~std::uint64_t{0};
     std::vector<std::uint64_t> before(iterations_.loops.size(), kNever);
     std::vector<Place> places(rows.size());
+    std::size_t visits = 0, last = kOutside;
+    std::uint64_t end = 0;  // of the visit so far
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!counts(rows[i]) || rows[i].loop >= frame_of_loop_.size() ||
-          frame_of_loop_[rows[i].loop] == 0)
-        continue;
-      places[i].frame = frame_of_loop_[rows[i].loop];
-      const std::vector<Amount>& cells = out_.frames[places[i].frame].cells;
-      std::uint64_t& first = before[rows[i].loop];
-      if (first == kNever) first = rows[i].first;
-      const auto after = std::ranges::upper_bound(cells, first, {}, &Amount::first);
-      places[i].cell =
-          after == cells.begin() ? 0 : static_cast<std::size_t>(after - cells.begin()) - 1;
-      first += rows[i].count;
+      const Row& row = rows[i];
+      Place& place = places[i];
+      if (counts(row) && row.loop < frame_of_loop_.size())
+        place.loop = frame_of_loop_[row.loop];
+      if (place.loop != kOutside) {
+        if (place.loop != last || row.first < end) ++visits;
+        last = place.loop;
+        end = row.first + row.count;
+        const std::vector<Amount>& cells = loops_[place.loop].cells;
+        std::uint64_t& first = before[row.loop];
+        if (first == kNever) first = row.first;
+        const auto after = std::ranges::upper_bound(cells, first, {}, &Amount::first);
+        place.cell = after == cells.begin()
+                         ? 0
+                         : static_cast<std::size_t>(after - cells.begin()) - 1;
+        first += row.count;
+      }
+      place.visits = visits;
     }
     return places;
+  }
+
+  // The loop of each visit. Not the same of all processes: none, and all that is outside of loops is one stretch of time.
+  void find_visits() {
+    constexpr std::size_t kNot = ~std::size_t{0};
+    bool same = true;
+    std::vector<std::vector<std::size_t>> first;  // visit of each cell
+    for (const Frame& frame : loops_) first.emplace_back(frame.cells.size(), kNot);
+    std::vector<double> outside;  // of all processes, by visits before
+    double all = 0;
+    for (std::size_t i = 0; i < processes_.size() && same; ++i) {
+      const std::vector<Row>& rows = processes_[i].primary.all();
+      const std::vector<Place> places = places_of(rows);
+      std::vector<std::size_t> visits;
+      for (std::size_t at = 0; at < rows.size(); ++at) {
+        const Place& place = places[at];
+        const double time = rows[at].end_ns - rows[at].begin_ns;
+        all += time;
+        outside.resize(std::max(outside.size(), place.visits + 1));
+        if (place.loop == kOutside) {
+          outside[place.visits] += time;
+          continue;
+        }
+        if (place.visits > visits.size()) visits.push_back(place.loop);
+        std::size_t& visit = first[place.loop][place.cell];
+        visit = std::min(visit, place.visits);
+      }
+      if (i == 0)
+        visits_ = std::move(visits);
+      else
+        same = visits == visits_;
+      same = same && visits_.size() * processes_.size() < kMaxParts;
+    }
+    if (!same) visits_.clear();
+    choose_stretches(same ? outside : std::vector<double>(), all);
+    same ? in_order(std::move(first)) : apart();
+  }
+
+  // By time outside of loops, before each visit and after the last one.
+  void choose_stretches(const std::vector<double>& times, double all) {
+    constexpr double kLong = 0.02;
+    Frame rest;
+    std::vector<Frame> frames(1);
+    for (std::size_t i = 0; i <= visits_.size(); ++i) {
+      if (i < times.size() && times[i] >= kLong * all) {
+        stretches_.push_back({.frame = frames.size()});
+        frames.emplace_back().cells.push_back({});
+      } else {
+        stretches_.push_back({.frame = 0, .cell = frames[0].cells.size()});
+        frames[0].cells.push_back({});
+      }
+    }
+    if (frames[0].cells.empty()) frames[0].cells.push_back({});
+    outside_ = frames.size();
+    frames.insert(frames.end(), loops_.begin(), loops_.end());
+    out_.frames = std::move(frames);
+  }
+
+  void in_order(std::vector<std::vector<std::size_t>> first) {
+    std::vector<std::size_t> next(first.size());  // cell of each loop
+    out_.moments.push_back(stretches_[0]);
+    for (std::size_t visit = 1; visit <= visits_.size(); ++visit) {
+      const std::size_t loop = visits_[visit - 1];
+      // A cell in which nobody has a row is of its neighbour's visit.
+      for (std::size_t& cell = next[loop];
+           cell < first[loop].size() &&
+           (first[loop][cell] <= visit || first[loop][cell] > visits_.size());
+           ++cell)
+        out_.moments.push_back({.frame = outside_ + loop, .cell = cell});
+      out_.moments.push_back(stretches_[visit]);
+    }
+  }
+
+  void apart() {
+    for (std::size_t frame = 0; frame < out_.frames.size(); ++frame)
+      for (std::size_t cell = 0; cell < out_.frames[frame].cells.size(); ++cell)
+        out_.moments.push_back({.frame = frame, .cell = cell, .apart = cell == 0});
+  }
+
+  RunParts::Moment moment_of(const Place& place) const {
+    if (place.loop == kOutside)
+      return stretches_[std::min(place.visits, stretches_.size() - 1)];
+    return {.frame = outside_ + place.loop, .cell = place.cell};
   }
 
   void add_process(std::size_t number) {
@@ -207,8 +304,12 @@ class PartsBuilder {
     for (const Frame& frame : out_.frames) sums.emplace_back(frame.cells.size());
     const std::vector<Row>& rows = process.primary.all();
     const std::vector<Place> places = places_of(rows);
+    const auto sums_of = [&](const Place& place) -> Sums& {
+      const RunParts::Moment at = moment_of(place);
+      return sums[at.frame][at.cell];
+    };
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      Sums& to = sums[places[i].frame][places[i].cell];
+      Sums& to = sums_of(places[i]);
       to.wall += rows[i].end_ns - rows[i].begin_ns;
       to.core_wait += iterations_.counter(rows[i], base::kCoreWait);
       add(to.primary, rows[i].times);
@@ -222,7 +323,7 @@ class PartsBuilder {
         const Place place = at == rows.end()
                                 ? Place{}
                                 : places[static_cast<std::size_t>(at - rows.begin())];
-        Sums& to = sums[place.frame][place.cell];
+        Sums& to = sums_of(place);
         to.core_wait += iterations_.counter(row, base::kCoreWait);
         add(to.others, row.times);
       }
@@ -230,7 +331,8 @@ class PartsBuilder {
         static_cast<double>(std::max<std::size_t>(1, out_.threads[number]) - 1);
     for (std::size_t frame = 0; frame < sums.size(); ++frame)
       for (std::size_t cell = 0; cell < sums[frame].size(); ++cell)
-        finish(sums[frame][cell], frame == 0, workers, out_.frames[frame].at(cell, number));
+        finish(sums[frame][cell], frame < outside_, workers,
+               out_.frames[frame].at(cell, number));
   }
 
   // Of the time in which other threads have no work, as much as the primary spends elsewhere.
@@ -287,7 +389,12 @@ class PartsBuilder {
   const ProfileTotals& totals_;
   const IterationProfile& iterations_;
   std::vector<Process> processes_;
-  std::vector<std::size_t> frame_of_loop_;  // 0: outside
+  static constexpr std::size_t kOutside = ~std::size_t{0};
+  std::vector<Frame> loops_;
+  std::vector<std::size_t> frame_of_loop_;   // in loops_
+  std::vector<std::size_t> visits_;          // likewise, in their order
+  std::vector<RunParts::Moment> stretches_;  // before each visit, and after the last one
+  std::size_t outside_ = 0;                  // frames
   RunParts out_;
 };
 

@@ -1,9 +1,11 @@
 // The time of a run by loop, iteration and process: rows of all threads on one grid of iterations.
 //
 // Place in the flow: private to analysis/causes. Thread-safety: pure. Units: ns.
-// Shapes: a frame is an outermost loop that all processes have, or, without a name, everything else as one cell. Its cells
-// are iterations that have rows of their own in each process, counted through all visits from 0; of kMaxParts parts at most,
-// neighbours are one cell.
+// Shapes: a frame is an outermost loop that all processes have; its cells are iterations that have rows of their own in each
+// process, counted through all visits from 0; of kMaxParts parts at most, neighbours are one cell. Frames without a name are what is
+// outside of these loops. Where all processes visit them in the same order these are the stretches of time before, between and after
+// visits: of a long one, one cell; of all others together, a cell for each. Else it is one cell, as it is not known what in one
+// process was when in another.
 // Cost: O(rows of all threads x log cells).
 #pragma once
 
@@ -33,10 +35,11 @@ struct Part {
 };
 
 struct Frame {
-  std::string loop;              // empty: outside of loops
-  std::uint64_t iterations = 0;  // of a loop: also those without rows
-  std::vector<Amount> cells;     // `each` is 0
-  std::vector<Part> parts;       // by cell, then process
+  std::string loop;                  // empty: outside of loops
+  std::uint64_t iterations = 0;      // of a loop: also those without rows
+  std::vector<Amount> cells;         // `each` is 0
+  std::vector<Part> parts;           // by cell, then process
+  std::vector<std::size_t> moments;  // by cell: which of RunParts
 
   Part& at(std::size_t cell, std::size_t process) {
     return parts[cell * (parts.size() / cells.size()) + process];
@@ -47,8 +50,18 @@ struct Frame {
 };
 
 struct RunParts {
+  struct Moment {
+    std::size_t frame = 0;
+    std::size_t cell = 0;
+    bool apart = false;  // nothing is known of what was before it
+  };
   std::vector<std::size_t> threads;  // by process
-  std::vector<Frame> frames;
+  std::vector<Frame> frames;         // those without a name first
+  std::vector<Moment> moments;       // all cells, in the order of time
+  const Part& at(const Moment& moment, std::size_t process) const {
+    return frames[moment.frame].at(moment.cell, process);
+  }
+
   Ledger ledger{};  // kUnevenRanks is in kCommunication still
 };
 

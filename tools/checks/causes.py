@@ -41,7 +41,7 @@ OPENMP = ((0, 2), (0, 4))
 HYBRID = ((2, 2),)
 # (ranks, threads) of each; 0 ranks: without MPI.
 CASES = {
-    "rank": MPI, "since": MPI[::2], "every": MPI[::2], "growing": MPI[::3], "io": MPI[::2], "file": MPI[:3:2],
+    "rank": MPI, "since": MPI[::2], "every": MPI[::2], "growing": MPI[::3], "rare": MPI[::2], "io": MPI[::2], "file": MPI[:3:2],
     "faults": MPI[:2],
     "chain": MPI[1:], "order": MPI[::2], "barrier": MPI[:2], "link": MPI[:3], "small": TWO, "core": TWO,
     "thread": OPENMP + HYBRID, "lock": OPENMP + HYBRID, "mutex": OPENMP + HYBRID, "serial": OPENMP + HYBRID,
@@ -76,7 +76,9 @@ def place(text):
 
 def places():
     allreduce = place("MPI_Allreduce(&mine")
-    return {"work": rf"^between one MPI_Allreduce \({allreduce}\) and the next$",
+    itself = place("MPI_Sendrecv(data, 8, MPI_CHAR, 0,")
+    return {"to itself": rf"^between one MPI_Sendrecv \({itself}\) and the next$",
+            "work": rf"^between one MPI_Allreduce \({allreduce}\) and the next$",
             "before send": rf"^between MPI_Allreduce \({allreduce}\) and MPI_Send \({place('rank + 1, 0, MPI_COMM_WORLD')}\)$",
             "before region": rf"^between .*{place('#pragma omp parallel')}$",
             "allreduce": f"^MPI_Allreduce @{allreduce}$",
@@ -114,6 +116,7 @@ def expected_of(case, at):
     if cause in calls:
         return [Expected("communication", *calls[cause])]
     return {
+        "rare": [dataclasses.replace(more, where=at["to itself"])],
         "chain": [dataclasses.replace(more, where=at["before send"], ranks=[0])],
         "core": [Expected("cores", "Too few cores")],
         "thread": [Expected("uneven_threads", where=at["region"], thread=1, when=always)],

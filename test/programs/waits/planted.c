@@ -7,6 +7,7 @@
  *     since    from the middle of the run on
  *     every    in every tenth iteration, and takes fifteen times as long
  *     growing  more and more
+ *     rare     in each one, but ranks meet in every tenth only
  *     chain    rank 0 does it, and the others get their data one from the other
  *     io       rank 1 writes to a file, in a region of time as long as that
  *     file     rank 1 writes to a file by large calls, as long as that
@@ -184,6 +185,15 @@ static void to_neighbour(void) {
   end_mpi();
 }
 
+/* Nobody waits for it. */
+static void to_itself(void) {
+  begin_mpi();
+  char data[8] = {0}, other[8];
+  MPI_Sendrecv(data, 8, MPI_CHAR, 0, 1, other, 8, MPI_CHAR, 0, 1, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
+  end_mpi();
+}
+
 static void broadcast(void) {
   begin_mpi();
   double data = 1;
@@ -224,6 +234,7 @@ static void sum(void) {}
 static void pass_on(void) {}
 static void to_neighbour(void) {}
 static void broadcast(void) {}
+static void to_itself(void) {}
 static void steps(void) {}
 static void parts(void) {}
 #endif
@@ -234,8 +245,8 @@ static double planted(int i, int n) {
   if (is("chain")) return rank == 0 ? 1.5 * unit : 0;
   if (is("io+growing") && rank == 2) return 3 * unit * i / n;
   if (rank != 1) return 0;
-  if (is("rank") || is("io") || is("file") || is("faults") || is("rank+serial") ||
-      is("io+growing"))
+  if (is("rank") || is("rare") || is("io") || is("file") || is("faults") ||
+      is("rank+serial") || is("io+growing"))
     return 1.5 * unit;
   if (is("since")) return i >= n / 2 ? 1.5 * unit : 0;
   if (is("every")) return i % 10 == 9 ? 15 * unit : 0;
@@ -365,7 +376,12 @@ static void iterate(int i, int n) {
   serial[i] = now() - begin;
   if (has_region()) region(i);
   if (is("mutex")) posix_threads(i);
-  for (int k = is("small") && !is_fixed ? kSmallCalls : 1; k > 0; --k) sum();
+  int calls = is("small") && !is_fixed ? kSmallCalls : 1;
+  if (is("rare")) {
+    to_itself();
+    calls = i % 10 == 9;
+  }
+  for (; calls > 0; --calls) sum();
   work[i] = now() - begin - iteration_mpi;
   all_mpi += iteration_mpi;
 }
