@@ -74,12 +74,6 @@ class CauseSearch {
   // How often events must follow each other, at the least, to be where a loop has something in these iterations.
   static double times_of(const std::string& loop, std::uint64_t iterations,
                          const TimeShape& when);
-  // What counted_ is of.
-  const char* run_text() const {
-    return out_.ledger[static_cast<std::size_t>(Account::kStart)] > 0
-               ? "the run without start and end of MPI"
-               : "the run";
-  }
   std::uint32_t rank_of(std::size_t process) const;
   // --- core_causes.cc: threads that were ready to run but had no core
 

@@ -75,6 +75,12 @@ std::string gain_text(const RootCause& cause, const std::string& what,
                      percent_text(cause.gain_ns / cause.of_ns));
 }
 
+const char* run_text(const Conclusions& conclusions) {
+  return conclusions.ledger[static_cast<std::size_t>(Account::kStart)] > 0
+             ? "the run without start and end of MPI"
+             : "the run";
+}
+
 std::string as_sentence(std::string text) {
   if (!text.empty())
     text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));

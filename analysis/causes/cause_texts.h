@@ -21,6 +21,8 @@ std::string lost_text(const RootCause& cause);
 // A sentence that begins with `what`; empty: next to nothing. `run`: what is shorter then, if it is no loop.
 std::string gain_text(const RootCause& cause, const std::string& what,
                       const std::string& run);
+// What shares are of.
+const char* run_text(const Conclusions& conclusions);
 // With a capital letter.
 std::string as_sentence(std::string text);
 

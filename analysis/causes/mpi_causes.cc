@@ -119,6 +119,7 @@ void CauseSearch::transfers(RootCause& cause, const MpiCall& call, double each) 
 
 void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) const {
   const bool barrier = call.kind == MpiCall::Kind::kBarrier;
+  cause.waits = true;
   cause.what = barrier ? "Barriers" : "Ranks wait for each other";
   cause.text = fmt::format(
       "{}: {}. Ranks reach it at different times although none has more work {}. Lost: {}.",
@@ -135,6 +136,7 @@ void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) c
 void CauseSearch::messages(RootCause& cause, const MpiCall& call,
                            const std::vector<std::size_t>& who) const {
   const bool sends = call.kind == MpiCall::Kind::kSend;
+  cause.waits = !sends;
   double number = 0, time = 0;
   for (std::size_t i = 0; i < processes_; ++i) {
     if (!who.empty() && !std::ranges::count(who, i)) continue;
@@ -169,7 +171,7 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
       lost_text(cause));
   cause.gain =
       gain_text(cause, sends ? "If all took as long as the fastest" : "Without these waits",
-                run_text());
+                run_text(out_));
   cause.hint =
       sends ? "Their network is slow, or their receivers are late: post receives "
               "earlier, or use non-blocking sends."

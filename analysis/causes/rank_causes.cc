@@ -344,7 +344,7 @@ void CauseSearch::tell_ranks(RootCause& cause,
   cause.gain = gain_text(
       cause,
       several ? "If they took as long as the others" : "If it took as long as the others",
-      run_text());
+      run_text(out_));
   cause.hint =
       "Distribute the work more evenly between ranks; share among all ranks what only "
       "some of them do.";
@@ -367,7 +367,7 @@ void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
       "Ranks wait for each other{}{}: {}. Over the whole run, no rank has clearly more "
       "work than the others.",
       when.empty() ? "" : " ", when, lost_text(cause));
-  cause.gain = gain_text(cause, "If all took equally long each time", run_text());
+  cause.gain = gain_text(cause, "If all took equally long each time", run_text(out_));
   cause.hint = "The work varies over time, or other programs run on the same cores.";
   for (const auto& [where, ns] : waits_by_place(std::vector<bool>(processes_)))
     cause.evidence.push_back({where, ns});

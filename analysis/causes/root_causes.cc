@@ -174,7 +174,7 @@ RootCause CauseSearch::whole_cause(Account account, double ns, std::string where
   cause.gain_ns = ns / all_threads();
   cause.where = std::move(where);
   cause.path = path;
-  cause.gain = gain_text(cause, "At best, without it", run_text());
+  cause.gain = gain_text(cause, "At best, without it", run_text(out_));
   return cause;
 }
 const char* account_name(Account account) noexcept {
@@ -187,6 +187,25 @@ const char* account_title(Account account) noexcept {
 
 bool has_cause(const Conclusions& conclusions, Account account) noexcept {
   return std::ranges::count(conclusions.causes, account, &RootCause::account) != 0;
+}
+
+void set_replayed_gain(const Conclusions& conclusions, RootCause& cause, double gain_ns,
+                       const std::string& moved_to, double moved) {
+  constexpr double kMoved = 0.3;  // of the waits, that is worth a sentence
+  const bool moves = !moved_to.empty() && moved >= kMoved;
+  cause.gain_ns = std::min(cause.gain_ns, gain_ns);
+  cause.gain = gain_text(cause, "Without these waits, by a replay of the events",
+                         run_text(conclusions));
+  const bool saves = !cause.gain.empty();
+  if (!saves)
+    cause.gain = "Without these waits, by a replay of the events, the run is not shorter.";
+  if (!moves) return;
+  cause.gain += fmt::format(" {:.0f} % of them are in {} then.", 100 * std::min(1.0, moved),
+                            moved_to);
+  if (!saves)
+    cause.hint = fmt::format(
+        "What makes ranks late before {} is to be changed: without this call they wait there.",
+        moved_to);
 }
 
 std::string loop_place(const std::string& name) {

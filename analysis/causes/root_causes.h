@@ -82,8 +82,9 @@ struct RootCause {
   std::string text;  // a sentence or two
   // Where the waits at a call come from, one more; set by who reads the events (waits/origin.h). Empty: not known.
   std::string origin;
-  std::string gain;  // a sentence; empty: not known
-  std::string hint;  // what to do
+  bool waits = false;  // ranks wait in a call for others, of which none has more work
+  std::string gain;    // a sentence; empty: not known
+  std::string hint;    // what to do
 };
 
 // Where threads were when their processes were killed: how long, nobody knows.
@@ -116,6 +117,11 @@ inline constexpr double kMinShare = 0.01;
 
 // Returns true if a cause is of this account.
 bool has_cause(const Conclusions& conclusions, Account account) noexcept;
+
+// A replay of the events without the waits of a cause (analysis/ideal) is shorter by so much, if that is less than was known; of the
+// waits so many are in another call then.
+void set_replayed_gain(const Conclusions& conclusions, RootCause& cause, double gain_ns,
+                       const std::string& moved_to, double moved);
 
 // Of all processes of a run, with their rows of iterations; without rows the run is one iteration.
 Conclusions conclude(const std::vector<summary::RunSummary>& summaries);

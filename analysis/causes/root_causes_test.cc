@@ -407,6 +407,35 @@ TEST_CASE("Root causes: a rank with more work among many that differ - all that 
   CHECK(found.causes[0].lost_ns == Approx(waited).epsilon(0.05));
 }
 
+TEST_CASE("Root causes: the gain of a replay - what is saved, and where waits go") {
+  Conclusions conclusions;
+  const auto said = [&](double gain, const char* to, double moved) {
+    RootCause cause;
+    cause.gain_ns = 400;
+    cause.of_ns = 1000;
+    cause.hint = "Remove it.";
+    set_replayed_gain(conclusions, cause, gain, to, moved);
+    return cause;
+  };
+  const RootCause most = said(300, "MPI_Recv @p.c:9", 0.1);
+  CHECK(most.gain_ns == 300);
+  CHECK(most.gain ==
+        "Without these waits, by a replay of the events, the run would take about 700 ns "
+        "instead of 1 us (30 % less).");
+  CHECK(most.hint == "Remove it.");
+  CHECK(said(900, "", 0).gain_ns == 400);
+  const RootCause half = said(200, "MPI_Recv @p.c:9", 0.5);
+  CHECK(half.gain.ends_with("(20 % less). 50 % of them are in MPI_Recv @p.c:9 then."));
+  const RootCause none = said(0, "MPI_Recv @p.c:9", 1.5);
+  CHECK(none.gain_ns == 0);
+  CHECK(none.gain ==
+        "Without these waits, by a replay of the events, the run is not shorter. 100 % of "
+        "them are in MPI_Recv @p.c:9 then.");
+  CHECK(none.hint ==
+        "What makes ranks late before MPI_Recv @p.c:9 is to be changed: without this call "
+        "they wait there.");
+}
+
 TEST_CASE("Root causes: a killed run - where its ranks were, and since when") {
   std::vector<RunSummary> runs =
       ranks(4, 10, [](std::size_t, std::size_t) { return 1000; });

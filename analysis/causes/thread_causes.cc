@@ -33,7 +33,7 @@ void CauseSearch::serial_parts() {
                                : time_text(cause.when.after) + " per iteration",
                            when.empty() ? "" : ", ", when,
                            cause.where.empty() ? "" : ", " + cause.where, lost_text(cause));
-  cause.gain = gain_text(cause, "If all threads shared this work", run_text());
+  cause.gain = gain_text(cause, "If all threads shared this work", run_text(out_));
   cause.hint = "Parallelize more of the program, or use fewer threads.";
   out_.causes.push_back(std::move(cause));
 }
@@ -156,7 +156,7 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   cause.gain = gain_text(
       cause,
       named ? "If it took as long as the others" : "If all took equally long each time",
-      run_text());
+      run_text(out_));
   cause.hint =
       named ? "Distribute the work more evenly: another loop schedule, smaller chunks, or "
               "other boundaries between the parts."
@@ -252,7 +252,7 @@ void CauseSearch::synchronization() {
       cause.text = fmt::format(
           "Threads wait {}: {}.{} Lost, including waits for threads that got it late: {}.",
           cause.where, often, held_text(path), lost_text(cause));
-      cause.gain = gain_text(cause, "Without these waits", run_text());
+      cause.gain = gain_text(cause, "Without these waits", run_text(out_));
       // Threads of the program's own do not wait for each other at the end of a region: what the run would gain is not known.
       if (profile_.regions[profile_.paths[path].region].paradigm == OTF2_PARADIGM_PTHREAD) {
         cause.gain.clear();

@@ -100,7 +100,7 @@ void IdealNetwork::event(const TraceEvent& event) {
   if (kind.loop != kNone)
     marked(thread, event, now);
   else if (kind.mpi)
-    enters ? enter(thread, event.ref, now) : leave(thread, event.ref, now);
+    enters ? enter(thread, event, now) : leave(thread, event.ref, now);
   else if (event.kind == EventKind::kMeasurementOnOff)
     switched(thread, event.op == OTF2_MEASUREMENT_OFF, now);
   else if (!region)
@@ -108,10 +108,26 @@ void IdealNetwork::event(const TraceEvent& event) {
   work();
 }
 
-void IdealNetwork::enter(Thread& thread, std::uint32_t region, Ticks now) {
+void IdealNetwork::enter(Thread& thread, const TraceEvent& event, Ticks now) {
   if (thread.depth++ != 0) return;
-  thread.region = region;
+  thread.region = event.ref;
+  thread.call = call_of(event);
   begin_call(thread, now);
+}
+
+std::uint32_t IdealNetwork::call_of(const TraceEvent& event) {
+  const std::uint32_t site = reader::call_site(event);
+  const auto next = static_cast<std::uint32_t>(calls_.size());
+  const auto [at, is_new] = call_numbers_.try_emplace({event.ref, site}, next);
+  if (!is_new) return at->second;
+  std::string name = definitions_->regions[event.ref].name;
+  if (site != kNone) {
+    const std::string place =
+        definitions_->value_text(OTF2_TYPE_SOURCE_CODE_LOCATION, site);
+    name += " @" + place.substr(place.rfind('/') + 1);
+  }
+  calls_.push_back({.name = name, .without = name == without_});
+  return next;
 }
 
 void IdealNetwork::begin_call(Thread& thread, Ticks now) {
@@ -131,6 +147,8 @@ void IdealNetwork::leave(Thread& thread, std::uint32_t region, Ticks now) {
 // What it sends it has sent before it waits for others.
 void IdealNetwork::end_call(Thread& thread, Ticks now) {
   const Kind& kind = kinds_[thread.region];
+  if (calls_[thread.call].without) without_waits(thread);
+  for (Item& item : thread.waits) item.call = thread.call;
   for (const Item& item : thread.sends) push(thread, item);
   for (const Item& item : thread.waits) push(thread, item);
   thread.sends.clear();
@@ -139,6 +157,14 @@ void IdealNetwork::end_call(Thread& thread, Ticks now) {
                         : kind.file ? Step::kCompute
                                     : Step::kSkip,
                 .time = now});
+}
+
+void IdealNetwork::without_waits(Thread& thread) {
+  for (Item& item : thread.waits) {
+    if (item.step == Step::kReceive) forget(item.number);
+    if (item.step == Step::kWait) item.step = Step::kPass;
+  }
+  std::erase_if(thread.waits, [](const Item& item) { return item.step == Step::kReceive; });
 }
 
 void IdealNetwork::in_mpi(Thread& thread, const TraceEvent& event, Ticks now) {
@@ -296,6 +322,21 @@ std::uint32_t IdealNetwork::end_of_message() {
   return number;
 }
 
+// The receive does not wait for its message.
+void IdealNetwork::forget(std::uint32_t receive) {
+  End& own = ends_[receive];
+  if (own.other == kNone) {
+    own.given_up = true;
+    return;
+  }
+  End& send = ends_[own.other];
+  if (send.sent != kNotYet)
+    release(own.other);
+  else
+    send.given_up = true;
+  release(receive);
+}
+
 void IdealNetwork::release(std::uint32_t end) { free_ends_.push_back(end); }
 
 void IdealNetwork::matched(const reader::MatchedMessage& message) {
@@ -365,17 +406,20 @@ bool IdealNetwork::done(Thread& thread, const Item& item) {
       return true;
     }
     case Step::kReceive:
-      return receive(thread, item.number);
+      return receive(thread, item);
     case Step::kArrive:
       wake(operations_->arrive({item.number, item.rank}, thread.clock));
       return true;
     case Step::kWait: {
       const auto time = operations_->leave({item.number, item.rank}, thread.process);
       if (!time) return false;
-      thread.clock = std::max(thread.clock, *time);
+      wait_until(thread, *time, item);
       operations_->left({item.number, item.rank});
       return true;
     }
+    case Step::kPass:
+      operations_->left({item.number, item.rank});
+      return true;
     case Step::kBegin: {
       Started& own = started_[item.number];
       own.begun = thread.clock;
@@ -388,7 +432,7 @@ bool IdealNetwork::done(Thread& thread, const Item& item) {
       if (!own.known) return false;
       const auto time = operations_->leave(own.part, thread.process);
       if (!time) return false;
-      thread.clock = std::max(thread.clock, *time);
+      wait_until(thread, *time, item);
       operations_->left(own.part);
       free_started_.push_back(item.number);
       return true;
@@ -407,16 +451,22 @@ bool IdealNetwork::done(Thread& thread, const Item& item) {
   return true;
 }
 
-bool IdealNetwork::receive(Thread& thread, std::uint32_t number) {
-  End& own = ends_[number];
+void IdealNetwork::wait_until(Thread& thread, Ticks time, const Item& item) {
+  const Ticks waits = std::max<Ticks>(0, time - thread.clock);
+  thread.clock += waits;
+  calls_[item.call].waited += waits;
+}
+
+bool IdealNetwork::receive(Thread& thread, const Item& item) {
+  End& own = ends_[item.number];
   own.waiter = thread.process;
   if (own.other == kNone) return false;
   End& send = ends_[own.other];
   send.waiter = thread.process;
   if (send.sent == kNotYet) return false;
-  thread.clock = std::max(thread.clock, send.sent);
+  wait_until(thread, send.sent, item);
   release(own.other);
-  release(number);
+  release(item.number);
   return true;
 }
 
@@ -440,13 +490,7 @@ void IdealNetwork::give_up(Thread& thread) {
   const Item item = thread.queue.front();
   ++out_.given_up;
   if (item.step == Step::kReceive) {
-    End& own = ends_[item.number];
-    if (own.other == kNone) {
-      own.given_up = true;
-    } else {
-      ends_[own.other].given_up = true;
-      release(item.number);
-    }
+    forget(item.number);
   } else if (item.step == Step::kWait) {
     operations_->left({item.number, item.rank});
   } else if (item.step == Step::kFinish && started_[item.number].known) {
@@ -559,18 +603,114 @@ base::Result<> IdealNetwork::finish(std::uint64_t) {
   return {};
 }
 
+std::map<std::string, double> IdealNetwork::waits() const {
+  std::map<std::string, double> out;
+  for (const Call& call : calls_) out[call.name] += static_cast<double>(call.waited);
+  return out;
+}
+
+namespace {
+
+// Several replays of the same events.
+class Replays final : public reader::TraceSink {
+ public:
+  explicit Replays(const std::vector<std::string>& without) {
+    all_.emplace_back(std::make_unique<IdealNetwork>());
+    for (const std::string& call : without)
+      all_.push_back(std::make_unique<IdealNetwork>(call));
+  }
+  base::Result<> begin(const reader::TraceDefinitions& definitions) override {
+    for (const auto& each : all_)
+      if (const auto done = each->begin(definitions); !done) return done;
+    return {};
+  }
+  void event(const TraceEvent& event) override {
+    for (const auto& each : all_) each->event(event);
+  }
+  std::string error() const override { return {}; }
+  base::Result<> finish(std::uint64_t end_ns) override {
+    for (const auto& each : all_)
+      if (const auto done = each->finish(end_ns); !done) return done;
+    return {};
+  }
+  // The first one is as it was.
+  IdealNetwork& operator[](std::size_t number) { return *all_[number]; }
+
+ private:
+  std::vector<std::unique_ptr<IdealNetwork>> all_;
+};
+
+double time_of(const IdealRun& run) {
+  double most = 0;
+  for (const IdealRun::Process& process : run.processes)
+    most = std::max(most, process.whole.time_ns - process.whole.saved_ns);
+  return most;
+}
+
+WithoutWaits compared(const std::string& call, const std::map<std::string, double>& before,
+                      const std::map<std::string, double>& after) {
+  WithoutWaits out;
+  const auto found = before.find(call);
+  if (found == before.end() || found->second <= 0) return out;
+  for (const auto& [name, waited] : after) {
+    const auto same = before.find(name);
+    const double more = waited - (same == before.end() ? 0 : same->second);
+    if (more <= out.moved * found->second) continue;
+    out.moved_to = name;
+    out.moved = more / found->second;
+  }
+  return out;
+}
+
+// Nothing, if there are events to replay.
+base::Result<std::string> opened(reader::ArchiveStream& stream,
+                                 const std::string& archive) {
+  if (const auto done = stream.open(archive); !done) return base::Failure{done.error()};
+  if (stream.definitions().summary_only())
+    return std::string("there are no events (--summary-only)");
+  if (const auto done = stream.definitions().need_threads(); !done)
+    return base::Failure{done.error()};
+  return std::string();
+}
+
+}  // namespace
+
+base::Result<WhatIf> without_waits(const std::string& archive,
+                                   const std::vector<std::string>& calls) {
+  reader::ArchiveStream stream;
+  WhatIf out;
+  const auto unknown = opened(stream, archive);
+  if (!unknown) return unknown.failure();
+  out.unknown = *unknown;
+  std::uint64_t events = 0;
+  for (const reader::LocationInfo& location : stream.definitions().locations)
+    events += std::min(location.events, kMostReplayed);
+  if (events > kMostReplayed) out.unknown = "there are too many events";
+  if (!out.unknown.empty()) return out;
+  Replays replays(calls);
+  if (const auto done = stream.run(replays); !done) return base::Failure{done.error()};
+  const std::map<std::string, double> before = replays[0].waits();
+  const IdealRun as_it_was = replays[0].take();
+  out.unknown = as_it_was.unknown;
+  if (!out.unknown.empty()) return out;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    out.calls.push_back(compared(calls[i], before, replays[i + 1].waits()));
+    out.calls.back().gain_ns =
+        std::max(0.0, time_of(as_it_was) - time_of(replays[i + 1].take()));
+  }
+  return out;
+}
+
 base::Result<IdealRun> ideal_run(const std::string& archive,
                                  const reader::Progress& progress) {
   reader::ArchiveStream stream;
-  if (const auto opened = stream.open(archive); !opened)
-    return base::Failure{opened.error()};
-  if (stream.definitions().summary_only()) {
+  const auto unknown = opened(stream, archive);
+  if (!unknown) return unknown.failure();
+  if (!unknown->empty()) {
     IdealRun none;
-    none.unknown = "there are no events (--summary-only)";
+    none.unknown = *unknown;
     return none;
   }
-  if (const auto done = stream.definitions().need_threads(); !done)
-    return base::Failure{done.error()};
   IdealNetwork sink;
   if (const auto done = stream.run(sink, progress); !done)
     return base::Failure{done.error()};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -41,8 +42,10 @@ struct Op {
 // POP's definition, by recursion from the end: nothing takes time but work; with `network` also what it took.
 class Recount {
  public:
-  Recount(const std::vector<std::vector<Op>>& ranks, bool network)
-      : ranks_(ranks), network_(network), known_(ranks.size()) {
+  // `without`: nobody waits in operations of this kind.
+  Recount(const std::vector<std::vector<Op>>& ranks, bool network,
+          std::optional<Op::Kind> without = {})
+      : ranks_(ranks), network_(network), without_(without), known_(ranks.size()) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       known_[rank].assign(ranks[rank].size(), ~Ns{0});
       for (std::size_t i = 0; i < ranks[rank].size(); ++i) {
@@ -68,7 +71,7 @@ class Recount {
     const Ns from = begin(rank, i);
     Ns until = from;
     const auto wait = [&](std::pair<std::size_t, std::size_t> at) {
-      until = std::max(until, begin(at.first, at.second));
+      if (op.kind != without_) until = std::max(until, begin(at.first, at.second));
     };
     if (op.kind == Op::kRecv || op.kind == Op::kWaitRecv) wait(sends_.at(op.id));
     for (const auto& part : parts_[op.id]) {
@@ -95,6 +98,7 @@ class Recount {
  private:
   const std::vector<std::vector<Op>>& ranks_;
   bool network_;
+  std::optional<Op::Kind> without_;
   std::vector<std::vector<Ns>> known_;
   std::map<int, std::pair<std::size_t, std::size_t>> sends_;
   std::map<int, std::vector<std::pair<std::size_t, std::size_t>>> parts_;
@@ -257,6 +261,73 @@ TEST_CASE("Ideal network: random programs - as by the definition") {
     CHECK(ideal_ns(ranks) == Approx(static_cast<double>(ideal.all())));
     CHECK(ideal.all() < measured.all());
   }
+}
+
+TEST_CASE("What if nobody waited in a call: random programs - as by the definition") {
+  const std::map<Op::Kind, std::string> kinds = {
+      {Op::kRecv, "MPI_Recv"},       {Op::kWaitRecv, "MPI_Wait"},
+      {Op::kBarrier, "MPI_Barrier"}, {Op::kAllreduce, "MPI_Allreduce"},
+      {Op::kBcast, "MPI_Bcast"},     {Op::kReduce, "MPI_Reduce"},
+      {Op::kScan, "MPI_Scan"}};
+  std::vector<std::string> calls;
+  for (const auto& [kind, name] : kinds) calls.push_back(name);
+  int gains = 0;
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    CAPTURE(seed);
+    const auto ranks = drawn(seed);
+    const test::TemporaryFolder folder;
+    const std::string path = (folder / "a").string();
+    write(path, ranks);
+    const auto found = without_waits(path, calls);
+    REQUIRE(found.ok());
+    REQUIRE(found->unknown.empty());
+    REQUIRE(found->calls.size() == calls.size());
+    const auto as_it_was = static_cast<double>(Recount(ranks, false).all());
+    std::size_t i = 0;
+    for (const auto& [kind, name] : kinds) {
+      CAPTURE(name);
+      const double gain =
+          as_it_was - static_cast<double>(Recount(ranks, false, kind).all());
+      CHECK(found->calls[i].gain_ns == Approx(gain).margin(1e-6));
+      gains += gain > 0;
+      ++i;
+    }
+  }
+  CHECK(gains > 100);
+}
+
+TEST_CASE("What if nobody waited in a call: where the waits go") {
+  // Rank 1 works longer in odd iterations, rank 0 in even ones; each ends with a barrier and an operation.
+  const auto of = [](const std::vector<Op::Kind>& meetings, const char* call) {
+    std::vector<std::vector<Op>> ranks(2);
+    int id = 0;
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      for (std::uint32_t rank = 0; rank < 2; ++rank)
+        ranks[rank].push_back({Op::kWork, (i % 2 == rank ? 90u : 10u) * kUs});
+      for (const Op::Kind kind : meetings) {
+        ++id;
+        for (auto& rank : ranks) rank.push_back({kind, kUs, 0, id});
+      }
+    }
+    for (auto& rank : ranks) rank.push_back({Op::kWork, kUs});
+    const test::TemporaryFolder folder;
+    const std::string path = (folder / "a").string();
+    write(path, ranks);
+    const auto found = without_waits(path, {call});
+    REQUIRE(found.ok());
+    REQUIRE(found->calls.size() == 1);
+    return found->calls[0];
+  };
+  const WithoutWaits alone = of({Op::kBarrier}, "MPI_Barrier");
+  CHECK(alone.gain_ns == Approx(20 * 40. * kUs));
+  CHECK(alone.moved_to.empty());
+  const WithoutWaits before = of({Op::kBarrier, Op::kAllreduce}, "MPI_Barrier");
+  CHECK(before.gain_ns == 0);
+  CHECK(before.moved_to == "MPI_Allreduce");
+  CHECK(before.moved == Approx(1));
+  const WithoutWaits other = of({Op::kBarrier}, "MPI_Recv");
+  CHECK(other.gain_ns == 0);
+  CHECK(other.moved_to.empty());
 }
 
 TEST_CASE("Ideal network: transfer alone - nothing is left of it") {

@@ -61,7 +61,7 @@ std::shared_ptr<PyAnalysis> analyze(
     auto conclusions = tools::conclude_run(archive);
     if (!conclusions) return conclusions.failure();
     result->conclusions = *std::move(conclusions);
-    tools::add_origins(result->conclusions, result->analysis);
+    tools::add_what_events_say(result->conclusions, archive, result->analysis);
     return {};
   });
   // What a pattern has raised, as it was raised.

@@ -176,7 +176,7 @@ int AnalyzeCommand::run_first(Job* job) {
   if (!done) return fail(done.error());
   auto conclusions = conclude_run(archive_);
   if (!conclusions) return fail(conclusions.error());
-  add_origins(*conclusions, *analysis);
+  add_what_events_say(*conclusions, archive_, *analysis);
   return print_and_write(*analysis, *conclusions);
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analysis/ideal/ideal_network.h"
+#include "base/notes.h"
 #include "base/texts.h"
 #include "waits/findings.h"
 #include "waits/origin.h"
@@ -311,12 +313,41 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   return out;
 }
 
-void add_origins(analysis::Conclusions& conclusions, const WaitAnalysis& analysis) {
+namespace {
+
+void replay_gains(analysis::Conclusions& conclusions, const std::string& archive) {
+  constexpr std::size_t kMost = 4;  // calls
+  std::vector<analysis::RootCause*> causes;
+  std::vector<std::string> calls;
+  for (analysis::RootCause& cause : conclusions.causes) {
+    if (!cause.waits || calls.size() == kMost) continue;
+    causes.push_back(&cause);
+    calls.push_back(cause.where);
+  }
+  if (calls.empty()) return;
+  // What is wrong with the archive who read it first has said.
+  const std::vector<std::string> notes = base::take_notes();
+  const auto replayed = analysis::without_waits(archive, calls);
+  const bool whole = base::take_notes().empty();
+  for (const std::string& note : notes) base::note(note);
+  if (!replayed || !whole || !replayed->unknown.empty()) return;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const analysis::WithoutWaits& without = replayed->calls[i];
+    analysis::set_replayed_gain(conclusions, *causes[i], without.gain_ns, without.moved_to,
+                                without.moved);
+  }
+}
+
+}  // namespace
+
+void add_what_events_say(analysis::Conclusions& conclusions, const std::string& archive,
+                         const WaitAnalysis& analysis) {
   for (analysis::RootCause& cause : conclusions.causes)
     if (cause.account == analysis::Account::kCommunication)
       cause.origin = waits::origin_text(analysis, waits::origin_of(analysis, cause.where));
     else if (cause.account == analysis::Account::kCores)
       cause.origin = waits::waiting_text(analysis);
+  replay_gains(conclusions, archive);
 }
 
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,

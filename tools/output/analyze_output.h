@@ -23,8 +23,10 @@ struct AnalysisScreen {
 // The findings, and where the time of all threads went. Lines, without their ends.
 std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclusions,
                                             const AnalysisScreen& options);
-// Says of communication that is lost where its waits come from in the end, as far as the events know (waits/origin.h).
-void add_origins(analysis::Conclusions& conclusions, const waits::WaitAnalysis& analysis);
+// Says of communication that is lost where its waits come from in the end (waits/origin.h), and what the run would gain without these
+// waits (analysis/ideal, which reads the archive's events again), as far as the events know.
+void add_what_events_say(analysis::Conclusions& conclusions, const std::string& archive,
+                         const waits::WaitAnalysis& analysis);
 // The first one, as `refrain info` ends; none if there is none.
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
                                             std::size_t width);

@@ -214,7 +214,7 @@ class RunReporter {
         waits_, places, [this](std::uint32_t metric) { return when_waited(metric); });
     nlohmann::json value = analysis_value(waits_);
     conclusions_.openmp = run_.openmp_note;
-    add_origins(conclusions_, waits_);
+    add_what_events_say(conclusions_, archive_, waits_);
     value["conclusions"] = conclusions_value(conclusions_);
     value["paths"] = report::wait_paths_value(waits_, places);
     for (std::size_t i = 0; i < places.locations.size(); ++i)
