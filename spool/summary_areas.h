@@ -78,8 +78,8 @@ struct IterationRows {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t loop = kNoLoopRow;  // or kMixedRow
-    std::uint64_t first = 0;          // iteration of its visit
-    std::uint64_t count = 0;          // iterations
+    std::uint64_t first = 0;  // iteration of its visit; in no loop, of the meeting; 0: none
+    std::uint64_t count = 0;  // iterations
     // By class; below zero only where clocks of cores differ, or the process was killed.
     std::array<std::int64_t, kRowClasses> times{};
     std::vector<std::uint64_t> counters;  // values at its end

@@ -308,11 +308,12 @@ enum RowBegin : std::uint64_t {
   kRowIteration = 0,  // an iteration began, not the first of its visit
   kRowVisit = 1,      // the first iteration of a visit, or what follows a visit
   kRowBetween = 2,    // what lies between two phases of a loop
+  kRowMeeting = 3,    // outside of loops, all processes have met
 };
 
 struct IterationRow {
   std::uint64_t begin;
-  std::uint64_t place;  // number of the first iteration << 16 | loop
+  std::uint64_t place;  // number of the first iteration, or of the meeting << 16 | loop
   std::uint64_t total;  // iterations of all loops before it
   std::uint64_t kind;   // number of the visit's begin or end << 2 | RowBegin
   // Of all classes but the first: what is missing to the time since the start is that one's.

@@ -157,6 +157,8 @@ class CauseSearch {
              const std::vector<bool>& is_causer, More which, RootCause cause);
   // The thread of these processes that computes most in parallel regions; kNone: the primary one.
   std::uint32_t busiest(const std::vector<std::size_t>& causers) const;
+  // Of a stretch of time outside of loops.
+  void is_when(const Frame& frame, RootCause& cause) const;
   // The same ranks at the same place are one cause, in a loop and outside of it (before the loop was known, say): takes that from
   // the causes found so far.
   void join_outside(RootCause& cause);

@@ -30,7 +30,11 @@ std::string percent_text(double share) {
 }
 
 std::string when_text(const RootCause& cause) {
-  if (cause.loop.empty()) return {};
+  if (cause.loop.empty())
+    return cause.until_ns > 0
+               ? fmt::format("between {} and {} of the run", time_text(cause.from_ns),
+                             time_text(cause.until_ns))
+               : std::string();
   const TimeShape& when = cause.when;
   const std::string loop = loop_place(cause.loop);
   switch (when.kind) {

@@ -13,7 +13,7 @@ namespace refrain::analysis {
 
 std::string time_text(double ns);
 std::string percent_text(double share);  // "12 %"
-// "in all 200 iterations of main ring.c:9-12"; empty: outside of loops
+// "in all 200 iterations of main ring.c:9-12", "between 1.2 s and 3 s of the run"; empty: outside of loops, not at one time
 std::string when_text(const RootCause& cause);
 std::string ranks_text(const std::vector<std::uint32_t>& ranks);  // "ranks 0-3"
 // "12 ms, 3 % of the time of all threads"

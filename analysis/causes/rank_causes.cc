@@ -63,9 +63,14 @@ double CauseSearch::share_of_start(const Frame& frame, std::size_t cell) const {
 }
 
 void CauseSearch::ranks() {
-  std::vector<std::vector<double>> cost(parts_.frames.size(),
-                                        std::vector<double>(processes_));
-  std::vector<double> lost(parts_.frames.size()), work(processes_);
+  struct Loss {
+    double lost = 0;
+    std::vector<double> cost;  // by process
+  };
+  std::vector<Loss> losses(parts_.frames.size());
+  for (Loss& loss : losses) loss.cost.resize(processes_);
+  std::vector<std::size_t> apart;  // cells outside of loops in which much is lost
+  std::vector<double> work(processes_);
   ByMoment left = waits_;
   work_end_ = meet(parts_, work_, left);
   left = waits_;
@@ -84,13 +89,24 @@ void CauseSearch::ranks() {
            work[i] = clocks[i] - parts_.at(moment, i).start;
          }
          const std::vector<double> shares = shares_of_waits(work);
+         std::size_t of = moment.frame;
+         if (of == 0 && share(here) >= kMinShare) {
+           apart.push_back(moment.cell);
+           of = losses.size();
+           losses.emplace_back().cost.resize(processes_);
+         }
          for (std::size_t i = 0; i < processes_; ++i)
-           cost[moment.frame][i] += here * shares[i];
-         lost[moment.frame] += here;
+           losses[of].cost[i] += here * shares[i];
+         losses[of].lost += here;
        });
   in_turn(left);
-  for (std::size_t i = 0; i < parts_.frames.size(); ++i)
-    ranks(parts_.frames[i], lost[i], cost[i]);
+  const std::size_t loops = parts_.frames.size();
+  parts_.set_apart(apart);
+  // Outside of loops first (join_outside()).
+  for (std::size_t i = loops; i < parts_.frames.size(); ++i)
+    ranks(parts_.frames[i], losses[i].lost, losses[i].cost);
+  for (std::size_t i = 0; i < loops; ++i)
+    ranks(parts_.frames[i], losses[i].lost, losses[i].cost);
 }
 
 void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& cost) {
@@ -272,6 +288,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   }
   cause.gain_ns = gain_of(evened);
   cause.when = shape_of(amounts);
+  is_when(frame, cause);
   cause.others_ns = which == More::kPositive ? median_of(std::move(usual))
                     : iterations > 0         ? others / iterations
                                              : 0;
@@ -301,6 +318,14 @@ std::uint32_t CauseSearch::busiest(const std::vector<std::size_t>& causers) cons
   return thread;
 }
 
+void CauseSearch::is_when(const Frame& frame, RootCause& cause) const {
+  if (!frame.loop.empty() || frame.cells.size() != 1 || &frame == parts_.frames.data())
+    return;
+  const RunParts::Moment& moment = parts_.moments[frame.moments[0]];
+  cause.from_ns = moment.begin_ns;
+  cause.until_ns = moment.end_ns;
+}
+
 void CauseSearch::join_outside(RootCause& cause) {
   const bool outside = cause.loop.empty();
   if (cause.where.empty() && !outside) return;
@@ -310,6 +335,7 @@ void CauseSearch::join_outside(RootCause& cause) {
            other.thread == cause.thread;
   });
   if (same == out_.causes.end()) return;
+  if (outside) cause.from_ns = cause.until_ns = 0;
   (outside ? cause.when.after : cause.outside_ns) += same->when.after;
   cause.others_ns += outside ? same->others_ns : 0;
   cause.lost_ns += same->lost_ns;
@@ -360,6 +386,8 @@ void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
       evened[i][frame.moments[cell]] = sum / static_cast<double>(processes_);
   }
   cause.gain_ns = part * gain_of(evened);
+  is_when(frame, cause);
+  join_outside(cause);
   cause.share = share(cause.lost_ns);
   cause.what = "Work varies between ranks";
   const std::string when = when_text(cause);

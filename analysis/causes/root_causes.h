@@ -72,6 +72,9 @@ struct RootCause {
       ranks;                     // that cause it, in their order; empty: none in particular
   std::uint32_t thread = kNone;  // that causes it, on these ranks
   std::string loop;              // in which; empty: outside of loops, or in several
+  // Outside of loops, where that is one part of the run: from the start of recording. until_ns is 0: it is not.
+  double from_ns = 0;
+  double until_ns = 0;
   double outside_ns = 0;         // what these ranks do more than others outside of it
   std::uint64_t iterations = 0;  // of the loop
   TimeShape when;  // what these ranks or threads do more than others, ns of an iteration

@@ -300,6 +300,9 @@ TEST_CASE("Root causes: outside of loops, each stretch of time has its causes") 
   CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{0});
   CHECK(found.causes[0].lost_ns == Approx(3 * 300000));
   CHECK(found.causes[0].gain_ns == Approx(300000));
+  CHECK(found.causes[0].text.find(
+            "longer than the other ranks, between 0 ns and 400 us of the run.") !=
+        std::string::npos);
   CHECK(found.causes[1].ranks == std::vector<std::uint32_t>{1});
   CHECK(found.causes[1].lost_ns == Approx(3 * 200000));
   CHECK(found.causes[1].gain_ns == Approx(200000));
@@ -315,6 +318,40 @@ TEST_CASE("Root causes: outside of loops, each stretch of time has its causes") 
     CHECK(cause.what == "Uneven work between ranks");
     CHECK(cause.lost_ns == Approx(300000));
   }
+}
+
+TEST_CASE("Root causes: outside of loops, from one meeting of all ranks to the next") {
+  // Eight steps, without a loop: rank 0 is late in the second one, rank 1 in the sixth. Rank 1 has rows of every second meeting only.
+  std::vector<RunSummary> runs = stretches(
+      2, std::vector<bool>(8), [](std::size_t rank, std::size_t step) -> std::int64_t {
+        return (rank == 0 && step == 1) || (rank == 1 && step == 5) ? 400000 : 100000;
+      });
+  for (RunSummary& run : runs) {
+    auto& rows = run.locations[0].iterations.rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].first = i;
+  }
+  auto& merged = runs[1].locations[0].iterations.rows;
+  for (std::size_t i = 6; i > 0; i -= 2) {
+    for (std::size_t cls = 0; cls < merged[i].times.size(); ++cls)
+      merged[i].times[cls] += merged[i + 1].times[cls];
+    merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const RootCause& cause =
+        *std::ranges::find(found.causes, std::vector{rank}, &RootCause::ranks);
+    CHECK(cause.lost_ns == Approx(300000));
+    CHECK(cause.gain_ns == Approx(300000));
+    CHECK(cause.from_ns == Approx(rank == 0 ? 100020 : 700080));
+    CHECK(cause.until_ns == Approx(rank == 0 ? 500040 : 1200120));
+  }
+  // Nothing is known of when: as much in all.
+  for (RunSummary& run : runs)
+    for (auto& row : run.locations[0].iterations.rows) row.first = 0;
+  for (const RootCause& cause : conclude(runs).causes)
+    CHECK(cause.account != Account::kUnevenRanks);
 }
 
 TEST_CASE("Root causes: the same rank in several stretches outside of loops is one cause") {

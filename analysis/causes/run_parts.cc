@@ -178,11 +178,12 @@ class PartsBuilder {
     }
   }
 
-  // Of a row: the loop's frame and cell, or, outside of these, how many visits of them were before.
+  // Of a row: the loop's frame and cell. Outside of these: after how many visits of them, and after which meeting of all.
   struct Place {
     std::size_t loop = kOutside;
     std::size_t cell = 0;
-    std::size_t visits = 0;  // begun, with its own
+    std::size_t visits = 0;     // begun, with its own
+    std::uint64_t meeting = 0;  // 0: before the first one since the last visit
   };
 
   std::vector<Place> places_of(const std::vector<Row>& rows) const {
@@ -191,6 +192,7 @@ class PartsBuilder {
     std::vector<Place> places(rows.size());
     std::size_t visits = 0, last = kOutside;
     std::uint64_t end = 0;  // of the visit so far
+    std::uint64_t meeting = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Row& row = rows[i];
       Place& place = places[i];
@@ -200,6 +202,7 @@ class PartsBuilder {
         if (place.loop != last || row.first < end) ++visits;
         last = place.loop;
         end = row.first + row.count;
+        meeting = 0;
         const std::vector<Amount>& cells = loops_[place.loop].cells;
         std::uint64_t& first = before[row.loop];
         if (first == kNever) first = row.first;
@@ -208,80 +211,89 @@ class PartsBuilder {
                          ? 0
                          : static_cast<std::size_t>(after - cells.begin()) - 1;
         first += row.count;
+      } else if (row.loop == IterationProfile::kNoLoop) {
+        meeting = std::max(meeting, row.first);
       }
       place.visits = visits;
+      place.meeting = meeting;
     }
     return places;
   }
 
-  // The loop of each visit. Not the same of all processes: none, and all that is outside of loops is one stretch of time.
+  // What is common of all processes. Not the same visits: none, and all that is outside of loops is one stretch of time.
   void find_visits() {
     constexpr std::size_t kNot = ~std::size_t{0};
     bool same = true;
     std::vector<std::vector<std::size_t>> first;  // visit of each cell
+    first.reserve(loops_.size());
     for (const Frame& frame : loops_) first.emplace_back(frame.cells.size(), kNot);
-    std::vector<double> outside;  // of all processes, by visits before
-    double all = 0;
     for (std::size_t i = 0; i < processes_.size() && same; ++i) {
-      const std::vector<Row>& rows = processes_[i].primary.all();
-      const std::vector<Place> places = places_of(rows);
       std::vector<std::size_t> visits;
-      for (std::size_t at = 0; at < rows.size(); ++at) {
-        const Place& place = places[at];
-        const double time = rows[at].end_ns - rows[at].begin_ns;
-        all += time;
-        outside.resize(std::max(outside.size(), place.visits + 1));
+      std::vector<std::vector<std::uint64_t>> meetings(1);
+      for (const Place& place : places_of(processes_[i].primary.all())) {
+        meetings.resize(std::max(meetings.size(), place.visits + 1));
+        std::vector<std::uint64_t>& own = meetings[place.visits];
         if (place.loop == kOutside) {
-          outside[place.visits] += time;
+          if (place.meeting > (own.empty() ? 0 : own.back())) own.push_back(place.meeting);
           continue;
         }
         if (place.visits > visits.size()) visits.push_back(place.loop);
         std::size_t& visit = first[place.loop][place.cell];
         visit = std::min(visit, place.visits);
       }
-      if (i == 0)
-        visits_ = std::move(visits);
-      else
-        same = visits == visits_;
-      same = same && visits_.size() * processes_.size() < kMaxParts;
+      same = (i == 0 || visits == visits_) && visits.size() * processes_.size() < kMaxParts;
+      visits_ = std::move(visits);
+      i == 0 ? meetings_.swap(meetings) : keep_common(meetings);
     }
-    if (!same) visits_.clear();
-    choose_stretches(same ? outside : std::vector<double>(), all);
-    same ? in_order(std::move(first)) : apart();
+    if (!same) {
+      visits_.clear();
+      meetings_.assign(1, {});
+    }
+    choose_stretches();
+    same ? in_order(first) : apart();
   }
 
-  // By time outside of loops, before each visit and after the last one.
-  void choose_stretches(const std::vector<double>& times, double all) {
-    constexpr double kLong = 0.02;
-    Frame rest;
-    std::vector<Frame> frames(1);
-    for (std::size_t i = 0; i <= visits_.size(); ++i) {
-      if (i < times.size() && times[i] >= kLong * all) {
-        stretches_.push_back({.frame = frames.size()});
-        frames.emplace_back().cells.push_back({});
-      } else {
-        stretches_.push_back({.frame = 0, .cell = frames[0].cells.size()});
-        frames[0].cells.push_back({});
-      }
+  void keep_common(const std::vector<std::vector<std::uint64_t>>& other) {
+    for (std::size_t i = 0; i < meetings_.size(); ++i) {
+      std::vector<std::uint64_t> both;
+      if (i < other.size())
+        std::ranges::set_intersection(meetings_[i], other[i], std::back_inserter(both));
+      meetings_[i] = std::move(both);
     }
-    if (frames[0].cells.empty()) frames[0].cells.push_back({});
-    outside_ = frames.size();
-    frames.insert(frames.end(), loops_.begin(), loops_.end());
-    out_.frames = std::move(frames);
   }
 
-  void in_order(std::vector<std::vector<std::size_t>> first) {
+  // Of time outside of loops: before each visit and after the last one, and in these from one meeting to the next.
+  std::size_t stretch_of(const Place& place) const {
+    const std::size_t visits = std::min(place.visits, visits_.size());
+    const std::vector<std::uint64_t>& common = meetings_[visits];
+    return first_stretch_[visits] +
+           static_cast<std::size_t>(std::ranges::upper_bound(common, place.meeting) -
+                                    common.begin());
+  }
+
+  void choose_stretches() {
+    first_stretch_.assign(1, 0);
+    meetings_.resize(visits_.size() + 1);
+    for (const std::vector<std::uint64_t>& common : meetings_)
+      first_stretch_.push_back(first_stretch_.back() + common.size() + 1);
+    out_.frames.resize(1);
+    out_.frames[0].cells.resize(first_stretch_.back());
+    out_.frames.insert(out_.frames.end(), loops_.begin(), loops_.end());
+  }
+
+  void in_order(const std::vector<std::vector<std::size_t>>& first) {
     std::vector<std::size_t> next(first.size());  // cell of each loop
-    out_.moments.push_back(stretches_[0]);
-    for (std::size_t visit = 1; visit <= visits_.size(); ++visit) {
-      const std::size_t loop = visits_[visit - 1];
+    for (std::size_t visit = 0; visit <= visits_.size(); ++visit) {
+      for (std::size_t i = first_stretch_[visit]; i < first_stretch_[visit + 1]; ++i)
+        out_.moments.push_back({.frame = 0, .cell = i});
+      if (visit == visits_.size()) break;
+      const std::size_t loop = visits_[visit];
       // A cell in which nobody has a row is of its neighbour's visit.
       for (std::size_t& cell = next[loop];
            cell < first[loop].size() &&
-           (first[loop][cell] <= visit || first[loop][cell] > visits_.size());
+           (first[loop][cell] <= visit + 1 || first[loop][cell] > visits_.size());
            ++cell)
-        out_.moments.push_back({.frame = outside_ + loop, .cell = cell});
-      out_.moments.push_back(stretches_[visit]);
+        out_.moments.push_back({.frame = 1 + loop, .cell = cell});
     }
   }
 
@@ -292,9 +304,8 @@ class PartsBuilder {
   }
 
   RunParts::Moment moment_of(const Place& place) const {
-    if (place.loop == kOutside)
-      return stretches_[std::min(place.visits, stretches_.size() - 1)];
-    return {.frame = outside_ + place.loop, .cell = place.cell};
+    if (place.loop == kOutside) return {.frame = 0, .cell = stretch_of(place)};
+    return {.frame = 1 + place.loop, .cell = place.cell};
   }
 
   void add_process(std::size_t number) {
@@ -309,6 +320,13 @@ class PartsBuilder {
       return sums[at.frame][at.cell];
     };
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (places[i].loop == kOutside) {
+        RunParts::Moment& moment =
+            out_.moments[out_.frames[0].moments[stretch_of(places[i])]];
+        if (moment.end_ns == 0 || rows[i].begin_ns < moment.begin_ns)
+          moment.begin_ns = rows[i].begin_ns;
+        moment.end_ns = std::max(moment.end_ns, rows[i].end_ns);
+      }
       Sums& to = sums_of(places[i]);
       to.wall += rows[i].end_ns - rows[i].begin_ns;
       to.core_wait += iterations_.counter(rows[i], base::kCoreWait);
@@ -331,8 +349,7 @@ class PartsBuilder {
         static_cast<double>(std::max<std::size_t>(1, out_.threads[number]) - 1);
     for (std::size_t frame = 0; frame < sums.size(); ++frame)
       for (std::size_t cell = 0; cell < sums[frame].size(); ++cell)
-        finish(sums[frame][cell], frame < outside_, workers,
-               out_.frames[frame].at(cell, number));
+        finish(sums[frame][cell], frame == 0, workers, out_.frames[frame].at(cell, number));
   }
 
   // Of the time in which other threads have no work, as much as the primary spends elsewhere.
@@ -391,14 +408,36 @@ class PartsBuilder {
   std::vector<Process> processes_;
   static constexpr std::size_t kOutside = ~std::size_t{0};
   std::vector<Frame> loops_;
-  std::vector<std::size_t> frame_of_loop_;   // in loops_
-  std::vector<std::size_t> visits_;          // likewise, in their order
-  std::vector<RunParts::Moment> stretches_;  // before each visit, and after the last one
-  std::size_t outside_ = 0;                  // frames
+  std::vector<std::size_t> frame_of_loop_;            // in loops_
+  std::vector<std::size_t> visits_;                   // likewise, in their order
+  std::vector<std::vector<std::uint64_t>> meetings_;  // by visits before
+  std::vector<std::size_t> first_stretch_;            // likewise, and the end
   RunParts out_;
 };
 
 }  // namespace
+
+void RunParts::set_apart(const std::vector<std::size_t>& cells) {
+  const std::size_t processes = threads.size();
+  Frame rest;
+  std::size_t next = 0;
+  for (std::size_t cell = 0; cell < frames[0].cells.size(); ++cell) {
+    const bool own = next < cells.size() && cells[next] == cell;
+    if (own) {
+      ++next;
+      frames.emplace_back();
+    }
+    Frame& to = own ? frames.back() : rest;
+    Moment& moment = moments[frames[0].moments[cell]];
+    moment.frame = own ? frames.size() - 1 : 0;
+    moment.cell = to.cells.size();
+    to.cells.push_back(frames[0].cells[cell]);
+    to.moments.push_back(frames[0].moments[cell]);
+    for (std::size_t i = 0; i < processes; ++i)
+      to.parts.push_back(frames[0].parts[cell * processes + i]);
+  }
+  frames[0] = std::move(rest);
+}
 
 RunParts parts_of(const RunProfile& profile, const ProfileTotals& totals,
                   const IterationProfile& iterations) {

@@ -2,10 +2,10 @@
 //
 // Place in the flow: private to analysis/causes. Thread-safety: pure. Units: ns.
 // Shapes: a frame is an outermost loop that all processes have; its cells are iterations that have rows of their own in each
-// process, counted through all visits from 0; of kMaxParts parts at most, neighbours are one cell. Frames without a name are what is
-// outside of these loops. Where all processes visit them in the same order these are the stretches of time before, between and after
-// visits: of a long one, one cell; of all others together, a cell for each. Else it is one cell, as it is not known what in one
-// process was when in another.
+// process, counted through all visits from 0; of kMaxParts parts at most, neighbours are one cell. The first frame, without a name,
+// is what is outside of these loops. Where all processes visit them in the same order, its cells are the stretches of time before,
+// between and after visits, and in these from one meeting of all processes to the next. Else it is one cell, as it is not known
+// what in one process was when in another.
 // Cost: O(rows of all threads x log cells).
 #pragma once
 
@@ -54,10 +54,16 @@ struct RunParts {
     std::size_t frame = 0;
     std::size_t cell = 0;
     bool apart = false;  // nothing is known of what was before it
+    // Outside of loops, from the start of recording: of the process that begins first, and of that which ends last.
+    double begin_ns = 0;
+    double end_ns = 0;
   };
   std::vector<std::size_t> threads;  // by process
-  std::vector<Frame> frames;         // those without a name first
-  std::vector<Moment> moments;       // all cells, in the order of time
+  std::vector<Frame> frames;
+  std::vector<Moment> moments;  // all cells, in the order of time
+  // These cells of the first frame, in their order, become frames of their own, which come last.
+  void set_apart(const std::vector<std::size_t>& cells);
+
   const Part& at(const Moment& moment, std::size_t process) const {
     return frames[moment.frame].at(moment.cell, process);
   }

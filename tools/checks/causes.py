@@ -45,7 +45,7 @@ CASES = {
     "faults": MPI[:2],
     "chain": MPI[1:], "order": MPI[::2], "barrier": MPI[:2], "link": MPI[:3], "small": TWO, "core": TWO,
     "thread": OPENMP + HYBRID, "lock": OPENMP + HYBRID, "mutex": OPENMP + HYBRID, "serial": OPENMP + HYBRID,
-    "rank+serial": HYBRID, "io+growing": MPI[2:],
+    "phases": MPI[::2], "rank+serial": HYBRID, "io+growing": MPI[2:],
     "none": MPI[:2], "ring": TWO, "bcast": TWO, "nonblocking": TWO, "varying": TWO, "regions": OPENMP[:1],
     "mutex fixed": OPENMP[:1],
 }
@@ -93,6 +93,8 @@ def places():
 def length_of(case):
     """Iterations, and microseconds of computation in one. Waits for the clock are on a core for their last 0.3 ms, and ranks that wait
     in MPI are all the time: where cores are few, steps are long."""
+    if case[0] == "phases":
+        return 8, 10000
     if is_crowded(case) and case[1]:
         return 60, 20000
     return 100, 10000 if case[0] in NOTHING else 5000 if case[0] == "core" or is_crowded(case) else 1000
@@ -125,6 +127,7 @@ def expected_of(case, at):
         "file": [dataclasses.replace(more, where=r"^in pwrite checkpoint\.dat$")],
         "serial": [serial],
         "rank+serial": [dataclasses.replace(more, where=at["before region"]), serial],
+        "phases": [dataclasses.replace(more, ranks=[rank], when=None) for rank in (0, 1)],
         "io+growing": [more, dataclasses.replace(more, ranks=[2], when=shapes["growing"])],
     }.get(cause, [more])
 

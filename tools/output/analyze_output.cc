@@ -400,6 +400,8 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
          {"loop", cause.loop.empty() ? json() : json(cause.loop)},
          {"iterations", cause.iterations},
          {"outside_seconds", cause.outside_ns / 1e9},
+         {"from_seconds", cause.until_ns > 0 ? json(cause.from_ns / 1e9) : json()},
+         {"until_seconds", cause.until_ns > 0 ? json(cause.until_ns / 1e9) : json()},
          {"when",
           {{"shape", kShapes[static_cast<std::size_t>(when.kind)]},
            {"from", when.from},

@@ -133,6 +133,12 @@ class Call {
       recorder->sends_to(FlowPartner::pack(FlowPartner::kRoot, rank));
   }
 
+  // When it ends.
+  std::uint64_t leave_ticks() noexcept {
+    if (leave_ticks_ == 0) leave_ticks_ = recorder::Clock::now();
+    return leave_ticks_;
+  }
+
   // The call has tested a request without success.
   void put_unsuccessful(std::uint64_t request) noexcept {
     if (extends_) return;
@@ -165,11 +171,6 @@ class Call {
     const spool::Record* last = recorder.last();
     return last == nullptr || last->ticks <= ticks_ ? ticks_ : leave_ticks();
   }
-  std::uint64_t leave_ticks() noexcept {
-    if (leave_ticks_ == 0) leave_ticks_ = recorder::Clock::now();
-    return leave_ticks_;
-  }
-
   bool is_inner() noexcept;
   void enter_known(recorder::ThreadRecorder& recorder, const KnownCall& known) noexcept;
   void enter_plainly(recorder::ThreadRecorder& recorder, std::uint32_t path) noexcept;

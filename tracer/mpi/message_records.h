@@ -108,10 +108,15 @@ void keep_request(const MPI_Request* handle, const Request& request) noexcept;
 void complete(Call& call, Handle handle, const MPI_Request* place,
               const MPI_Status& status) noexcept;
 
-// A collective of this thread over all processes is complete.
+// A collective of this thread over all processes is complete, or, of those that do not block, has begun.
 inline void pass_anchor() noexcept {
   if (runtime::g_session->primary().is(runtime::t_thread.recorder))
     runtime::g_session->gate_journal().pass_anchor();
+}
+// Likewise, in a call that ends then.
+inline void pass_meeting(std::uint64_t ticks) noexcept {
+  if (runtime::g_session->primary().is(runtime::t_thread.recorder))
+    runtime::g_session->gate_journal().pass_meeting(ticks);
 }
 
 }  // namespace refrain::mpi

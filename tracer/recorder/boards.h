@@ -98,11 +98,12 @@ struct IterationStep {
     kIteration,
     kBetween,  // a phase has ended, and the next has not begun
     kLeft,     // of the outermost loop
+    kMeeting,  // all processes have met, outside of loops
   };
   Kind kind = Kind::kIteration;
   bool first = false;  // iteration of its visit
   std::uint32_t loop = 0;
-  std::uint64_t number = 0;  // of the iteration, in its visit
+  std::uint64_t number = 0;  // of the iteration, in its visit; or of the meeting, from 1 on
   std::uint64_t total = 0;   // iterations of all loops before it, without broken ones
   std::uint64_t border = 0;  // how often a visit had begun or ended before
   std::uint64_t ticks = 0;

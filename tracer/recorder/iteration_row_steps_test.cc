@@ -54,6 +54,75 @@ TEST_CASE("IterationRows: phases - what lies between them has rows of its own") 
   }
 }
 
+TEST_CASE(
+    "IterationRows: meetings - rows between them, which loops do not lose theirs for") {
+  Area area(4096);
+  std::uint64_t ticks = kBegin, meetings = 0;
+  const auto step = [&](IterationStep step) {
+    step.ticks = ticks += 10;
+    return area.rows_.step(step, area.now(ticks));
+  };
+  const auto meet = [&](std::uint64_t number) {
+    for (std::uint64_t i = 0; i < number; ++i)
+      step({.kind = Kind::kMeeting, .number = ++meetings});
+  };
+  meet(20);
+  auto rows = area.read(ticks).rows;
+  REQUIRE(rows.size() == 21);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(rows[i].first == i);
+    CHECK(rows[i].loop == spool::kNoLoopRow);
+    CHECK(rows[i].count == 0);
+    CHECK(rows[i].begin == kBegin + 10 * i);
+  }
+  step({.first = true, .loop = 2, .border = 1});
+  for (std::uint64_t i = 1; i < 500; ++i) step({.loop = 2, .number = i, .total = i});
+  step({.kind = Kind::kLeft, .loop = 2, .number = 500, .total = 500, .border = 2});
+  area.rows_.set_total(500);
+  meetings += 500;  // in the loop
+  meet(1000);
+  rows = area.read(ticks).rows;
+  std::uint64_t iterations = 0, outside = 0, last = 0;
+  for (const auto& row : rows) {
+    if (row.loop == 2) {
+      CHECK(row.count == 1);
+      ++iterations;
+      continue;
+    }
+    ++outside;
+    // From one meeting on that all threads and ranks keep.
+    if (row.first == 0) continue;
+    CHECK(row.first % 16 == 0);
+    CHECK(row.first > last);
+    last = row.first;
+  }
+  CHECK(iterations == 500);
+  CHECK(outside > 16);
+  CHECK(outside <= 64 + 2);
+  for (std::size_t i = 1; i < rows.size(); ++i) CHECK(rows[i - 1].end == rows[i].begin);
+  CHECK(rows.back().end == ticks);
+}
+
+TEST_CASE("IterationRows: meetings - memory is the loops'") {
+  Area area(16);
+  std::uint64_t ticks = kBegin;
+  const auto step = [&](IterationStep step) {
+    step.ticks = ticks += 10;
+    return area.rows_.step(step, area.now(ticks));
+  };
+  for (std::uint64_t i = 1; i <= 40; ++i) step({.kind = Kind::kMeeting, .number = i});
+  step({.first = true, .loop = 2, .border = 1});
+  for (std::uint64_t i = 1; i < 1000; ++i) {
+    step({.loop = 2, .number = i, .total = i});
+    area.rows_.set_total(i + 1);
+  }
+  const auto rows = area.read(ticks).rows;
+  CHECK(rows.size() <= 16);
+  std::uint64_t iterations = 0;
+  for (const auto& row : rows) iterations += row.count;
+  CHECK(iterations == 1000);
+}
+
 TEST_CASE("IterationRows: other threads - rows begin where they passed the epoch") {
   IterationBoard board;
   Area area(64);

@@ -33,7 +33,8 @@ bool IterationRows::open(void* area, std::uint64_t bytes, std::uint64_t most,
   if (capacity < spool::kMinRows) return false;
   memory_ = &memory;
   ready_ = rows_ = followed_ = 0;
-  level_ = border_level_ = 0;
+  level_ = border_level_ = meeting_level_ = 0;
+  meetings_ = 0;
   next_pass_ = 0;
   passes_ = {};
   auto* const begin_of_area = static_cast<std::byte*>(area);
@@ -139,6 +140,8 @@ __attribute__((noinline)) void IterationRows::follow_slow(const IterationBoard& 
 
 // Most iterations, where several share a row: nothing would change.
 bool IterationRows::belongs_to_latest(const IterationStep& step) const noexcept {
+  if (step.kind == IterationStep::Kind::kMeeting)
+    return !is_multiple(step.number, meeting_level_);
   return step.kind == IterationStep::Kind::kIteration && !step.first &&
          !is_multiple(step.number, level_) &&
          spool::loop_of_row(row(rows_ - 1)->place) == loop_of(step);
@@ -154,6 +157,9 @@ bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
     place = spool::row_place(loop_of(step), step.number);
   } else if (step.kind == IterationStep::Kind::kBetween) {
     kind = spool::kRowBetween;
+  } else if (step.kind == IterationStep::Kind::kMeeting) {
+    kind = spool::kRowMeeting;
+    place = spool::row_place(spool::kNoLoopRow, step.number);
   } else {
     // The latest row may be what follows the loop already: it began where the iteration began
     // that broke, or where the last phase ended.
@@ -179,6 +185,8 @@ bool IterationRows::is_kept(std::uint64_t kind, std::uint64_t place) const noexc
       return is_multiple(place >> 16, level_);
     case spool::kRowVisit:
       return is_multiple(kind >> 2, border_level_);
+    case spool::kRowMeeting:
+      return is_multiple(place >> 16, meeting_level_);
     default:
       return level_ == 0;
   }
@@ -203,6 +211,10 @@ void IterationRows::add(std::uint64_t kind, std::uint64_t place, std::uint64_t t
   ++rows_;
   // Release: complete before it counts, for who reads it meanwhile or after a kill.
   header_->state.store(RowState{rows_, 0, 0}.word(), std::memory_order_release);
+  if (kind == spool::kRowMeeting && ++meetings_ > kMostMeetings) {
+    ++meeting_level_;
+    keep_kept();
+  }
 }
 
 // For one more row; where there is no memory for it there never will be.
@@ -238,9 +250,16 @@ void IterationRows::merge() noexcept {
   if (level_ < kMaxLevel) ++level_;
   while (kept_rows() > rows_ - rows_ / 4 && border_level_ < kMaxLevel) {
     ++border_level_;
+    if (meeting_level_ < kMaxLevel) ++meeting_level_;
     if (level_ < kMaxLevel) ++level_;
   }
+  keep_kept();
+  header_->merges.store(header_->merges + 1, std::memory_order_relaxed);
+}
+
+void IterationRows::keep_kept() noexcept {
   std::uint64_t merged = 0;
+  meetings_ = 0;
   for (std::uint64_t next = 0; next != rows_;) {
     // All of a row is written where it is not in use any more, but for the place of the first.
     const IterationRow& from = *row(next);
@@ -252,11 +271,11 @@ void IterationRows::merge() noexcept {
     if (first + 1 != merged)
       std::memcpy(static_cast<void*>(to), &from, spool::row_bytes(counters_));
     to->place = place;
+    meetings_ += (to->kind & 3) == spool::kRowMeeting;
     header_->state.store(RowState{rows_, merged, next}.word(), std::memory_order_release);
   }
   rows_ = merged;
   header_->state.store(RowState{rows_, 0, 0}.word(), std::memory_order_release);
-  header_->merges.store(header_->merges + 1, std::memory_order_relaxed);
 }
 
 }  // namespace refrain::recorder

@@ -13,7 +13,7 @@
 // When all rows, or all of the memory, are in use every second iteration's is dropped, from then on only those of every
 // second, fourth, ... iteration (by its number, so that all threads drop the same) are kept.
 // Where that does not help, for there are many short visits, starts and ends of visits are dropped
-// likewise.
+// likewise. Of meetings of all processes outside of loops there are kMostMeetings at most.
 //
 // Thread-safety: one owner; others may read the area at any time. Ownership: none of the area.
 // Units: ticks. Errors: without an area nothing is kept.
@@ -106,6 +106,7 @@ class IterationRows {
   };
   static constexpr std::size_t kPasses = 16;
   static constexpr unsigned kMaxLevel = 60;
+  static constexpr std::uint64_t kMostMeetings = 64;
 
   spool::IterationRow* row(std::uint64_t index) const noexcept;
   __attribute__((hot)) Sums sums_at(std::uint64_t ticks, const Now& now) const noexcept;
@@ -122,12 +123,15 @@ class IterationRows {
   bool make_rows(std::uint64_t rows) noexcept;
   std::uint64_t kept_rows() const noexcept;
   void merge() noexcept;
+  void keep_kept() noexcept;
 
   spool::IterationRowsHeader* header_ = nullptr;
   std::uint64_t rows_ = 0;
   unsigned counters_ = 0;
-  unsigned level_ = 0;         // rows begin with each 2^level-th iteration,
-  unsigned border_level_ = 0;  // and with each 2^border_level-th begin or end of a visit
+  unsigned level_ = 0;          // rows begin with each 2^level-th iteration,
+  unsigned border_level_ = 0;   // and with each 2^border_level-th begin or end of a visit
+  unsigned meeting_level_ = 0;  // likewise with meetings
+  std::uint64_t meetings_ = 0;  // rows of them
   std::uint64_t followed_ = 0;
   std::uint64_t ready_ = 0;  // rows whose pages are made
   std::uint64_t most_ = 0;   // for which there is memory, as far as is known

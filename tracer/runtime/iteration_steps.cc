@@ -54,6 +54,17 @@ void IterationSteps::left(const OutermostEvent& event) noexcept {
        event);
 }
 
+void IterationSteps::meeting(std::uint64_t number, std::uint64_t ticks) noexcept {
+  recorder::ThreadRecorder* const primary = primary_.recorder();
+  if (open_ || primary == nullptr) return;
+  IterationStep step{.kind = IterationStep::Kind::kMeeting,
+                     .number = number,
+                     .total = total_,
+                     .ticks = ticks,
+                     .epoch = primary->epoch()};
+  if (primary->step(step, total_, ticks)) board_.publish(step);
+}
+
 void IterationSteps::take(IterationStep step, const OutermostEvent& event) noexcept {
   recorder::ThreadRecorder* const primary = primary_.recorder();
   if (primary == nullptr) return;

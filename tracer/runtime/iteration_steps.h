@@ -1,5 +1,5 @@
-// Makes rows of the iterations of outermost loops: of the primary thread at once, of the others by
-// the board.
+// Makes rows of the iterations of outermost loops, and outside of these between meetings of all processes: of the primary thread at
+// once, of the others by the board.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3: called by the gate's sink for loop events of level 0.
 // Iterations that were before the detector knew the loop have no rows, but those of phases have.
@@ -22,6 +22,8 @@ class IterationSteps {
       : primary_(primary), board_(board) {}
 
   __attribute__((hot)) void on(const filters::OutermostEvent& event) noexcept;
+  // All processes have met, so often by now: the primary thread's collective ends.
+  void meeting(std::uint64_t number, std::uint64_t ticks) noexcept;
 
  private:
   __attribute__((hot)) void iteration(const filters::OutermostEvent& event) noexcept;

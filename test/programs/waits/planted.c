@@ -21,6 +21,7 @@
  *     lock     threads of a parallel region do most of their work in a critical section
  *     mutex    POSIX threads, as many as OpenMP would have: one rebuilds a list with a lock held that the others need
  *     serial   what is done before the parallel region threads could share; fixed, it takes as long as if they did
+ *     phases   no loop: rank 0 has more work in the second of eight iterations, rank 1 in the sixth
  *     rank+serial, io+growing   both; growing is on rank 2 then
  *     none, ring, bcast, nonblocking, varying, regions   nothing is: computation alone, with other communication, longer at times but
  *              on all ranks, with parallel regions
@@ -243,6 +244,7 @@ static void parts(void) {}
 static double planted(int i, int n) {
   if (is_fixed) return 0;
   if (is("chain")) return rank == 0 ? 1.5 * unit : 0;
+  if (is("phases")) return (i == 1 && rank == 0 ? 40 : i == 5 && rank == 1 ? 30 : 0) * unit;
   if (is("io+growing") && rank == 2) return 3 * unit * i / n;
   if (rank != 1) return 0;
   if (is("rank") || is("rare") || is("io") || is("file") || is("faults") ||
@@ -345,7 +347,7 @@ NOINLINE static void posix_threads(int i) {
   for (int t = 0; t < threads; ++t) pthread_join(all[t], NULL);
 }
 
-static void iterate(int i, int n) {
+NOINLINE static void iterate(int i, int n) {
   const double begin = now();
   iteration_mpi = 0;
   const double more = planted(i, n);
@@ -390,10 +392,23 @@ typedef struct {
   double lost, gain, disturbance;
 } Costs;
 
-/* all: work of all ranks, each n; and what was asked for. */
-static Costs costs_of_ranks(const double* all, const double* wanted, int n, int causer) {
+static void phases(void) {
+  enum { kPhases = 8 };
+  iterate(0, kPhases);
+  iterate(1, kPhases);
+  iterate(2, kPhases);
+  iterate(3, kPhases);
+  iterate(4, kPhases);
+  iterate(5, kPhases);
+  iterate(6, kPhases);
+  iterate(7, kPhases);
+}
+
+/* all: work of all ranks, each n, of which these from `first` to `end` count; and what was asked for. */
+static Costs costs_of_ranks(const double* all, const double* wanted, int n, int first,
+                            int end, int causer) {
   Costs costs = {0, 0, 0};
-  for (int i = 0; i < n; ++i) {
+  for (int i = first; i < end; ++i) {
     double most = 0, others = 0;
     for (int r = 0; r < ranks; ++r) {
       most = larger(most, all[r * n + i]);
@@ -495,7 +510,10 @@ int main(int argc, char** argv) {
   is_fixed = argc > 4;
   if (n > kMax || ranks > kMostRanks || omp_get_max_threads() > kMostThreads) return 2;
   const double begin = now();
-  for (int i = 0; i < n; ++i) iterate(i, n);
+  if (is("phases"))
+    phases();
+  else
+    for (int i = 0; i < n; ++i) iterate(i, n);
   const double took = now() - begin;
   Costs costs[2] = {{0, 0, 0}, {0, 0, 0}};
   int number = 1;
@@ -509,7 +527,8 @@ int main(int argc, char** argv) {
   PMPI_Gather(asked, n, MPI_DOUBLE, wanted, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   PMPI_Reduce(&all_mpi, &mpi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 #endif
-  costs[0] = costs_of_ranks(all, wanted, n, is("chain") ? 0 : 1);
+  const int half = is("phases") ? n / 2 : n;
+  costs[0] = costs_of_ranks(all, wanted, n, 0, half, is("chain") || half < n ? 0 : 1);
   const int has_threads = has_region() || is("mutex");
   if (has_threads) {
     costs[number - 1 + is("rank+serial")] =
@@ -529,15 +548,20 @@ int main(int argc, char** argv) {
 #endif
     costs[0].disturbance = costs[number - 1].disturbance;
   } else if (is("io+growing")) {
-    costs[number++] = costs_of_ranks(all, wanted, n, 2);
+    costs[number++] = costs_of_ranks(all, wanted, n, 0, n, 2);
+  } else if (is("phases")) {
+    costs[number++] = costs_of_ranks(all, wanted, n, half, n, 1);
+    costs[0].disturbance += costs[1].disturbance;
   } else if (is("small") || is("barrier") || is("order") || is("link")) {
     costs[0].lost = mpi; /* nobody has more work */
     costs[0].gain = mpi / ranks;
   }
   /* More in MPI than waits for what is planted, and calls take. */
+  const double waits = planted_waits() > 0 ? planted_waits() * n
+                       : is("phases")      ? costs[0].lost + costs[1].lost
+                                           : costs[0].lost;
   if (!has_threads && !is("small") && !is("core"))
-    costs[0].disturbance +=
-        larger(0, mpi - (planted_waits() > 0 ? planted_waits() * n : costs[0].lost) * 1.3);
+    costs[0].disturbance += larger(0, mpi - waits * 1.3);
   const double limit = 0.1 * n * unit * (has_threads ? omp_get_max_threads() : 1) * ranks;
   const int nothing = is("none") || is("ring") || is("bcast") || is("nonblocking") ||
                       is("varying") || is("regions");
