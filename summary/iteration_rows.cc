@@ -135,6 +135,56 @@ void counter_of(const json& from, std::vector<Row>& rows) {
     rows[i].counters.back() = number(from[i], "counters");
 }
 
+// Begins are the sums of what was before; if they are not, one a row.
+json begins_to_json(const IterationRows& from) {
+  std::uint64_t next = from.rows.empty() ? 0 : from.rows.front().begin;
+  bool sums = true;
+  json all = json::array();
+  for (const Row& row : from.rows) {
+    sums = sums && row.begin == next;
+    all.push_back(row.begin);
+    for (const std::int64_t time : row.times) next += static_cast<std::uint64_t>(time);
+  }
+  return sums && !from.rows.empty() ? all.front() : all;
+}
+
+// Where iterations do not go on from the row before: these rows, and with which.
+json first_to_json(const std::vector<Row>& rows) {
+  json all = json::array(), some = json::array(), values = json::array();
+  std::uint64_t next = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all.push_back(rows[i].first);
+    if (rows[i].first != next) {
+      some.push_back(i);
+      values.push_back(rows[i].first);
+    }
+    next = rows[i].first + rows[i].count;
+  }
+  if (2 * some.size() > rows.size()) return all;
+  return {{"rows", std::move(some)}, {"values", std::move(values)}};
+}
+
+// After their counts.
+void first_of(const json& from, std::vector<Row>& rows) {
+  const json& of = member(from, "first");
+  if (!of.is_object()) {
+    const json& all = column(from, "first", rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].first = number(all[i], "first");
+    return;
+  }
+  const json& some = list(member(of, "rows"), "rows");
+  const json& values = column(of, "values", some.size());
+  std::size_t at = 0;
+  std::uint64_t next = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (at < some.size() && number(some[at], "rows") == i)
+      next = number(values[at++], "first");
+    rows[i].first = next;
+    next += rows[i].count;
+  }
+  if (at != some.size()) fail("'first' leads nowhere");
+}
+
 std::uint32_t loop_of(const json& value, std::size_t loops) {
   if (value.is_null()) return IterationRows::kNoLoop;
   if (value.is_string() && value == kSeveral) return IterationRows::kSeveral;
@@ -153,22 +203,29 @@ std::int64_t signed_number(const json& value, const char* name) {
   return value.get<std::int64_t>();
 }
 
+// Of a damaged file: before there is memory for them.
+void check_number_of_rows(const json& from, std::size_t rows) {
+  constexpr std::size_t kMostWithoutTimes = 4096;
+  bool times = false;
+  for (const char* const name : kNames) {
+    if (!from.contains(name)) continue;
+    column(from, name, rows);
+    times = true;
+  }
+  if (!times && rows > kMostWithoutTimes) fail("rows have no times");
+}
+
 }  // namespace
 
 json to_json(const IterationRows& from) {
-  json begin = json::array(), loop = json::array(), first = json::array(),
-       count = json::array();
+  json loop = json::array(), count = json::array();
   for (const Row& row : from.rows) {
-    begin.push_back(row.begin);
     loop.push_back(loop_to_json(row.loop));
-    first.push_back(row.first);
     count.push_back(row.count);
   }
-  json out = {{"begin", std::move(begin)},
-              {"loop", in_runs(std::move(loop))},
-              {"first", std::move(first)},
-              {"count", in_runs(std::move(count))},
-              {"end", from.end}};
+  json out = {{"rows", from.rows.size()},           {"begin", begins_to_json(from)},
+              {"loop", in_runs(std::move(loop))},   {"first", first_to_json(from.rows)},
+              {"count", in_runs(std::move(count))}, {"end", from.end}};
   for (std::size_t cls = 0; cls < IterationRows::kClasses; ++cls) {
     json values = json::array();
     bool any = false;
@@ -186,29 +243,34 @@ json to_json(const IterationRows& from) {
 }
 
 IterationRows iteration_rows_of(const json& from, std::size_t loops, std::size_t counters) {
-  const json& begin = list(member(from, "begin"), "begin");
-  const std::size_t rows = begin.size();
+  const json& begin = member(from, "begin");
+  const std::size_t rows =
+      begin.is_array() ? begin.size() : number(member(from, "rows"), "rows");
+  check_number_of_rows(from, rows);
   const json loop = out_of_runs(from, "loop", rows);
-  const json& first = column(from, "first", rows);
   const json count = out_of_runs(from, "count", rows);
   IterationRows out;
   out.end = number(member(from, "end"), "end");
   out.rows.resize(rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    Row& row = out.rows[i];
-    row.begin = number(begin[i], "begin");
-    row.loop = loop_of(loop[i], loops);
-    row.first = number(first[i], "first");
-    row.count = number(count[i], "count");
-    if (i != 0 && row.begin < out.rows[i - 1].begin) fail("rows are not in their order");
+    out.rows[i].loop = loop_of(loop[i], loops);
+    out.rows[i].count = number(count[i], "count");
   }
-  if (rows != 0 && out.end < out.rows.back().begin) fail("rows are not in their order");
+  first_of(from, out.rows);
   for (std::size_t cls = 0; cls < IterationRows::kClasses; ++cls) {
     if (!from.contains(kNames[cls])) continue;
     const json& values = column(from, kNames[cls], rows);
     for (std::size_t i = 0; i < rows; ++i)
       out.rows[i].times[cls] = signed_number(values[i], kNames[cls]);
   }
+  std::uint64_t next = begin.is_array() || rows == 0 ? 0 : number(begin, "begin");
+  for (std::size_t i = 0; i < rows; ++i) {
+    Row& row = out.rows[i];
+    row.begin = begin.is_array() ? number(begin[i], "begin") : next;
+    for (const std::int64_t time : row.times) next += static_cast<std::uint64_t>(time);
+    if (i != 0 && row.begin < out.rows[i - 1].begin) fail("rows are not in their order");
+  }
+  if (rows != 0 && out.end < out.rows.back().begin) fail("rows are not in their order");
   if (!from.contains("counters")) return out;
   const json& all = list(from["counters"], "counters");
   if (all.size() != counters || rows == 0) fail("'counters' are not those of the summary");

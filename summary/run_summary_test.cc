@@ -149,8 +149,8 @@ TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong
   CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":[10,30,20]") ==
         "rows are not in their order");
   CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":[10,20]") ==
-        "'loop' has not one value a row");
-  CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":7") == "'begin' is not a list");
+        "'useful' has not one value a row");
+  CHECK(wrong("\"begin\":[10,20,20]", "\"begin\":true") == "'begin' is not a number");
   CHECK(wrong("\"loop\":[null,0,", "\"loop\":[null,1,") == "'loop' leads nowhere");
   CHECK(wrong("\"several\"", "\"some\"") == "'loop' is not a number");
   CHECK(wrong("\"useful\":[1,-1,0]", "\"useful\":[1,-1,18446744073709551615]") ==
@@ -187,6 +187,33 @@ TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong
   CHECK(wrong(second, R"({"rows":[3],"values":[2]})") == "'counters' lead nowhere");
   CHECK(wrong(second, R"({"rows":[0,1],"values":[2]})") ==
         "'values' has not one value a row");
+  // Rows that follow each other say neither their begins nor where iterations go on.
+  IterationRows sums;
+  for (std::uint64_t i = 0; i < 40; ++i)
+    sums.rows.push_back({.begin = 100 + 10 * i,
+                         .loop = 0,
+                         .first = i < 20 ? 2 * i : 2 * i - 40,
+                         .count = 2,
+                         .times = {12, -2},
+                         .counters = {0, 0}});
+  sums.end = 500;
+  for (RunSummary::Location& location : of_many.locations) location.iterations = sums;
+  const std::string following = to_text(of_many);
+  CHECK(*summary_from_text(following) == of_many);
+  const std::string begin = R"("begin":100)",
+                    first = R"("first":{"rows":[20],"values":[0]})";
+  CHECK(test::replaced(following, begin, "") != following);
+  const auto not_following = [&](const std::string& from, const std::string& to) {
+    return error_of(test::replaced(following, from, to));
+  };
+  CHECK(not_following(first, R"("first":{"rows":[40],"values":[0]})") ==
+        "'first' leads nowhere");
+  CHECK(not_following(first, R"("first":{"rows":[20,19],"values":[0,1]})") ==
+        "'first' leads nowhere");
+  CHECK(not_following(first, R"("first":[0,2])") == "'first' has not one value a row");
+  CHECK(not_following(R"("rows":40)", R"("rows":99999999999)") ==
+        "'useful' has not one value a row");
+  CHECK(not_following(begin, R"("begin":[100,110])") == "'useful' has not one value a row");
   // As older versions have it.
   CHECK(*summary_from_text(test::replaced(good, second, "[2,0,0]")) ==
         *summary_from_text(good));
@@ -204,7 +231,7 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
 
 TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   const std::string now = to_text(example());
-  std::string before = test::replaced(now, "\"version\":5", "\"version\":2");
+  std::string before = test::replaced(now, "\"version\":6", "\"version\":2");
   for (const auto& [name, old] :
        {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
     std::size_t renamed = 0;
@@ -227,7 +254,7 @@ TEST_CASE("RunSummary: files - their numbers come back, and may be missing") {
       {"", {.errors = 2}}};
   const std::string text = to_text(summary);
   CHECK(*summary_from_text(text) == summary);
-  CHECK(summary_from_text(test::replaced(text, "\"version\":5", "\"version\":3"))->files ==
+  CHECK(summary_from_text(test::replaced(text, "\"version\":6", "\"version\":3"))->files ==
         summary.files);
   CHECK(error_of(test::replaced(text, "\"writes\":3", "\"writes\":-3")) ==
         "'writes' is not a number");
@@ -250,9 +277,9 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
         "is not a summary");
-  for (const std::string version : {"1", "6"})
-    CHECK(error_of(test::replaced(good, "\"version\":5", "\"version\":" + version)) ==
-          "is a summary of version " + version + "; this program reads versions 2 to 5");
+  for (const std::string version : {"1", "7"})
+    CHECK(error_of(test::replaced(good, "\"version\":6", "\"version\":" + version)) ==
+          "is a summary of version " + version + "; this program reads versions 2 to 6");
   CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==

@@ -116,7 +116,7 @@ inline void pass_anchor() noexcept {
 // Likewise, in a call that ends then.
 inline void pass_meeting(std::uint64_t ticks) noexcept {
   if (runtime::g_session->primary().is(runtime::t_thread.recorder))
-    runtime::g_session->gate_journal().pass_meeting(ticks);
+    runtime::g_session->meet(ticks);
 }
 
 }  // namespace refrain::mpi

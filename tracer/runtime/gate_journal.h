@@ -45,11 +45,7 @@ class GateJournal final : public filters::GateSink {
   void set_processes(std::uint32_t processes) noexcept { processes_ = processes; }
   // All processes of the job have met; marks of iterations say how often.
   void pass_anchor() noexcept { ++anchors_; }
-  // Likewise, in a call that ends then.
-  void pass_meeting(std::uint64_t ticks) noexcept {
-    pass_anchor();
-    if (iterations_ != nullptr) iterations_->meeting(anchors_, ticks);
-  }
+  std::uint64_t anchors() const noexcept { return anchors_; }
 
   // The gate is not used any more: ends open loops and the open gap, so that everything from
   // `epoch` on is written.

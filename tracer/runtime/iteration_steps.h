@@ -22,7 +22,7 @@ class IterationSteps {
       : primary_(primary), board_(board) {}
 
   __attribute__((hot)) void on(const filters::OutermostEvent& event) noexcept;
-  // All processes have met, so often by now: the primary thread's collective ends.
+  // All processes have met, so often by now: a collective operation ends, of the primary thread outside of teams.
   void meeting(std::uint64_t number, std::uint64_t ticks) noexcept;
 
  private:

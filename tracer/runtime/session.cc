@@ -204,6 +204,12 @@ bool primary_in_team() noexcept {
 
 }  // namespace
 
+// In a team others would learn of it where they have passed what follows already.
+void Session::meet(std::uint64_t ticks) noexcept {
+  gate_journal_.pass_anchor();
+  if (!primary_in_team()) iteration_steps_.meeting(gate_journal_.anchors(), ticks);
+}
+
 void Session::set_in_team(bool (*in_team)()) noexcept { g_in_team.store(in_team); }
 
 // While one lives nobody else uses the stream, the journal and the epochs: under the session's lock. False: the primary

@@ -222,6 +222,8 @@ class Session final : private recorder::RingWatch {
 
   // Of anchors: all processes of the job have met.
   GateJournal& gate_journal() noexcept { return gate_journal_; }
+  // Likewise, in a call of the primary thread that ends then.
+  __attribute__((hot)) void meet(std::uint64_t ticks) noexcept;
 
  private:
   class Deputy;
