@@ -438,7 +438,10 @@ class Chooser {
     counter.usage = known->usage;
     counter.unit = known->unit;
     ThreadUsage usage;
-    if (!usage.open(known->usage)) return miss(counter.name, "not reported by this system");
+    if (!usage.open(known->usage))
+      return miss(counter.name, known->usage >= Usage::kAllocations
+                                    ? "only with --memory"
+                                    : "not reported by this system");
     setup_.counters.push_back(std::move(counter));
   }
 
