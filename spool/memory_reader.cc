@@ -47,7 +47,7 @@ class MemoryTableParser {
 
   void take_shard(std::uint32_t number, base::MemoryCalls& totals) {
     const std::size_t begin = kMemoryShardsOffset + number * sizeof(MemoryShard);
-    small_bytes_ += at<std::int64_t>(begin + offsetof(MemoryShard, small_bytes));
+    small_bytes_ += at<std::uint64_t>(begin + offsetof(MemoryShard, small_bytes));
     for (std::size_t i = 0; i < totals.calls.size(); ++i)
       totals.calls[i] += at<std::uint64_t>(begin + offsetof(MemoryShard, calls) +
                                            i * sizeof(std::uint64_t));
@@ -85,7 +85,7 @@ class MemoryTableParser {
     base::MemoryCalls& totals = table.totals;
     if (slot == kPathOfSmall) {
       totals.small = use_at(begin);
-      current_ = at<std::int64_t>(begin + offsetof(MemoryPath, current));
+      current_ = at<std::uint64_t>(begin + offsetof(MemoryPath, current));
       return;
     }
     const bool ready =
@@ -112,7 +112,7 @@ class MemoryTableParser {
     totals.small.frees = less(less(released_, totals.unknown_frees),
                               less(with_path_.frees, totals.untracked));
     totals.small.high_water_blocks = 0;
-    totals.small.current_bytes = whole(current_ + small_bytes_);
+    totals.small.current_bytes = whole(static_cast<std::int64_t>(current_ + small_bytes_));
     totals.current_bytes = totals.small.current_bytes + with_path_.current_bytes;
     totals.high_water_bytes = whole(at<std::int64_t>(offsetof(MemoryHeader, high_water)));
     // What the threads had not handed over yet.
@@ -126,9 +126,10 @@ class MemoryTableParser {
   std::span<const std::byte> file_;
   std::uint64_t mark_ = 0;
   std::uint64_t released_ = 0;
-  std::int64_t small_bytes_ = 0;  // that the path of small blocks does not have
-  std::int64_t current_ = 0;      // of that path
-  base::MemoryUse with_path_;     // of all others
+  // Signed numbers, without their overflows.
+  std::uint64_t small_bytes_ = 0;  // that the path of small blocks does not have
+  std::uint64_t current_ = 0;      // of that path
+  base::MemoryUse with_path_;      // of all others
 };
 
 }  // namespace

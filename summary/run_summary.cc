@@ -21,7 +21,7 @@ using namespace summary_json;
 using Sums = RunSummary::Sums;
 
 constexpr const char* kSummaryFormat = "refrain summary";
-constexpr std::uint64_t kSummaryVersion = 5;
+constexpr std::uint64_t kSummaryVersion = 6;
 constexpr std::uint64_t kOldSummaryVersion = 2;  // still read: two columns had other names
 constexpr std::uint64_t kWithoutFiles = 3;       // likewise: there was no file I/O
 constexpr const char* kPrefix = "process-";

@@ -204,7 +204,7 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
 
 TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   const std::string now = to_text(example());
-  std::string before = test::replaced(now, "\"version\":5", "\"version\":2");
+  std::string before = test::replaced(now, "\"version\":6", "\"version\":2");
   for (const auto& [name, old] :
        {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
     std::size_t renamed = 0;
@@ -227,7 +227,7 @@ TEST_CASE("RunSummary: files - their numbers come back, and may be missing") {
       {"", {.errors = 2}}};
   const std::string text = to_text(summary);
   CHECK(*summary_from_text(text) == summary);
-  CHECK(summary_from_text(test::replaced(text, "\"version\":5", "\"version\":3"))->files ==
+  CHECK(summary_from_text(test::replaced(text, "\"version\":6", "\"version\":3"))->files ==
         summary.files);
   CHECK(error_of(test::replaced(text, "\"writes\":3", "\"writes\":-3")) ==
         "'writes' is not a number");
@@ -250,9 +250,9 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
         "is not a summary");
-  for (const std::string version : {"1", "6"})
-    CHECK(error_of(test::replaced(good, "\"version\":5", "\"version\":" + version)) ==
-          "is a summary of version " + version + "; this program reads versions 2 to 5");
+  for (const std::string version : {"1", "7"})
+    CHECK(error_of(test::replaced(good, "\"version\":6", "\"version\":" + version)) ==
+          "is a summary of version " + version + "; this program reads versions 2 to 6");
   CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==
@@ -297,6 +297,9 @@ TEST_CASE("RunSummary: allocations - their numbers come back, and may be missing
                           .peak_bytes = 23}}};
   const std::string text = to_text(summary);
   CHECK(*summary_from_text(text) == summary);
+  CHECK(summary_from_text(
+            test::replaced(to_text(example()), "\"version\":6", "\"version\":5"))
+            ->allocations == base::MemoryCalls());
   CHECK(error_of(test::replaced(text, "\"frames\":[0,1]", "\"frames\":[0,2]")) ==
         "'frames' leads nowhere");
   CHECK(error_of(test::replaced(text, "\"at\":1", "\"at\":2")) == "'at' leads nowhere");

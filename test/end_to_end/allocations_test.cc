@@ -172,6 +172,20 @@ TEST_CASE("Allocations: without the setting nothing stands before the allocator"
   CHECK(allocations_of(other.archive).is_null());
 }
 
+TEST_CASE(
+    "Allocations: a program with an allocator of its own is left alone, and it is said") {
+  const Run at;
+  Job job{.program = "test/programs/memory/own_gcc"};
+  job.settings = {{"MEMORY", "4K"}};
+  const Result result = run_job(job, Way::kRun, at.archive);
+  INFO(result.errors);
+  CHECK(result.exit_status == 0);
+  CHECK(result.output == "10\n");
+  CHECK(result.errors.find("refrain: allocations are not counted: another allocator comes "
+                           "first (the program's own, ") != std::string::npos);
+  CHECK(allocations_of(at.archive).is_null());
+}
+
 TEST_CASE("Allocations: each rank counts, and info says which had most") {
   for (const MpiWay way : {MpiWay::kInside, MpiWay::kOutside}) {
     const Run at;

@@ -203,7 +203,8 @@ std::string start(const std::string& path) {
   State state = g_memory_state.load();
   if (state == State::kNotAsked && ask()) state = State::kOn;
   if (!g_attached.load())
-    return "the program has an allocator of its own, or librefrain_memory.so is not loaded";
+    return "another allocator comes first (the program's own, a sanitizer's), or "
+           "librefrain_memory.so is not loaded";
   if (state == State::kOff) return g_memory_left.load() ? "" : "no memory left";
   const recorder::SlowPath slow_path;
   const recorder::NoLowDescriptors no_low_descriptors;
