@@ -118,6 +118,24 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("Allocations: all blocks are followed, if that is asked for") {
+  const Run at;
+  Job job{.program = std::string(kKnown) + "gcc"};
+  const Result untraced = run_untraced(job);
+  job.settings = {{"MEMORY", "1"}};
+  const Result result = run_job(job, Way::kRun, at.archive);
+  CHECK(result.exit_status == 0);
+  CHECK(result.output == untraced.output);
+  const Json allocations = allocations_of(at.archive);
+  CHECK(allocations.at("small").at("calls") == 0);
+  CHECK(allocations.at("untracked") == 0);
+  std::map<std::string, Numbers> paths = by_function(allocations);
+  CHECK(paths["by_thread"]["calls"] == 4 * 2000 * 4);
+  CHECK(paths["by_thread"]["bytes"] == 4 * 2000 * 2 * ((64 << 10) + 100));
+  CHECK(paths["by_thread"]["current_bytes"] == 0);
+  CHECK(paths["churn"]["calls"] == 1000);
+}
+
 TEST_CASE("Allocations: of a killed run all is counted") {
   const Run at;
   Job job{.program = std::string(kKnown) + "gcc"};

@@ -1,6 +1,7 @@
 #include "tracer/memory/memory_calls.h"
 
-#include <sys/resource.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,9 +25,9 @@ namespace refrain::memory {
 
 // As recorder::t_own_code. No constructor, no destructor: blocks go back until a thread's very end.
 struct OfThread {
-  std::uint32_t shard;  // plus one; 0: not known
-  bool stack_known;
-  sampler::StackBounds stack;
+  std::uint32_t shard;         // plus one; 0: not known
+  std::uintptr_t stack_begin;  // as far as it is known to be mapped
+  std::uintptr_t stack_end;    // 0: not known
   ThreadAllocations allocations;
 };
 extern constinit thread_local OfThread t_memory __attribute__((tls_model("initial-exec")));
@@ -93,35 +94,38 @@ std::uint64_t now() noexcept {
   return g_kept.load(std::memory_order_relaxed) ? recorder::Clock::now() : 0;
 }
 
-// The main thread's may be asked for before the C library can tell, and must not be read from a file in a call of the allocator.
-sampler::StackBounds bounds_of_main_thread() noexcept {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
-  rlimit limit{};
-  const auto end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
-  const bool known =
-      syscall(SYS_prlimit64, 0, RLIMIT_STACK, nullptr, &limit) == 0 && end > kMost;
-  return {end - (known ? std::min<std::uint64_t>(limit.rlim_cur, kMost) : 0), end};
-}
-
-__attribute__((noinline, cold)) void know_stack() noexcept {
-  const OwnCode own_code;
-  const recorder::KeepErrno keep_errno;
-  t_memory.stack_known = true;
-  t_memory.stack = syscall(SYS_gettid) == syscall(SYS_getpid)
-                       ? bounds_of_main_thread()
-                       : sampler::bounds_of_this_thread();
+// What is mapped of the calling thread's stack, from here outwards. Asked for without the C library, whose pthread_getattr_np() allocates
+// with the thread's lock in its hands. On another stack (a handler's, a coroutine's): both 0.
+sampler::StackBounds own_stack() noexcept {
+  constexpr std::uintptr_t kMost = std::uintptr_t{256} << 20;
+  constexpr std::uintptr_t kFurtherIn = 16 << 10;  // what is called from here needs less
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  OfThread& thread = t_memory;
+  if (thread.stack_end == 0) {
+    // That of a thread ends at what the C library has of it.
+    thread.stack_end = reinterpret_cast<std::uintptr_t>(
+        syscall(SYS_gettid) == syscall(SYS_getpid) ? __libc_stack_end
+                                                   : __builtin_thread_pointer());
+    thread.stack_begin = thread.stack_end;
+  }
+  if (here >= thread.stack_end || thread.stack_end - here > kMost) return {};
+  if (here < thread.stack_begin) [[unlikely]] {
+    const std::uintptr_t page = here & ~(std::uintptr_t{getauxval(AT_PAGESZ)} - 1);
+    // Fails if there is a hole, and does nothing else.
+    if (syscall(SYS_msync, page, thread.stack_begin - page, MS_ASYNC) != 0) return {};
+    thread.stack_begin = page;
+  }
+  return {thread.stack_begin - kFurtherIn, thread.stack_end};
 }
 
 __attribute__((noinline)) void follow(void* block, std::size_t bytes,
                                       const void* returns_to) noexcept {
-  if (!t_memory.stack_known) [[unlikely]]
-    know_stack();
+  const recorder::KeepErrno keep_errno;
   std::array<std::uint64_t, spool::kMemoryFrames> frames;
   const sampler::Walk walk =
-      sampler::walk_callers(reinterpret_cast<std::uint64_t>(returns_to), t_memory.stack,
+      sampler::walk_callers(reinterpret_cast<std::uint64_t>(returns_to), own_stack(),
                             frames.data(), spool::kMemoryFrames);
   const std::uint32_t path = g_memory_table.find({frames.data(), walk.count});
-  const recorder::KeepErrno keep_errno;
   if (!g_blocks.put(block, {bytes, path})) return g_memory_table.untracked(path, bytes);
   g_memory_table.allocated(path, bytes, now());
 }

@@ -117,6 +117,8 @@ void promises() {
   block = used(std::malloc(2 * kBlock));
   check(used(std::realloc(block, too_many)) == nullptr, "realloc to too much");
   check(used(reallocarray(block, too_many, 16)) == nullptr, "reallocarray to too much");
+  // What is there stays, and is never freed.
+  check(used(std::realloc(used(std::malloc(6 * kBlock)), too_many)) == nullptr, "another");
   block = reallocarray(block, 2, kBlock / 2);
   std::free(used(block));
 }
@@ -134,6 +136,10 @@ APART void* by_thread(std::size_t bytes) {
 
 void* in_thread(void* argument) {
   const auto own = reinterpret_cast<std::intptr_t>(argument);
+  // The C library allocates in it, with a lock in its hands.
+  pthread_attr_t attributes;
+  check(pthread_getattr_np(pthread_self(), &attributes) == 0, "pthread_getattr_np");
+  pthread_attr_destroy(&attributes);
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < 4; ++i) {
       const auto at = static_cast<std::size_t>(own * 4 + i);
@@ -217,10 +223,10 @@ int main(int count, char** words) {
   path("grown", 2, 5, 1, 4, 4);
   path("aligned", 4, 4, 4, 0, 0);
   // malloc, and realloc to half of it; those that fail take nothing.
-  path("promises", 2, 3, 2, 0, 0);
+  path("promises", 3, 3 + 6, 2, 6, 6);
   print("aligned_calls", 5);
-  print("failed", 4);
-  print("high_water_blocks", 3 + 2 + 10 + 100 + 4);
+  print("failed", 5);
+  print("high_water_blocks", 3 + 2 + 10 + 100 + 4 + 6);
   std::fflush(stdout);
   if (count > 1 && std::strcmp(words[1], "kill") == 0) raise(SIGKILL);
   static_cast<void>(block), static_cast<void>(later), static_cast<void>(g_before_main);
