@@ -61,7 +61,7 @@ bool BlockTable::take(const void* address, KnownBlock& block) noexcept {
       if (there != key) continue;
       block = {slot.packed & KnownBlock::kMaxBytes,
                static_cast<std::uint32_t>(slot.packed >> 48)};
-      // Whoever takes the slot next writes it after this.
+      // Whoever takes the slot next has seen this, and writes what it has after we have read it.
       slot.address.store(kFree, std::memory_order_release);
       return true;
     }
