@@ -117,6 +117,83 @@ void add_files(const std::vector<summary::RunSummary>& summaries, RunTotals& tot
                            [](const RunTotals::File& file) { return file.use.ns(); });
 }
 
+class AllocationSums {
+ public:
+  explicit AllocationSums(RunTotals& totals) : totals_(totals), out_(totals.allocations) {}
+
+  void add(const summary::RunSummary& summary) {
+    const base::MemoryCalls& from = summary.allocations;
+    if (from.from_bytes == 0 || summary.process >= totals_.processes.size()) return;
+    RunTotals::Process& process = totals_.processes[summary.process];
+    process.allocations_counted = true;
+    process.allocations = from.allocations();
+    process.allocated_bytes = from.bytes();
+    process.high_water_bytes = from.high_water_bytes;
+    process.left_bytes = from.current_bytes;
+    add(from);
+    if (++out_.processes == 1 || from.high_water_bytes > out_.sums.high_water_bytes) {
+      out_.sums.high_water_bytes = from.high_water_bytes;
+      out_.most = process.name;
+      out_.most_s = from.high_water_ticks < summary.begin
+                        ? -1
+                        : static_cast<double>(from.high_water_ticks - summary.begin) /
+                              summary.ticks_per_second;
+      out_.holders = base::memory_holders(from, &base::MemoryUse::high_water_bytes);
+    }
+    for (const base::MemoryHolder& holder :
+         base::memory_holders(from, &base::MemoryUse::current_bytes))
+      left_[holder.text] += holder.bytes;
+    for (const base::AllocatingPath& path : from.paths) add(path, from, process.name);
+  }
+
+  void finish() {
+    for (const auto& [text, bytes] : left_) out_.left.push_back({text, bytes});
+    std::ranges::stable_sort(out_.left, std::greater(), &base::MemoryHolder::bytes);
+    for (auto& [frames, path] : paths_) out_.paths.push_back(std::move(path));
+    std::ranges::stable_sort(out_.paths, std::greater(),
+                             [](const RunTotals::AllocatingPath& path) {
+                               return std::tuple(path.use.high_water_bytes,
+                                                 path.use.current_bytes, path.use.bytes);
+                             });
+  }
+
+ private:
+  void add(const base::MemoryCalls& from) {
+    base::MemoryCalls& sums = out_.sums;
+    sums.from_bytes = std::max(sums.from_bytes, from.from_bytes);
+    for (std::size_t i = 0; i < sums.calls.size(); ++i) sums.calls[i] += from.calls[i];
+    for (std::size_t i = 0; i < sums.sizes.size(); ++i) {
+      sums.sizes[i].calls += from.sizes[i].calls;
+      sums.sizes[i].bytes += from.sizes[i].bytes;
+    }
+    for (const auto value :
+         {&base::MemoryCalls::failed, &base::MemoryCalls::current_bytes,
+          &base::MemoryCalls::unknown_frees, &base::MemoryCalls::untracked})
+      sums.*value += from.*value;
+    sums.small.add(from.small);
+    sums.rest.add(from.rest);
+  }
+
+  void add(const base::AllocatingPath& from, const base::MemoryCalls& calls,
+           const std::string& process) {
+    std::vector<base::CallingPlace> frames;
+    for (const std::uint32_t frame : from.frames) frames.push_back(calls.places[frame]);
+    RunTotals::AllocatingPath& path = paths_[frames];
+    path.frames = std::move(frames);
+    path.at = from.at;
+    path.use.add(from.use);
+    ++path.processes;
+    if (path.processes != 1 && from.use.high_water_bytes <= path.most_bytes) return;
+    path.most = process;
+    path.most_bytes = from.use.high_water_bytes;
+  }
+
+  RunTotals& totals_;
+  RunTotals::Allocations& out_;
+  std::map<std::string, std::uint64_t> left_;
+  std::map<std::vector<base::CallingPlace>, RunTotals::AllocatingPath> paths_;
+};
+
 }  // namespace
 
 namespace {
@@ -157,6 +234,9 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
     }
   }
   add_files(*summaries, totals);
+  AllocationSums allocations(totals);
+  for (const summary::RunSummary& summary : *summaries) allocations.add(summary);
+  allocations.finish();
   return totals;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file_use.h"
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
@@ -48,6 +49,11 @@ struct RunTotals {
     base::ThreadUse use;                  // of all of them
     double threads_ns =
         0;  // of these: from the start to the end; of those that begin and end in between, in their regions
+    bool allocations_counted = false;  // if so:
+    std::uint64_t allocations = 0;
+    std::uint64_t allocated_bytes = 0;
+    std::uint64_t high_water_bytes = 0;
+    std::uint64_t left_bytes = 0;  // at the end
   };
   // Of all processes together, by path.
   struct File {
@@ -57,6 +63,25 @@ struct RunTotals {
     std::string most;           // the one that took most time
     std::uint64_t most_ns = 0;
   };
+  // Of all processes together, by the names of their frames.
+  struct AllocatingPath {
+    std::vector<base::CallingPlace> frames;  // as base::AllocatingPath
+    std::uint32_t at = 0;
+    base::MemoryUse use;
+    std::size_t processes = 0;  // that used it
+    std::string most;           // the one that had most there when it had most at all
+    std::uint64_t most_bytes = 0;
+  };
+  struct Allocations {
+    std::size_t processes = 0;  // that counted; 0: none
+    // Added up over the processes, but for the high-water mark, which is that of `most`. Without places and paths.
+    base::MemoryCalls sums;
+    std::string most;    // the process that had most
+    double most_s = -1;  // when, since the recording began there; negative: before
+    std::vector<base::MemoryHolder> holders;  // there and then
+    std::vector<base::MemoryHolder> left;     // at the end, of all processes
+    std::vector<AllocatingPath> paths;        // most at the high-water marks first
+  };
   std::uint64_t summaries = 0;  // processes that have one
   std::vector<Process> processes;
   std::vector<Region> regions;  // most exclusive time first
@@ -65,6 +90,7 @@ struct RunTotals {
   double ns_without_region = 0;
   Traffic traffic;
   std::vector<File> files;  // most time first
+  Allocations allocations;
 
   bool complete() const noexcept { return summaries != 0 && summaries == processes.size(); }
 };

@@ -298,6 +298,15 @@ constexpr SettingInfo kTable[] = {
          "With refrain run only, which preloads librefrain_files.so for it. "
          "Memory: 0.6 MiB a process.",
      .implicit_value = "100us", .maximum = 1e9},
+    {.name = "memory", .type = kBytes, .field = &Settings::memory_from_bytes,
+     .unit = "bytes", .range = "0 (off) or more",
+     .one_line = "count the program's allocations; blocks of this size and more by call path",
+     .long_text =
+         "Counts the calls of malloc and its kin (so also C++'s new and Fortran's allocate), what is in use, its high-water mark, and what is not "
+         "freed: refrain info, line Allocations. "
+         "With refrain run only, which preloads librefrain_memory.so for it. "
+         "Memory: 1.7 MiB a process, and some 50 bytes for each block of this size and more.",
+     .implicit_value = "4K", .maximum = 1e15},
     {.name = "threads", .type = kBool, .field = &Settings::threads, .range = "yes or no",
      .one_line = "record the program's own threads (POSIX, C++), and where they wait for each other",
      .long_text =

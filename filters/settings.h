@@ -58,6 +58,7 @@ struct Settings {
   std::uint64_t summary_iterations = 4096;
   std::uint64_t loops_hz = 0;
   double files_s = 0;
+  std::uint64_t memory_from_bytes = 0;
   bool threads = false;
   bool python = false;
   std::uint64_t chunk_bytes = 1 << 20;

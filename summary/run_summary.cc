@@ -11,6 +11,7 @@
 
 #include "base/folder.h"
 #include "base/notes.h"
+#include "summary/memory_json.h"
 #include "summary/summary_json.h"
 
 namespace refrain::summary {
@@ -242,6 +243,8 @@ std::string to_text(const RunSummary& summary) {
     for (const base::UsedFile& file : summary.files) files.push_back(file_to_json(file));
     out["files"] = std::move(files);
   }
+  if (summary.allocations.from_bytes != 0)
+    out["allocations"] = summary_json::to_json(summary.allocations);
   // Names are bytes of the program's; what is no UTF-8 is replaced.
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -307,6 +310,8 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   if (from.contains("files"))
     for (const json& file : list(from["files"], "files"))
       summary.files.push_back(file_of(file));
+  if (from.contains("allocations"))
+    summary.allocations = memory_calls_of(from["allocations"]);
   return summary;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/file_use.h"
 #include "base/memory_sample.h"
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "summary/flow_graph.h"
@@ -116,6 +117,7 @@ struct RunSummary {
   std::vector<Location> locations;
   // What it did with files, most time first; none: not counted. The last one may be of all that had no place, without a path.
   std::vector<base::UsedFile> files = {};
+  base::MemoryCalls allocations = {};  // from_bytes 0: not counted
   // In the archive: threads that had no memory for a call tree. What they did is not counted here.
   std::vector<std::uint64_t> locations_without;
 

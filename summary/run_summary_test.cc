@@ -296,6 +296,44 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
         "'ticks_per_second' is not possible");
 }
 
+TEST_CASE("RunSummary: allocations - their numbers come back, and may be missing") {
+  RunSummary summary = example();
+  CHECK(to_text(summary).find("allocations") == std::string::npos);
+  base::MemoryCalls& calls = summary.allocations;
+  calls.from_bytes = 4096;
+  calls.calls = {1, 2, 3, 4, 5};
+  calls.failed = 6;
+  calls.high_water_bytes = ~std::uint64_t{0};
+  calls.high_water_ticks = 8;
+  calls.current_bytes = 9;
+  calls.unknown_frees = 10;
+  calls.untracked = 11;
+  calls.sizes[3] = {12, 13};
+  calls.small = {.calls = 14, .peak_bytes = 15};
+  calls.rest = {.frees = 16};
+  calls.places = {{"read_mesh(char const*)", "/src/mesh.cc", 120, "app"},
+                  {"main", "", 0, "app"}};
+  calls.paths = {{.frames = {0, 1},
+                  .at = 1,
+                  .use = {.calls = 17,
+                          .bytes = 18,
+                          .frees = 19,
+                          .current_bytes = 20,
+                          .high_water_bytes = 21,
+                          .high_water_blocks = 22,
+                          .peak_bytes = 23}}};
+  const std::string text = to_text(summary);
+  CHECK(*summary_from_text(text) == summary);
+  CHECK(summary_from_text(
+            test::replaced(to_text(example()), "\"version\":6", "\"version\":5"))
+            ->allocations == base::MemoryCalls());
+  CHECK(error_of(test::replaced(text, "\"frames\":[0,1]", "\"frames\":[0,2]")) ==
+        "'frames' leads nowhere");
+  CHECK(error_of(test::replaced(text, "\"at\":1", "\"at\":2")) == "'at' leads nowhere");
+  CHECK(error_of(test::replaced(text, "\"failed\":6", "\"failed\":-6")) ==
+        "'failed' is not a number");
+}
+
 TEST_CASE("RunSummary: files - in the order of processes, and which one is wrong") {
   const TemporaryFolder folder;
   const std::string archive = (folder / "a").string();

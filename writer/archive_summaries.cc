@@ -13,6 +13,7 @@
 #include "regions/region_table.h"
 #include "spool/spool_folder.h"
 #include "summary/run_summary.h"
+#include "writer/allocation_paths.h"
 #include "writer/archive/definitions.h"
 #include "writer/budget/budget_trim.h"
 #include "writer/model/process_flow.h"
@@ -86,6 +87,7 @@ class Summarizer {
     result_.begin = model_.start_ticks();
     result_.end = model_.end_ticks();
     add_files();
+    result_.allocations = allocations_of(model_);
     for (const spool::Metric& metric : model_.journal().user.metrics)
       result_.counters.push_back({metric.name, metric.unit});
     for (const base::RowUseNumber& use : base::kRowUse)
@@ -368,6 +370,8 @@ base::Result<WrittenSummaries> write_summaries(
     add_samples(folder, options.archive, *models[i], written);
     if (!models[i]->files_complaint().empty())
       written.complaints.push_back(models[i]->files_complaint());
+    if (!models[i]->memory_complaint().empty())
+      written.complaints.push_back(models[i]->memory_complaint());
     if (summary.locations.empty() && summary.locations_without.empty()) continue;
     if (!summary.locations.empty()) written.flows.push_back(flow_of(summary));
     if (const auto put = summary::write_summary(folder, summary); !put)

@@ -10,6 +10,7 @@
 #include "analysis/causes/cause_search.h"
 #include "analysis/causes/cause_texts.h"
 #include "analysis/causes/memory_growth.h"
+#include "base/memory_use.h"
 #include "base/texts.h"
 #include "base/thread_use.h"
 
@@ -328,6 +329,26 @@ std::vector<MemoryAt> memory_by_iteration(const RunSummary& summary,
   return out;
 }
 
+// Who has it, where that was recorded: `bytes` more than before.
+std::string not_freed(const base::MemoryCalls& allocations, double bytes) {
+  constexpr double kMost = 0.5;  // of the growth
+  const std::vector<base::MemoryHolder> holders =
+      base::memory_holders(allocations, &base::MemoryUse::current_bytes);
+  const auto is_most = [&](std::uint64_t part) {
+    return static_cast<double>(part) >= kMost * bytes;
+  };
+  const std::string all = base::bytes_text(allocations.current_bytes);
+  if (!holders.empty() && is_most(allocations.current_bytes)) {
+    const base::MemoryHolder& most = holders.front();
+    const std::string own = base::bytes_text(most.bytes) + " of " + most.text;
+    return ". Not freed at the end: " + (is_most(most.bytes) ? own : all + ", " + own);
+  }
+  if (allocations.from_bytes != 0)
+    return ". Blocks of malloc have only " + all +
+           " of it at the end: the rest was mapped by other calls, or the allocator keeps it";
+  return ". What is allocated there is not freed (refrain run --memory names the place)";
+}
+
 }  // namespace
 
 // Of the loop with most time.
@@ -371,8 +392,8 @@ void CauseSearch::memory() {
                                      growing.size() - 1, processes_ - 1);
   else if (processes_ > 1)
     out_.memory += "; on the others it does not";
-  out_.memory +=
-      ". What is allocated there is not freed (valgrind or heaptrack name the place)";
+  out_.memory += not_freed(summaries_[most.process].allocations,
+                           most.growth.to_bytes - most.growth.from_bytes);
 }
 
 double CauseSearch::add_core_wait(LocationId thread, double waited, double time) {

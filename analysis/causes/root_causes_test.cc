@@ -1097,8 +1097,17 @@ TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little
 
 TEST_CASE(
     "Root causes: memory that grows - by how much, from where on, and on which ranks") {
-  const auto found = [](std::size_t growing) {
+  const auto found = [](std::size_t growing, std::uint64_t left_mib = 0) {
     auto runs = ranks(4, 200, [](std::size_t, std::size_t) { return 4000; });
+    if (left_mib != 0) {
+      base::MemoryCalls& calls = runs[3].allocations;
+      calls.from_bytes = 4096;
+      calls.places = {{"operator new(unsigned long)", "", 0, "libstdc++.so.6"},
+                      {"collect(int)", "/src/p.c", 10, "p"}};
+      calls.current_bytes = left_mib << 20;
+      calls.small.current_bytes = (left_mib << 20) - 1;
+      calls.paths = {{.frames = {0, 1}, .at = 1, .use = {.current_bytes = left_mib << 20}}};
+    }
     for (std::size_t rank = 0; rank < runs.size(); ++rank)
       for (std::size_t i = 0; i < 200; i += 2) {
         const std::uint64_t more = rank < 4 - growing || i < 100 ? 0 : (i - 100) << 20;
@@ -1111,6 +1120,11 @@ TEST_CASE(
   CHECK(found(1).starts_with(
       "Memory grows by 1.05 MB in each iteration of main p.c:7-12, from iteration 100 on, "
       "on rank 3, from 105 MB to 208 MB; on the others it does not"));
+  CHECK(found(1).ends_with("(refrain run --memory names the place)"));
+  CHECK(
+      found(1, 90).ends_with("does not. Not freed at the end: 94.4 MB of collect p.c:10"));
+  CHECK(found(1, 10).find(". Blocks of malloc have only 10.5 MB of it at the end: ") !=
+        std::string::npos);
   CHECK(found(2).find("; it also grows on 1 of the other 3") != std::string::npos);
   CHECK(found(4).find("; on the others it grows, too") != std::string::npos);
 }

@@ -49,6 +49,45 @@ TEST_CASE("Memory: its twin, and a run without events") {
         std::string::npos);
 }
 
+TEST_CASE("Memory: with --memory the leak has a place, and iterations their allocations") {
+  const TemporaryFolder folder;
+  const Job job{
+      .program = "leak_clang",
+      .arguments = {"600", "200"},
+      .threads = 2,
+      .settings = {{"MEMORY", "4K"}, {"COUNTERS", "allocations,allocated_bytes"}}};
+  REQUIRE(run_job(job, Way::kRun, folder / "archive").exit_status == 0);
+  const auto json_of = [&](const std::vector<std::string>& words) {
+    const Result result = run_refrain(words);
+    INFO(result.errors);
+    REQUIRE(result.exit_status == 0);
+    return nlohmann::json::parse(result.output);
+  };
+  const std::string note =
+      json_of({"analyze", folder / "archive", "--json"}).at("conclusions").at("memory");
+  INFO(note);
+  // 400 blocks of 64 KiB.
+  CHECK(note.find(". Not freed at the end: 26.2 MB of step leak.c:21") !=
+        std::string::npos);
+  const auto profile = json_of({"profile", folder / "archive", "--iterations", "--json"});
+  REQUIRE(profile.at("counters").at(0) == "allocations");
+  REQUIRE(profile.at("counters").at(1) == "allocated_bytes");
+  long iterations = 0;
+  for (const auto& location : profile.at("locations"))
+    for (const auto& row : location.at("rows")) {
+      // OpenMP's runtime allocates in the first ones.
+      if (location.at("primary") != true || row.at("loop") != 0 || row.at("first") < 20)
+        continue;
+      const long count = row.at("count");
+      // An iteration is from one region to the next: after the last one nothing is allocated.
+      if (row.at("first").get<long>() + count == 600) continue;
+      CHECK(row.at("counters").at(0) == count);
+      CHECK(row.at("counters").at(1) == count * (64 << 10));
+      iterations += count;
+    }
+  CHECK(iterations > 500);
+}
+
 TEST_CASE("Memory: of iterations - what the program has kept by then") {
   const TemporaryFolder folder;
   const Job job{.program = "leak_clang", .arguments = {"300", "0"}, .threads = 2};

@@ -31,6 +31,7 @@ class InfoCommand final : public Subcommand {
   bool json_ = false;
   bool all_ = false;
   bool bodies_ = false;
+  bool allocations_ = false;
 };
 
 using analysis::ArchiveInfo;
@@ -42,6 +43,8 @@ void InfoCommand::add_options(CLI::App& app) {
       ->required();
   app.add_flag("--all", all_, "all loops (default: those with at least 1 % of the time)");
   app.add_flag("--bodies", bodies_, "also loop bodies: the events of an iteration");
+  app.add_flag("--allocations", allocations_,
+               "also the call paths that allocate (of refrain run --memory)");
   app.add_flag("--json", json_, "as JSON");
 }
 
@@ -72,6 +75,11 @@ int InfoCommand::run() {
   print_lines(info_screen(info, archive_, options));
   if (const auto conclusions = conclude_summaries(archive_))
     print_lines(first_cause_screen(*conclusions, size.columns));
+  if (!allocations_ || !info.totals) return kDone;
+  if (info.totals->allocations.processes == 0)
+    return fail("no allocations were counted: record with refrain run --memory");
+  print("\n");
+  print_lines(allocation_lines(info.totals->allocations, size.columns));
   return kDone;
 }
 

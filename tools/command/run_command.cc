@@ -379,6 +379,7 @@ base::Result<> RunCommand::export_settings() {
   quiet_ = settings.quiet;
   if (settings.threads) sources_.push_back("threads");
   if (settings.files_s > 0) sources_.push_back("files");
+  if (settings.memory_from_bytes != 0) sources_.push_back("memory");
   // Read again as the library will: what belongs together is fitted there.
   settings = {};
   for (const std::string& line : filters::read_settings(

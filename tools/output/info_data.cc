@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file_use.h"
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
@@ -95,6 +96,60 @@ void add_traffic(const analysis::RunTotals::Traffic& traffic, nlohmann::ordered_
   out["collectives"] = count(traffic.collectives);
 }
 
+nlohmann::ordered_json json_of(const base::MemoryUse& use) {
+  nlohmann::ordered_json out;
+  for (const base::MemoryUseNumber& number : base::kMemoryUseNumbers)
+    out[number.name] = use.*number.value;
+  return out;
+}
+
+nlohmann::ordered_json json_of(const analysis::RunTotals::Allocations& from) {
+  const base::MemoryCalls& sums = from.sums;
+  nlohmann::ordered_json out = {
+      {"from_bytes", sums.from_bytes},
+      {"processes", from.processes},
+      {"allocations", sums.allocations()},
+      {"bytes", sums.bytes()},
+      {"high_water_bytes", sums.high_water_bytes},
+      {"high_water_process", from.most},
+      {"high_water_s", from.most_s < 0 ? nlohmann::ordered_json(nullptr)
+                                       : nlohmann::ordered_json(from.most_s)},
+      {"current_bytes", sums.current_bytes},
+      {"failed", sums.failed},
+      {"unknown_frees", sums.unknown_frees},
+      {"untracked", sums.untracked}};
+  for (std::size_t i = 0; i < sums.calls.size(); ++i)
+    out[base::kAllocationCallNames[i]] = sums.calls[i];
+  out["sizes"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < sums.sizes.size(); ++i)
+    if (sums.sizes[i].calls != 0)
+      out["sizes"].push_back(
+          {{"up_to_bytes", i + 1 == sums.sizes.size()
+                               ? nlohmann::ordered_json(nullptr)
+                               : nlohmann::ordered_json(std::uint64_t{16} << i)},
+           {"calls", sums.sizes[i].calls},
+           {"bytes", sums.sizes[i].bytes}});
+  out["small"] = json_of(sums.small);
+  out["rest"] = json_of(sums.rest);
+  out["paths"] = nlohmann::ordered_json::array();
+  for (const analysis::RunTotals::AllocatingPath& path : from.paths) {
+    auto& entry = out["paths"].emplace_back();
+    entry = {{"place", base::place_text(path.frames[path.at])},
+             {"processes", path.processes}};
+    entry.update(json_of(path.use));
+    entry["most_process"] = path.most;
+    entry["most_high_water_bytes"] = path.most_bytes;
+    entry["at"] = path.at;
+    entry["frames"] = nlohmann::ordered_json::array();
+    for (const base::CallingPlace& frame : path.frames)
+      entry["frames"].push_back({{"function", frame.function},
+                                 {"file", frame.file},
+                                 {"line", frame.line},
+                                 {"module", frame.module}});
+  }
+  return out;
+}
+
 nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
                                bool uses_mpi) {
   if (!read) return {{"error", read.error()}};
@@ -125,6 +180,7 @@ nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
       entry["most_time_ns"] = file.most_ns;
     }
   }
+  if (totals.allocations.processes != 0) out["allocations"] = json_of(totals.allocations);
   out["processes"] = nlohmann::ordered_json::array();
   for (const analysis::RunTotals::Process& process : totals.processes) {
     auto& entry = out["processes"].emplace_back();
@@ -136,6 +192,12 @@ nlohmann::ordered_json json_of(const base::Result<analysis::RunTotals>& read,
     if (process.peak_memory_bytes != 0) {
       entry["peak_memory_bytes"] = process.peak_memory_bytes;
       entry["memory_bytes"] = process.memory_bytes;
+    }
+    if (process.allocations_counted) {
+      entry["allocations"] = process.allocations;
+      entry["allocated_bytes"] = process.allocated_bytes;
+      entry["high_water_bytes"] = process.high_water_bytes;
+      entry["left_bytes"] = process.left_bytes;
     }
     if (process.threads == 0) continue;
     entry["threads"] = process.threads;

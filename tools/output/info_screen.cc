@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -15,6 +16,7 @@
 
 #include "analysis/archive_info.h"
 #include "base/file_use.h"
+#include "base/memory_use.h"
 #include "base/texts.h"
 #include "base/thread_use.h"
 #include "reader/trace.h"
@@ -344,6 +346,40 @@ class InfoScreen {
     memory(info_.totals->processes);
     cores(info_.totals->processes);
     files(info_.totals->files);
+    allocations(info_.totals->allocations);
+  }
+
+  // How much was allocated, who had most of it when most was in use, and what was left.
+  void allocations(const analysis::RunTotals::Allocations& from) {
+    if (from.processes == 0) return;
+    const base::MemoryCalls& sums = from.sums;
+    std::string text = fmt::format(
+        "{}, {}; high-water mark {}{}{}", counted(sums.allocations(), "block", "blocks"),
+        base::bytes_text(sums.bytes()), base::bytes_text(sums.high_water_bytes),
+        info_.processes < 2 ? std::string() : " (" + from.most + ")",
+        from.most_s < 0 ? std::string()
+                        : " after " + base::duration_text(from.most_s * 1e9, 3));
+    text += holders_text(": ", from.holders, sums.high_water_bytes);
+    if (sums.current_bytes != 0)
+      text += fmt::format("; {} not freed", base::bytes_text(sums.current_bytes)) +
+              holders_text(": ", from.left, sums.current_bytes);
+    if (sums.failed != 0)
+      text += fmt::format("; {} gave no memory", counted(sums.failed, "call", "calls"));
+    put("Allocations", text);
+  }
+
+  // The three that have most, those with a twentieth at least.
+  static std::string holders_text(const char* begin,
+                                  const std::vector<base::MemoryHolder>& holders,
+                                  std::uint64_t all) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, holders.size()); ++i)
+      if (holders[i].bytes >= all / 20)
+        text +=
+            (text.empty() ? begin : ", ") +
+            percent_text(static_cast<double>(holders[i].bytes), static_cast<double>(all)) +
+            " " + holders[i].text;
+    return text;
   }
 
   // What was done with files, and which took the most time.
@@ -654,6 +690,64 @@ bool inside_character(char byte) {
 
 std::string counted(std::uint64_t number, const char* one, const char* more) {
   return fmt::format("{} {}", number, number == 1 ? one : more);
+}
+
+namespace {
+
+// "read_mesh mesh.c:120 < setup main.c:30 < main main.c:12": from the innermost function of the program outwards.
+std::string path_text(const analysis::RunTotals::AllocatingPath& path) {
+  std::string text;
+  for (std::size_t i = path.at; i < path.frames.size(); ++i)
+    text += (i == path.at ? "" : " < ") + base::place_text(path.frames[i]);
+  return text;
+}
+
+// The innermost functions say most.
+std::string begin_of(std::string text, std::size_t width) {
+  if (text.size() <= width) return text;
+  text.resize(width - 3);
+  // Not within a character.
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0x80) != 0)
+    text.pop_back();
+  return text + "...";
+}
+
+}  // namespace
+
+std::vector<std::string> allocation_lines(const analysis::RunTotals::Allocations& from,
+                                          std::size_t width) {
+  constexpr std::size_t kPaths = 10;
+  using Row = std::pair<std::string, base::MemoryUse>;
+  // Calls in one line are one row.
+  std::map<std::string, base::MemoryUse> uses;
+  for (const analysis::RunTotals::AllocatingPath& path : from.paths)
+    uses[path_text(path)].add(path.use);
+  uses["blocks of less than " + base::bytes_text(from.sums.from_bytes)].add(
+      from.sums.small);
+  uses["other call paths"].add(from.sums.rest);
+  std::vector<std::string> lines;
+  const auto section = [&](const char* title, std::uint64_t base::MemoryUse::*value) {
+    std::vector<Row> rows(uses.begin(), uses.end());
+    std::erase_if(rows, [&](const Row& row) { return row.second.*value == 0; });
+    if (rows.empty()) return;
+    std::ranges::stable_sort(rows, std::greater(),
+                             [&](const Row& row) { return row.second.*value; });
+    rows.resize(std::min(rows.size(), kPaths));
+    if (!lines.empty()) lines.emplace_back();
+    lines.emplace_back(title);
+    lines.push_back(fmt::format("{:>10} {:>10} {:>10} {:>10}  {}", "at mark", "at end",
+                                "blocks", "in all", "allocated in"));
+    for (const auto& [text, use] : rows)
+      lines.push_back(fmt::format(
+          "{:>10} {:>10} {:>10} {:>10}  {}", base::bytes_text(use.high_water_bytes),
+          base::bytes_text(use.current_bytes), use.calls, base::bytes_text(use.bytes),
+          begin_of(text, std::max<std::size_t>(width, 84) - 46)));
+  };
+  section("Most at the high-water mark of each process",
+          &base::MemoryUse::high_water_bytes);
+  section("Most that is not freed at the end", &base::MemoryUse::current_bytes);
+  section("Most blocks", &base::MemoryUse::calls);
+  return lines;
 }
 
 std::string percent_text(double part, double whole) {

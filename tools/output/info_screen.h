@@ -30,6 +30,10 @@ std::vector<std::string> info_screen(const analysis::ArchiveInfo& info,
                                      const std::string& archive,
                                      const ScreenOptions& options);
 
+// Call paths that allocate: those that had most at the high-water marks, that have most at the end, that were called most.
+std::vector<std::string> allocation_lines(const analysis::RunTotals::Allocations& from,
+                                          std::size_t width);
+
 // What the whole run did, in a sentence; empty where no process has a summary.
 std::string totals_text(const analysis::RunTotals& totals);
 

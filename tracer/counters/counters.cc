@@ -27,6 +27,7 @@
 
 #include "base/result.h"
 #include "tracer/life/lifecycle.h"
+#include "tracer/memory/memory_calls.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/recorder/thread_recorder.h"
@@ -132,10 +133,12 @@ enum class Usage : std::uint8_t {
   kVoluntarySwitches,
   kInvoluntarySwitches,
   kMigrations,
-  kUserTime,    // ns
-  kSystemTime,  // ns
+  kUserTime,        // ns
+  kSystemTime,      // ns
+  kAllocations,     // with the setting `memory`
+  kAllocatedBytes,  // likewise
 };
-inline constexpr std::size_t kUsages = 9;
+inline constexpr std::size_t kUsages = 11;
 
 struct UsageInfo {
   const char* name;
@@ -155,6 +158,7 @@ class ThreadUsage {
  private:
   bool read_migrations() noexcept;
 
+  bool allocations_ = false;
   bool migrations_ = false;
   int sched_ = -1;  // file that has them; -1: is opened each time
   recorder::FileIdentity file_;
@@ -174,6 +178,8 @@ constexpr UsageInfo kTable[] = {
     {"migrations", "#", Usage::kMigrations},
     {"user_time", "ns", Usage::kUserTime},
     {"system_time", "ns", Usage::kSystemTime},
+    {"allocations", "#", Usage::kAllocations},
+    {"allocated_bytes", "bytes", Usage::kAllocatedBytes},
 };
 
 std::uint64_t ns_of(const timeval& time) {
@@ -192,6 +198,8 @@ std::span<const UsageInfo> usage_table() { return kTable; }
 ThreadUsage::~ThreadUsage() { recorder::drop_descriptor(sched_, file_); }
 
 bool ThreadUsage::open(Usage usage) noexcept {
+  if (usage == Usage::kAllocations || usage == Usage::kAllocatedBytes)
+    return allocations_ = memory::counts_allocations();
   if (usage != Usage::kMigrations) return rusage_ = true;
   if (migrations_) return true;
   sched_ = recorder::keep_descriptor(open_sched());
@@ -221,6 +229,11 @@ bool ThreadUsage::read_migrations() noexcept {
 
 void ThreadUsage::read() noexcept {
   if (migrations_) read_migrations();
+  if (allocations_) {
+    const memory::ThreadAllocations all = memory::thread_allocations();
+    values_[static_cast<std::size_t>(Usage::kAllocations)] = all.calls;
+    values_[static_cast<std::size_t>(Usage::kAllocatedBytes)] = all.bytes;
+  }
   rusage usage{};
   if (!rusage_ || getrusage(RUSAGE_THREAD, &usage) != 0) return;
   const auto set = [this](Usage which, std::uint64_t value) {
@@ -425,7 +438,10 @@ class Chooser {
     counter.usage = known->usage;
     counter.unit = known->unit;
     ThreadUsage usage;
-    if (!usage.open(known->usage)) return miss(counter.name, "not reported by this system");
+    if (!usage.open(known->usage))
+      return miss(counter.name, known->usage >= Usage::kAllocations
+                                    ? "only with --memory"
+                                    : "not reported by this system");
     setup_.counters.push_back(std::move(counter));
   }
 

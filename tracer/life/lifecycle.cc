@@ -473,7 +473,7 @@ __attribute__((destructor)) void at_unload() {
 
 namespace refrain::sampler {
 
-// Starts the session of a program that nothing else starts: one that `refrain run --loops` or `--files` has become,
+// Starts the session of a program that nothing else starts: one that `refrain run --loops`, `--files` or `--memory` has become,
 // whether it is parallel or not. The main thread is recorded then, from before main on.
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. Children that it starts are left to their own event
@@ -488,7 +488,8 @@ constexpr const char* kSampledProcess = "REFRAIN_SAMPLED_PROCESS";
 bool is_meant() noexcept {
   const char* const text = std::getenv(kSampledProcess);
   if (text == nullptr ||
-      (std::getenv("REFRAIN_LOOPS") == nullptr && std::getenv("REFRAIN_FILES") == nullptr))
+      (std::getenv("REFRAIN_LOOPS") == nullptr && std::getenv("REFRAIN_FILES") == nullptr &&
+       std::getenv("REFRAIN_MEMORY") == nullptr))
     return false;
   const std::string_view word = text;
   pid_t process = 0;
@@ -500,7 +501,8 @@ bool is_meant() noexcept {
 __attribute__((constructor)) void at_load() {
   if (!is_meant() || !runtime::tracing_enabled()) return;
   const filters::Settings& settings = runtime::wanted_settings();
-  if (settings.loops_hz == 0 && settings.files_s == 0) return;
+  if (settings.loops_hz == 0 && settings.files_s == 0 && settings.memory_from_bytes == 0)
+    return;
   // No slow path around both: the clock is chosen in the first.
   if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
     runtime::attach_thread(spool::kRoleRoot, false);

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "tracer/files/file_calls.h"
+#include "tracer/memory/memory_calls.h"
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/memory_reserve.h"
@@ -95,6 +96,7 @@ void Session::start_stream() {
 void Session::begin() noexcept {
   if (settings_.loops_hz != 0) start_samples();
   if (settings_.files_s > 0) start_files();
+  if (settings_.memory_from_bytes != 0) start_memory();
   start_.take();
   start_.fill_times(journal_.file().header());
 }
@@ -113,6 +115,12 @@ void Session::start_files() noexcept {
     error = files::start(folder_.spool() + "/files", settings_.files_s, record_file_call);
   });
   if (!error.empty()) warn({"calls on files are not counted: ", error});
+}
+
+void Session::start_memory() noexcept {
+  std::string error = "no memory left";
+  recorder::attempted([&] { error = memory::start(folder_.spool() + "/memory"); });
+  if (!error.empty()) warn({"allocations are not counted: ", error});
 }
 
 base::Result<> Session::settle(const std::string& archive, std::uint32_t rank,
@@ -484,6 +492,7 @@ void Session::finish() noexcept {
   state_.stop();
   sampler::stop_sampling();
   files::stop();
+  memory::stop();
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   finished_ = true;
@@ -519,6 +528,7 @@ void Session::abandon() noexcept {
   state_.stop();
   sampler::abandon_sampling();
   files::abandon();
+  memory::abandon();
   finished_ = true;
   recorders_.abandon();
   facts_.abandon();

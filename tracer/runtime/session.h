@@ -234,6 +234,7 @@ class Session final : private recorder::RingWatch {
   base::Result<> open_journal();
   void start_samples() noexcept;
   void start_files() noexcept;
+  void start_memory() noexcept;
   void start_stream();
   recorder::ThreadRecorder* attach_locked(spool::LocationRole role, std::uint64_t function);
   void report_not_attached(spool::LossCause cause) noexcept;

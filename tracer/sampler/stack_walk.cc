@@ -172,6 +172,39 @@ Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* fr
   return walk;
 }
 
+__attribute__((noinline)) Walk walk_callers(std::uint64_t returns_to, StackBounds bounds,
+                                            std::uint64_t* frames, unsigned most) noexcept {
+  ucontext_t context;
+#if defined(__x86_64__)
+  // What callees keep, and where this is; rules ask for nothing else.
+  auto& registers = context.uc_mcontext.gregs;
+  for (auto& value : registers) value = 0;
+  asm volatile(
+      "leaq 0(%%rip), %%rax\n\tmovq %%rax, %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2\n\t"
+      "movq %%rbx, %3\n\tmovq %%r12, %4\n\tmovq %%r13, %5\n\tmovq %%r14, %6\n\t"
+      "movq %%r15, %7"
+      : "=m"(registers[REG_RIP]), "=m"(registers[REG_RSP]), "=m"(registers[REG_RBP]),
+        "=m"(registers[REG_RBX]), "=m"(registers[REG_R12]), "=m"(registers[REG_R13]),
+        "=m"(registers[REG_R14]), "=m"(registers[REG_R15])
+      :
+      : "rax");
+#else
+  getcontext(&context);
+#endif
+  std::uint64_t all[kMaxCallers + kOwnFrames];
+  const Walk walked = walk_stack(context, bounds, all, most + kOwnFrames);
+  unsigned begin = 0;
+  while (begin < walked.count && begin <= kOwnFrames && all[begin] != returns_to) ++begin;
+  if (begin == walked.count || begin > kOwnFrames) {
+    frames[0] = returns_to;
+    return {1, WalkEnd::kUnknownCaller};
+  }
+  Walk walk{0, walked.end};
+  while (begin != walked.count && walk.count != most) frames[walk.count++] = all[begin++];
+  if (begin != walked.count) walk.end = WalkEnd::kTooDeep;
+  return walk;
+}
+
 }  // namespace refrain::sampler
 
 namespace refrain::sampler {

@@ -42,6 +42,13 @@ struct Walk {
 Walk walk_stack(const ucontext_t& context, StackBounds bounds, std::uint64_t* frames,
                 unsigned most) noexcept;
 
+// Of the calling thread, from a call on that is in progress: where it returns to, `returns_to`, and then where its callers do. Only `returns_to`
+// if that is not among the kOwnFrames innermost frames. `most`: kMaxCallers at most.
+inline constexpr unsigned kOwnFrames = 6;
+inline constexpr unsigned kMaxCallers = 32;
+Walk walk_callers(std::uint64_t returns_to, StackBounds bounds, std::uint64_t* frames,
+                  unsigned most) noexcept;
+
 // The caller of a frame that has no unwind tables: by the frame pointer, and for the innermost frame by
 // the top of the stack.
 //

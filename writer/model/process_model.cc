@@ -43,6 +43,10 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, regions::RegionTabl
     journal_.files = std::move(*files);
   else
     files_complaint_ = files.error();
+  if (auto memory = spool::read_memory(spool.folder))
+    memory_ = std::move(*memory);
+  else
+    memory_complaint_ = memory.error();
   if (journal_.summary_only)
     spool::add_loop_sums(spool::read_loop_table(spool.journal.loop_table()), journal_);
   if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "spool/memory_reader.h"
 #include "spool/record_sequence.h"
 #include "spool/spool_folder.h"
 #include "writer/loops/loop_numbers.h"
@@ -97,6 +98,9 @@ class ProcessModel {
   const spool::Journal& journal() const noexcept { return journal_; }
   // Why its table of files is not known; empty: it is, or there is none.
   const std::string& files_complaint() const noexcept { return files_complaint_; }
+  // What it allocated; empty: nothing was counted. Why that is not known; empty: it is.
+  const spool::MemoryTable& memory() const noexcept { return memory_; }
+  const std::string& memory_complaint() const noexcept { return memory_complaint_; }
   const GapPlan& gaps() const noexcept { return gaps_; }
   const TeamTable& teams() const noexcept { return teams_; }
   const regions::ProcessRegions& regions() const noexcept { return regions_; }
@@ -152,6 +156,8 @@ class ProcessModel {
   const spool::ProcessSpool& spool_;
   spool::Journal journal_;
   std::string files_complaint_;
+  spool::MemoryTable memory_;
+  std::string memory_complaint_;
   std::vector<spool::RecordSequence> records_;
   std::deque<spool::Record> seams_;
   std::vector<LocationScan> scans_;
