@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/profile/efficiencies.h"
 #include "base/result.h"
 
 namespace refrain::analysis {
@@ -78,14 +79,6 @@ struct MessageProfile {
   double collectives = 0;
 };
 
-// As the POP project defines them: of the time that all threads (processes) had, the part
-// that was useful is parallel_efficiency = load_balance x communication_efficiency.
-struct Efficiencies {
-  double parallel = 0;
-  double load_balance = 0;
-  double communication = 0;
-};
-
 // Which figures are estimates, at least of one process. All others were counted.
 struct Estimated {
   bool regions = false;  // their calls and times
@@ -118,11 +111,9 @@ struct TraceProfile {
   MessageProfile messages;
   std::vector<std::string> counters;   // names
   std::vector<double> counter_totals;  // of all locations
-  // Useful: outside of MPI and of synchronisation or management of threads.
-  Efficiencies threads_efficiency;
-  // By processes: a primary location outside of MPI is useful. Only of jobs.
-  bool uses_mpi = false;
-  Efficiencies mpi_efficiency;
+  // Those of `refrain profile`: of the summaries, else of the events; where iterations were skipped without a summary, of what is
+  // estimated of them. That which cannot be estimated is unknown.
+  RunEfficiencies efficiencies;
 };
 
 // Events read, and how many to expect, in all passes.

@@ -132,11 +132,11 @@ TEST_CASE("Profile: a whole trace - the profile is what was done") {
   // The first thread is useful but for barriers and sends; the other in `work` alone.
   const double first = profile.duration_ns - 12 * 320 - 15 * 100;
   const double second = 12 * 1000;
-  CHECK(profile.threads_efficiency.parallel ==
+  CHECK(profile.efficiencies.parallel ==
         Approx((first + second) / 2 / profile.duration_ns));
-  CHECK(profile.threads_efficiency.load_balance == Approx((first + second) / 2 / first));
-  CHECK(profile.threads_efficiency.communication == Approx(first / profile.duration_ns));
-  CHECK(profile.mpi_efficiency.parallel ==
+  CHECK(profile.efficiencies.load_balance == Approx((first + second) / 2 / first));
+  CHECK(profile.efficiencies.communication == Approx(first / profile.duration_ns));
+  CHECK(profile.efficiencies.mpi ==
         Approx((profile.duration_ns - 1500) / profile.duration_ns));
 }
 
