@@ -301,6 +301,9 @@ void ProfileSink::add_loops(const Sums& sums) {
     loop.written += written(i);
     loop.total_ns += sum.inclusive_ns;
     with_marks[name] += marked(i);
+    loop.by_process.resize(processes_.size());
+    for (std::size_t k = 0; k < processes_.size(); ++k)
+      loop.by_process[k] += processes_[k].books->total().regions[i].calls;
     add_counters(sums, i, loop.counters);
   }
   // Without events there are no marks.
@@ -324,6 +327,8 @@ void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
     LoopTotals& all = totals[place_of_loop(name)];
     all.iterations += sum.iterations;
     all.total_ns += sum.total_ns;
+    for (const auto& [process, iterations] : sum.by_process)
+      all.by_process[process] += iterations;
   }
   for (auto& [name, loop] : loops) {
     const double known = marked.at(name);
@@ -333,6 +338,9 @@ void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
     if (total == totals.end() || total->second.iterations < known) continue;
     loop.iterations = total->second.iterations;
     loop.total_ns = total->second.total_ns;
+    loop.by_process.clear();
+    for (const auto& [process, iterations] : total->second.by_process)
+      loop.by_process.push_back(iterations);
     loop.estimated = false;
   }
   for (auto& [name, loop] : loops) {
@@ -511,8 +519,8 @@ void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_sh
     const LoopProfile* const other = found->second;
     const double process_ns = a.duration_ns * static_cast<double>(a.processes);
     if (loop.total_ns < least_share * process_ns) continue;
-    section.rows.push_back({loop.name, "iterations", Unit::kNumber, loop.iterations,
-                            other->iterations, loop.estimated, other->estimated});
+    section.rows.push_back({loop.name, "iterations", Unit::kNumber, loop.most_of_process(),
+                            other->most_of_process(), loop.estimated, other->estimated});
     section.rows.push_back({loop.name, "mean duration", Unit::kNanoseconds, loop.mean_ns(),
                             other->mean_ns(), loop.estimated, other->estimated});
     counters.loop(loop, *other);
@@ -569,6 +577,10 @@ void add_efficiencies(Section& section, const TraceProfile& a, const TraceProfil
 }
 
 }  // namespace
+
+double LoopProfile::most_of_process() const noexcept {
+  return by_process.empty() ? iterations : std::ranges::max(by_process);
+}
 
 double Row::difference() const noexcept {
   if (a == b) return 0;

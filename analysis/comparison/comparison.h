@@ -59,6 +59,7 @@ struct RegionProfile {
 struct LoopProfile {
   std::string name;       // without its number: where it is
   double iterations = 0;  // complete ones
+  std::vector<double> by_process{};  // of these; `refrain compare` shows the most
   double written = 0;     // of these, in the archive
   double skipped = 0;     // and not
   double total_ns = 0;
@@ -69,6 +70,7 @@ struct LoopProfile {
   std::vector<CounterProfile> counters;  // of the location that has the marks
   bool counters_estimated = false;
   double mean_ns() const noexcept { return iterations > 0 ? total_ns / iterations : 0; }
+  double most_of_process() const noexcept;
 };
 
 struct MessageProfile {

@@ -445,12 +445,17 @@ std::map<std::string, LoopTotals> loop_totals(const reader::TraceDefinitions& de
   std::map<std::string, LoopTotals> totals;
   const auto property = definitions.properties.find("REFRAIN::LOOPS");
   if (property == definitions.properties.end()) return totals;
+  constexpr double kMaxProcesses = 1U << 24;  // a file may hold any numbers
   const auto loops = nlohmann::json::parse(property->second, nullptr, false);
   if (!loops.is_array()) return totals;
   for (const auto& loop : loops) {
     if (!loop.is_object() || !loop.contains("name") || !loop["name"].is_string()) continue;
     LoopTotals& sum = totals[loop["name"].get<std::string>()];
-    sum.iterations += number(loop, "iterations");
+    const double iterations = number(loop, "iterations");
+    sum.iterations += iterations;
+    const double process = number(loop, "process");
+    if (process < kMaxProcesses)
+      sum.by_process[static_cast<std::uint32_t>(process)] += iterations;
     sum.total_ns += number(loop, "total_ns");
   }
   return totals;

@@ -84,6 +84,7 @@ class CounterReadings {
 // absent.
 struct LoopTotals {
   double iterations = 0;  // complete ones
+  std::map<std::uint32_t, double> by_process{};  // of these
   double total_ns = 0;
 };
 

@@ -158,6 +158,19 @@ TEST_CASE("Profile: skipped iterations like the others - the estimate is exact")
   CHECK(compare(whole, reduced, 0).greatest_difference() < 1e-9);
 }
 
+TEST_CASE("Profile: iterations of a job - of one rank, as in refrain info") {
+  const SyntheticRun run = nest(3, 4, 5);
+  const Comparison compared = compare(run.profile(), run.profile(2), 0);
+  std::vector<double> iterations;
+  for (const Section& section : compared.sections)
+    for (const Row& row : section.rows)
+      if (row.figure == "iterations") {
+        iterations.push_back(row.a);
+        CHECK(row.b == row.a);
+      }
+  CHECK_THAT(iterations, Catch::UnorderedEquals(std::vector<double>{4, 20}));
+}
+
 TEST_CASE("Profile: marks not on the thread defined first - the same profile") {
   SyntheticRun run = nest(2, 30, 25);
   const TraceProfile wanted = run.profile();
