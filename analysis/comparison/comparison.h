@@ -57,11 +57,11 @@ struct RegionProfile {
 
 // A loop that Refrain detected, over all processes.
 struct LoopProfile {
-  std::string name;       // without its number: where it is
-  double iterations = 0;  // complete ones
+  std::string name;                  // without its number: where it is
+  double iterations = 0;             // complete ones
   std::vector<double> by_process{};  // of these; `refrain compare` shows the most
-  double written = 0;     // of these, in the archive
-  double skipped = 0;     // and not
+  double written = 0;                // of these, in the archive
+  double skipped = 0;                // and not
   double total_ns = 0;
   bool estimated = false;  // iterations and their time
   double sends = 0;        // messages an iteration

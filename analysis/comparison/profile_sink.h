@@ -83,7 +83,7 @@ class CounterReadings {
 // Pure. Errors: what is no such property counts as
 // absent.
 struct LoopTotals {
-  double iterations = 0;  // complete ones
+  double iterations = 0;                         // complete ones
   std::map<std::uint32_t, double> by_process{};  // of these
   double total_ns = 0;
 };

@@ -62,8 +62,9 @@ struct IterationProfile {
   struct Loop {
     std::uint32_t number = 0;  // in the archive
     std::string name{};
-    std::uint64_t iterations = 0;  // of the process that has most, as `refrain info` counts them: also those without rows
-    double time_ns = 0;            // of rows, likewise of its primary thread
+    std::uint64_t iterations =
+        0;  // of the process that has most, as `refrain info` counts them: also those without rows
+    double time_ns = 0;  // of rows, likewise of its primary thread
     // Of iterations on primary threads. Those that have a row together took the same each.
     double median_ns = 0;
     double slowest_ns = 0;

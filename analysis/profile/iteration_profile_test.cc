@@ -43,7 +43,8 @@ RunSummary run(std::uint32_t process, std::uint64_t iterations, std::uint64_t fi
     for (std::uint64_t i = 0; i < iterations; ++i) {
       const std::uint64_t length = i == 7 ? 500 : 100;
       auto& row = rows.emplace_back();
-      row = {.begin = at + thread, .loop = 0, .first = i + first, .count = 1, .counters = {i}};
+      row = {
+          .begin = at + thread, .loop = 0, .first = i + first, .count = 1, .counters = {i}};
       row.times[kImbalance] = 10 * thread;
       row.times[IterationRows::kOutside] = static_cast<std::int64_t>(length) - 10 * thread;
       at += length;

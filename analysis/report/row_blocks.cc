@@ -23,8 +23,9 @@ std::vector<Part> parts_of(const IterationProfile::Location& location, std::uint
   std::vector<Part> parts;
   for (const Row& row : location.rows)
     if (row.loop == loop && row.count != 0)
-      parts.push_back({static_cast<double>(row.first), static_cast<double>(row.first + row.count),
-                       row.begin_ns, row.end_ns});
+      parts.push_back({static_cast<double>(row.first),
+                       static_cast<double>(row.first + row.count), row.begin_ns,
+                       row.end_ns});
   return parts;
 }
 

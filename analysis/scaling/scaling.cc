@@ -135,8 +135,8 @@ class ScalingBuilder {
     if (out_.part.empty()) return;
     std::uint64_t least = ~std::uint64_t{0}, most = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      least = std::min(least, part(i).iterations);
-      most = std::max(most, part(i).iterations);
+      least = std::min(least, part(i).with_rows);
+      most = std::max(most, part(i).with_rows);
     }
     if (least == most || least == 0) return;
     if (most - least > kNearlyEqual) {
@@ -147,7 +147,7 @@ class ScalingBuilder {
     }
     for (std::size_t i = 0; i < runs_.size(); ++i)
       scaled_[i] =
-          static_cast<double>(part(0).iterations) / static_cast<double>(part(i).iterations);
+          static_cast<double>(part(0).with_rows) / static_cast<double>(part(i).with_rows);
   }
 
   void choose_weak() {
