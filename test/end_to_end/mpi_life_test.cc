@@ -121,6 +121,27 @@ TEST_CASE("MPI life: a jump out of a call - ends it, and later calls are recorde
   }
 }
 
+// What the tracer needs a lot of stack for it does on its own: reading the program's code took 12 KiB, a thread's first event 13.
+TEST_CASE("MPI life: coroutines, threads and handlers with small stacks - are traced") {
+  const std::string on = GENERATE("coroutine", "thread", "handler");
+  CAPTURE(on);
+  TemporaryFolder folder;
+  const MpiJob job{.program = "small_stacks_gcc",
+                   .arguments = {on},
+                   .ranks = 1,
+                   .threads = 2,
+                   .settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}, {"THREADS", "yes"}}};
+  const Traced traced = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  INFO(traced.result.errors);
+  CHECK(traced.result.output ==
+        "total 40, regions " + std::string(on == "handler" ? "0" : "40") + "\n");
+  const auto calls = calls_in_summary(folder / "archive", 0);
+  CHECK(calls.at("MPI_Allreduce") == 40);
+  CHECK(calls.at("MPI_Barrier") == 40);
+  // The primary thread is the one that had the first parallel region.
+  CHECK((enters_of(traced.trace, "MPI_Allreduce") < 40) == (on != "thread"));
+}
+
 TEST_CASE("MPI life: sessions only - untraced, reported once, nothing is left") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   static SomeCases few;

@@ -80,6 +80,7 @@
 #include "tracer/life/archive_at_end.h"
 #include "tracer/life/run_report.h"
 #include "tracer/recorder/descriptors.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/modules.h"
@@ -315,8 +316,8 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
   if (g_finished.load() && g_session != nullptr) report_too_late("OpenMP starts then");
   if ((g_live.load() & bit) != 0 || g_finished.load()) return nullptr;
   if (g_session == nullptr) {
-    std::unique_ptr<Session> session =
-        make_session(runtime_name == nullptr ? "" : runtime_name, false);
+    std::unique_ptr<Session> session = recorder::on_own_stack(
+        [&] { return make_session(runtime_name == nullptr ? "" : runtime_name, false); });
     if (session == nullptr) {
       g_refused.store(true);
       return nullptr;

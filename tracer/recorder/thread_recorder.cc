@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "spool/format.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
@@ -382,6 +383,10 @@ bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
 void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   const SlowPath slow_path;
   const OwnTime own_time(own_ticks_);
+  on_own_stack([&] { follow_all(board); });
+}
+
+void ThreadRecorder::follow_all(const DecisionBoard& board) noexcept {
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
     // Too late to know what was decided meanwhile: write all that is kept.

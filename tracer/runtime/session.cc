@@ -15,6 +15,7 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/file_regions.h"
 #include "tracer/runtime/journal_writer.h"
@@ -298,8 +299,10 @@ Journal* Session::place_of_fact(const ThreadRecorder* by) noexcept {
     if (primary_.is(by)) return &journal_;
     spool::Header header{};
     start_.fill(header, spool::kJournalFile);
-    recorder::attempted([&] {
-      facts_.open(folder_.spool(), header, settings_.chunk_bytes, recorders_.budget());
+    recorder::on_own_stack([&] {
+      recorder::attempted([&] {
+        facts_.open(folder_.spool(), header, settings_.chunk_bytes, recorders_.budget());
+      });
     });
   }
   if (facts_.is_open()) return &facts_.journal();
