@@ -163,15 +163,24 @@ class ScalingBuilder {
       out_.weak_why = "as given";
       return;
     }
-    // Without a core, time says nothing of work.
-    if (!counted && !(runs_.front().conclusions.cores.empty() &&
-                      runs_.back().conclusions.cores.empty())) {
+    // Where threads had no core, computation took no more than it says, and no less than without all of that time.
+    const double base_waits = runs_.front().conclusions.core_wait_ns;
+    const double last_waits = runs_.back().conclusions.core_wait_ns;
+    const double at_least = scaled_.back() * std::max(0.0, last.useful_ns - last_waits) /
+                            std::max(1.0, base.useful_ns);
+    const double at_most =
+        scaled_.back() * last.useful_ns / std::max(1.0, base.useful_ns - base_waits);
+    const double enough = std::sqrt(threads);
+    const bool certain = at_least > enough || at_most <= enough;
+    if (!counted && !certain &&
+        !(runs_.front().conclusions.cores.empty() &&
+          runs_.back().conclusions.cores.empty())) {
       out_.weak_why =
           "assumed: times include waits for cores, so the amount of work is unknown (use "
           "--weak if it grows with the threads)";
       return;
     }
-    out_.weak = threads > 1 && work > std::sqrt(threads);
+    out_.weak = threads > 1 && work > enough;
     out_.weak_why = fmt::format(
         "from the work: {} {:.2f} times the base's, on {:.3g} times the threads",
         counted ? "instructions are" : "computation takes, on all threads,", work, threads);

@@ -72,6 +72,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -207,7 +208,18 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
   try {
     filters::Settings wanted = settings();
     if (of_child) wanted.overwrite = false;
-    auto session = Session::create(wanted, runtime_name, !of_child && g_job.load());
+    // Not the hook below: libraries of counters may need any stack.
+    std::optional<base::Result<std::unique_ptr<Session>>> made;
+    std::exception_ptr problem;
+    recorder::on_own_stack([&] {
+      try {
+        made.emplace(Session::create(wanted, runtime_name, !of_child && g_job.load()));
+      } catch (...) {
+        problem = std::current_exception();
+      }
+    });
+    if (problem) std::rethrow_exception(problem);
+    auto session = *std::move(made);
     if (session) {
       const auto hook = g_start_hook.load();
       if (!of_child) begin_filter(wanted.filter_file);
@@ -316,8 +328,8 @@ Session* start_session(Source source, const char* runtime_name) noexcept {
   if (g_finished.load() && g_session != nullptr) report_too_late("OpenMP starts then");
   if ((g_live.load() & bit) != 0 || g_finished.load()) return nullptr;
   if (g_session == nullptr) {
-    std::unique_ptr<Session> session = recorder::on_own_stack(
-        [&] { return make_session(runtime_name == nullptr ? "" : runtime_name, false); });
+    std::unique_ptr<Session> session =
+        make_session(runtime_name == nullptr ? "" : runtime_name, false);
     if (session == nullptr) {
       g_refused.store(true);
       return nullptr;

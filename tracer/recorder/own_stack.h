@@ -4,7 +4,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 3, inside of slow paths (slow_path.h): no handler of a signal runs meanwhile, and nobody cancels
 // the thread. Stacks of 256 KiB with a page before them that cannot be touched; of their memory what was used stays taken.
 // Thread-safety: any threads at once, each on a stack of its own. Nested calls run where they are. Not for what walks the program's stack.
-// A handler that jumps out of it loses the stack.
+// A handler that jumps out of it loses the stack. Nor for code that is not ours, which may need any stack.
 // Ownership: stacks are kept for the next call, 16 at most, until the process ends.
 // Errors: without memory for a stack the function runs on the caller's. It must not throw.
 // Cost: 20 ns; a new stack two system calls.

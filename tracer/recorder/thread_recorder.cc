@@ -101,6 +101,8 @@ void ThreadRecorder::thread_ends() noexcept {
       tracing_time_.take(thread == static_cast<pid_t>(syscall(SYS_gettid)));
   use.tracing_ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * 1e9 /
                                               Clock::ticks_per_second());
+  // Timed events may have been interrupted as well.
+  if (use.core_ns != 0) use.tracing_ns = std::min(use.tracing_ns, use.core_ns);
   file_.add_use(use);
 }
 

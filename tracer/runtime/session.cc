@@ -137,8 +137,11 @@ void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook
 ThreadRecorder* Session::attach(spool::LocationRole role, std::uint64_t function) noexcept {
   const recorder::SlowPath slow_path;
   ThreadRecorder* recorder = nullptr;
-  if (!recorder::attempted([&] { recorder = attach_locked(role, function); }))
-    report_not_attached(spool::kLossMemory);
+  // Not the hook: libraries of counters may need any stack.
+  const bool attempted = recorder::on_own_stack([&] {
+    return recorder::attempted([&] { recorder = attach_locked(role, function); });
+  });
+  if (!attempted) report_not_attached(spool::kLossMemory);
   if (recorder != nullptr && metric_hook_ != nullptr) metric_hook_(*recorder, true);
   return recorder;
 }
@@ -150,6 +153,9 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role, std::uint64_t f
   const RecorderPool::Taken taken = recorders_.take(folder_.spool(), start_, role, board_,
                                                     folder_.descriptor(), function);
   if (taken.recorder == nullptr) report_not_attached(taken.cause);
+  // For `refrain recover`, which may miss one of them.
+  std::atomic_ref(journal_.file().header().location)
+      .store(static_cast<std::uint32_t>(recorders_.count()), std::memory_order_relaxed);
   return taken.recorder;
 }
 

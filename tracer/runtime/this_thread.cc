@@ -1,7 +1,6 @@
 #include "tracer/runtime/this_thread.h"
 
 #include "base/thread_end.h"
-#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
@@ -19,8 +18,7 @@ void attach_thread(spool::LocationRole role, bool at_exit,
                    std::uint64_t function) noexcept {
   if (t_thread.recorder != nullptr || t_thread.forks) return;
   const recorder::SlowPath slow_path;
-  t_thread.recorder =
-      recorder::on_own_stack([&] { return g_session->attach(role, function); });
+  t_thread.recorder = g_session->attach(role, function);
   if (t_thread.recorder == nullptr) return;
   t_thread.location = t_thread.recorder->header().location;
   if (at_exit) g_thread_end.set(&t_thread);
@@ -48,7 +46,7 @@ void detach_thread() noexcept {
   if (t_thread.recorder->depth() != 0 && g_session->state().recording()) {
     if (const Scope scope; scope) scope->end_user_regions(recorder::Clock::now());
   }
-  recorder::on_own_stack([] { g_session->detach(t_thread.recorder); });
+  g_session->detach(t_thread.recorder);
   t_thread = ThisThread{};
 }
 

@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   const char* way = argc > 1 ? argv[1] : "coroutine";
 #pragma omp parallel num_threads(2)
-  { /* OpenMP's runtime is there from now on. */ }
+  { /* OpenMP's runtime is there from now on. */
+  }
   if (strcmp(way, "coroutine") == 0) {
     getcontext(&coroutine);
     coroutine.uc_stack.ss_sp = small_stack(kSmall);
