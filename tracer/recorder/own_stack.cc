@@ -8,6 +8,10 @@
 #include <utility>
 
 namespace refrain::recorder {
+
+constinit thread_local std::byte* t_own_stack __attribute__((tls_model("initial-exec"))) =
+    nullptr;
+
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -33,10 +37,6 @@ constexpr std::size_t kMaxStacksKept = 16;
 
 // Their lowest addresses, above the guard.
 constinit std::array<std::atomic<std::byte*>, kMaxStacksKept> g_free_stacks{};
-// That this thread has taken last, and not given back.
-constinit thread_local std::byte* t_own_stack __attribute__((tls_model("initial-exec"))) =
-    nullptr;
-
 bool is_on_own_stack() noexcept {
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   return t_own_stack != nullptr && here >= t_own_stack &&

@@ -10,10 +10,15 @@
 // Cost: 20 ns; a new stack two system calls.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
 namespace refrain::recorder {
+
+// Where the one begins that the thread has taken last, and not given back. As t_own_code.
+extern constinit thread_local std::byte* t_own_stack
+    __attribute__((tls_model("initial-exec")));
 
 void run_on_own_stack(void (*function)(void*), void* argument) noexcept;
 
