@@ -246,6 +246,40 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
 }
 
+// The launcher's value, or a script's, would take the place of ours.
+TEST_CASE(
+    "MPI life: another LD_PRELOAD - ours stays, or it is said why nothing is recorded") {
+  const std::string how = GENERATE("genv", "script", "exec");
+  CAPTURE(how);
+  TemporaryFolder folder;
+  TemporaryFolder scripts;
+  const std::string program = data_file("test/programs/mpi/ring_gcc");
+  const std::string script = scripts / "start";
+  std::ofstream(script) << "#!/bin/sh\n"
+                        << (how == "exec" ? "export LD_PRELOAD=libdl.so.2; exec "
+                                          : "LD_PRELOAD=libdl.so.2 ")
+                        << program << "\n";
+  fs::permissions(script, fs::perms::owner_all);
+  Command command;
+  command.arguments = refrain_run({{"LIMIT", "0"}}, folder / "archive");
+  std::erase(command.arguments, "--quiet");
+  std::vector<std::string> words{"mpirun.mpich", "-n", "2", script};
+  if (how == "genv")
+    words = {"mpirun.mpich", "-genv", "LD_PRELOAD", "libdl.so.2", "-n", "2", program};
+  for (const std::string& word : words) command.arguments.push_back(word);
+  command.environment = clean_environment();
+  put_mpi_sanitizer_first(command);
+  const Result result = run(command);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  if (how == "genv") {
+    CHECK(MpiProcesses(read_checked(folder / "archive")).size() == 2);
+  } else {
+    CHECK(names_in(folder.path()).empty());
+    CHECK(count_of(result.errors, "'" + script + "' gives LD_PRELOAD another value") == 1);
+  }
+}
+
 TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python does") {
   const bool inside = GENERATE(true, false);
   const bool script = GENERATE(true, false);
