@@ -113,6 +113,8 @@ struct ArchiveInfo {
   std::uint64_t locks_left_out = 0;  // short ones in a row
   std::uint64_t archive_events = 0;
   std::map<std::string, std::uint64_t> lost;  // by cause
+  std::uint64_t threads_missing = 0;          // of a recovered run: whose spools are
+  std::uint64_t records_damaged = 0;          // likewise
   std::uint64_t gaps = 0;
   bool recovered = false;
   std::uint64_t archive_bytes = 0;

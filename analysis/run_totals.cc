@@ -387,7 +387,6 @@ class Totals {
   void add(const RunSummary::Location& location, ProcessTotals::Thread& thread) {
     const std::size_t size = summary_.nodes.size();
     std::vector<double> own(size);
-    double inside = time_elsewhere(location.outside);
     add_elsewhere(location.outside);
     for (std::size_t i = 0; i < size; ++i) {
       const RunSummary::Sums& sums = location.sums[i];
@@ -398,13 +397,12 @@ class Totals {
       const std::uint32_t around = around_[i];
       if (!fork) own[i] += ns - elsewhere;
       const double taken = fork ? elsewhere : ns;
-      around == reader::kNone ? inside += taken : own[around] -= taken;
+      if (around != reader::kNone) own[around] -= taken;
     }
     for (std::size_t i = 0; i < size; ++i) {
       if (summary_.nodes[i].kind == SummaryKind::kFork) continue;
       add_node(i, location.sums[i], std::max(0.0, own[i]), thread);
     }
-    thread.inside_ns = inside;
   }
 
   void add_node(std::size_t node, const RunSummary::Sums& sums, double own_ns,
@@ -421,9 +419,6 @@ class Totals {
     region.calls += calls;
     region.exclusive_ns += own_ns;
     if (outermost_[node]) region.inclusive_ns += static_cast<double>(sums.time) * ns_;
-    const reader::RegionInfo& info = definitions_.regions[index];
-    if (is_useful(info)) thread.useful_ns += own_ns;
-    if (info.paradigm == OTF2_PARADIGM_MPI) thread.mpi_ns += own_ns;
   }
 
   double time_elsewhere(const RunSummary::Sums& sums) const {
@@ -531,35 +526,6 @@ std::vector<std::optional<ProcessTotals>> process_totals(
     }
   }
   return totals;
-}
-
-bool is_useful(const reader::RegionInfo& region) {
-  switch (region.role) {
-    case OTF2_REGION_ROLE_BARRIER:
-    case OTF2_REGION_ROLE_IMPLICIT_BARRIER:
-    case OTF2_REGION_ROLE_FLUSH:
-    case OTF2_REGION_ROLE_CRITICAL:
-    case OTF2_REGION_ROLE_TASK_WAIT:
-    case OTF2_REGION_ROLE_TASK_CREATE:
-    case OTF2_REGION_ROLE_COLL_ONE2ALL:
-    case OTF2_REGION_ROLE_COLL_ALL2ONE:
-    case OTF2_REGION_ROLE_COLL_ALL2ALL:
-    case OTF2_REGION_ROLE_COLL_OTHER:
-    case OTF2_REGION_ROLE_FILE_IO:
-    case OTF2_REGION_ROLE_FILE_IO_METADATA:
-    case OTF2_REGION_ROLE_POINT2POINT:
-    case OTF2_REGION_ROLE_RMA:
-    case OTF2_REGION_ROLE_DATA_TRANSFER:
-    case OTF2_REGION_ROLE_ARTIFICIAL:
-    case OTF2_REGION_ROLE_THREAD_CREATE:
-    case OTF2_REGION_ROLE_THREAD_WAIT:
-    case OTF2_REGION_ROLE_ALLOCATE:
-    case OTF2_REGION_ROLE_DEALLOCATE:
-      return false;
-    default:
-      return region.paradigm != OTF2_PARADIGM_MPI &&
-             region.paradigm != OTF2_PARADIGM_MEASUREMENT_SYSTEM;
-  }
 }
 
 }  // namespace refrain::analysis

@@ -114,9 +114,6 @@ struct ProcessTotals {
     double exclusive_ns = 0;
   };
   struct Thread {
-    double inside_ns = 0;     // of any region
-    double useful_ns = 0;     // of that, in useful ones
-    double mpi_ns = 0;        // of that, in MPI
     std::uint64_t calls = 0;  // of regions
   };
   std::vector<Region> regions;  // by index in the archive
@@ -138,13 +135,5 @@ struct ProcessTotals {
 std::vector<std::optional<ProcessTotals>> process_totals(
     const std::vector<summary::RunSummary>& summaries,
     const reader::TraceDefinitions& definitions);
-
-// How the time of regions counts in profiles.
-//
-// Pure.
-
-// Returns true if time in such a region is the program's own work, not synchronisation or
-// management of its threads and processes.
-bool is_useful(const reader::RegionInfo& region);
 
 }  // namespace refrain::analysis

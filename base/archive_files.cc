@@ -23,6 +23,24 @@ std::string archive_folder(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
+std::string irregular_file(const std::string& anchor) {
+  std::error_code error;
+  for (const char* extension : {".otf2", ".def", ".marker"}) {
+    const fs::path file = fs::path(anchor).replace_extension(extension);
+    const fs::file_type type = fs::status(file, error).type();
+    if (type != fs::file_type::regular && type != fs::file_type::not_found)
+      return file.string();
+  }
+  for (fs::directory_iterator entry(fs::path(anchor).replace_extension(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;
+    const bool harmless = entry->is_regular_file(unknown) || entry->is_directory(unknown) ||
+                          !entry->exists(unknown);
+    if (!harmless) return entry->path().string();
+  }
+  return {};
+}
+
 std::uint64_t archive_bytes(const std::string& folder) {
   std::uint64_t bytes = 0;
   std::error_code error;

@@ -19,6 +19,9 @@ inline constexpr std::array<const char*, 7> kArchiveFiles = {
 
 // The directory of an archive that is given by it or by its anchor file.
 std::string archive_folder(const std::string& path);
+// The first of OTF2's files with this anchor that is there and is neither a regular file nor a link to one: reading a pipe or a device
+// might never end. Empty: there is none. Cost: one look at the directory of the locations' files.
+std::string irregular_file(const std::string& anchor);
 // Returns true if the directory holds an OTF2 archive or a part of one.
 bool holds_archive(const std::string& folder);
 // Bytes of these on disk.

@@ -61,11 +61,19 @@ void remove_tree(const std::string& path, std::error_code& error) noexcept {
 }
 
 Result<std::string> file_text(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return Failure{"is not a regular file"};
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
   if (!file.is_open() || file.bad() || !text) return Failure{"cannot be read"};
   return text.str();
+}
+
+bool is_regular_file(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 }  // namespace refrain::base

@@ -25,9 +25,12 @@ inline void remove_tree(const std::string& path) noexcept {
 
 // --- The whole of a file as text.
 //
-// Thread-safety: pure, but for the disk. Errors: "cannot be read", without the
+// Thread-safety: pure, but for the disk. Errors: "cannot be read", "is not a regular file", without the
 // file's name.
 
 Result<std::string> file_text(const std::string& path);
+
+// Returns true if there is a regular file, or a link to one: reading a pipe or a device might never end.
+bool is_regular_file(const std::string& path) noexcept;
 
 }  // namespace refrain::base

@@ -23,6 +23,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/archive_files.h"
 #include "base/notes.h"
 #include "base/texts.h"
 #include "reader/otf2_callbacks.h"
@@ -688,6 +689,8 @@ base::Result<> ArchiveStream::open_anchor(const std::string& path) {
   if (anchor.extension() != ".otf2")
     return base::Failure{path +
                          ": not an archive; expected its directory, or its traces.otf2"};
+  if (const std::string file = base::irregular_file(anchor.string()); !file.empty())
+    return base::Failure{path + ": not read, because " + file + " is not a regular file"};
   if (const auto done = check_anchor_file(anchor.string()); !done)
     return base::Failure{s.wrong(done.error())};
   s.reader = OTF2_Reader_Open(anchor.c_str());

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/folder.h"
 #include "spool/file_format.h"
 #include "spool/format.h"
 #include "spool/summary_areas.h"
@@ -85,6 +86,7 @@ base::Result<FileTable> read_files(std::span<const std::byte> file,
 
 base::Result<FileTable> read_files(const std::string& folder) {
   const std::string path = folder + "/files";
+  if (!base::is_regular_file(path)) return FileTable{};
   std::ifstream in(path, std::ios::binary);
   if (!in) return FileTable{};
   std::vector<char> bytes(kFileTableBytes);

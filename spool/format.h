@@ -276,9 +276,10 @@ struct Header {
   std::uint32_t version;
   std::uint32_t byte_order;
   std::uint32_t file_kind;
-  std::uint32_t process;   // number of the process in the job (0 without MPI)
-  std::uint32_t location;  // number of the location in the process
-  std::uint32_t role;      // LocationRole
+  std::uint32_t process;  // number of the process in the job (0 without MPI)
+  std::uint32_t
+      location;  // number of the location in the process; of the journal, how many have been made so far (0: not known)
+  std::uint32_t role;  // LocationRole
   std::uint64_t pid;
   std::uint64_t stage_offset;  // bytes
   std::uint64_t stage_records;

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/folder.h"
 #include "spool/format.h"
 #include "spool/sample_format.h"
 #include "spool/summary_areas.h"
@@ -110,6 +111,7 @@ base::Result<SampleTree> read_samples(std::span<const std::byte> file,
 }
 
 base::Result<SampleTree> read_samples(const std::string& path) {
+  if (!base::is_regular_file(path)) return base::Failure{path + " cannot be read"};
   std::ifstream in(path, std::ios::binary);
   if (!in) return base::Failure{path + " cannot be read"};
   constexpr std::size_t kMaxBytes = kSampleHeaderBytes + kSampleNodes * sizeof(SampleNode);

@@ -49,6 +49,35 @@ std::vector<fs::path> entries_of(const fs::path& folder, SpoolFolder& out) {
   return entries;
 }
 
+// Locations have numbers from 0, and the journal says how many there were.
+void note_missing(ProcessSpool& process, SpoolFolder& out) {
+  constexpr std::size_t kNamed = 8;
+  // Of a damaged header, any number: it may be so many for each that is there, and some.
+  constexpr std::uint32_t kMost = 1 << 20;
+  std::vector<bool> there(process.journal.usable() &&
+                                  process.journal.facts().file_kind == kJournalFile
+                              ? std::min(process.journal.facts().location, kMost)
+                              : 0);
+  for (const SpoolFile& file : process.locations) {
+    const std::uint32_t number = file.facts().location;
+    if (number >= kMost) continue;
+    if (number >= there.size()) there.resize(number + 1);
+    there[number] = true;
+  }
+  std::string names;
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    if (there[i]) continue;
+    if (++process.missing <= kNamed)
+      names += (names.empty() ? "location-" : ", location-") + std::to_string(i) + ".spool";
+  }
+  if (process.missing == 0) return;
+  if (process.missing > kNamed) names += ", ...";
+  out.complaints.push_back(
+      process.folder + ": nothing is known of " + std::to_string(process.missing) + " of " +
+      std::to_string(there.size()) + " threads, because " + names +
+      (process.missing == 1 ? " is missing or damaged" : " are missing or damaged"));
+}
+
 void open_process(const fs::path& folder, std::uint32_t number, SpoolFolder& out) {
   ProcessSpool process;
   process.process = number;
@@ -73,6 +102,7 @@ void open_process(const fs::path& folder, std::uint32_t number, SpoolFolder& out
   if (!process.journal.usable())
     out.complaints.push_back(folder.string() + ": no usable journal");
   sort_locations(process.locations);
+  note_missing(process, out);
   out.processes.push_back(std::move(process));
 }
 

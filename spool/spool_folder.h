@@ -33,6 +33,8 @@ struct ProcessSpool {
   SpoolFile journal;                 // may be unusable
   SpoolFile facts;                   // likewise: not every process has it
   std::vector<SpoolFile> locations;  // usable ones only, sort_locations()
+  std::uint64_t missing =
+      0;  // locations that it had, as far as is known, and that are not among these
 };
 
 // A spool that is on another host, and not to be seen from here.

@@ -26,6 +26,7 @@ fs::path note_of(const std::string& archive, std::uint32_t process) {
 }
 
 std::string contents(const fs::path& file) {
+  if (!base::is_regular_file(file.string())) return {};
   std::ifstream in(file, std::ios::binary);
   std::string text(kMaxText, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -57,7 +57,8 @@ void SpoolFile::complain(const std::string& what) {
 }
 
 void SpoolFile::map(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe makes nobody wait
   if (fd < 0) {
     complain("cannot be opened: " + errno_text());
     return;

@@ -1,5 +1,7 @@
 #include "spool/spool_reader.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -115,6 +117,37 @@ TEST_CASE("SpoolFolder: enumeration - processes and locations by number") {
   REQUIRE(found.processes[1].locations.size() == 12);
   CHECK(found.processes[1].locations[10].facts().location == 10);
   CHECK(open_spool_folder((folder / "none").string()).complaints.size() == 1);
+}
+
+TEST_CASE("SpoolFolder: locations that are missing - are named, also the last one") {
+  const test::TemporaryFolder folder;
+  const fs::path spool = SpoolBuilder(4).write(folder.path());
+  const auto missing = [&] {
+    const SpoolFolder found = open_spool_folder(folder.path().string());
+    return std::pair(found.processes.at(0).missing,
+                     found.complaints.empty() ? "" : found.complaints.back());
+  };
+  CHECK(missing() == std::pair<std::uint64_t, std::string>(0, ""));
+  fs::remove(spool / "location-1.spool");
+  fs::resize_file(spool / "location-3.spool", 100);
+  const std::string text = missing().second;
+  CHECK(missing().first == 2);
+  CHECK_THAT(
+      text, Catch::EndsWith("nothing is known of 2 of 4 threads, because location-1.spool, "
+                            "location-3.spool are missing or damaged"));
+  // Without the journal the numbers of those that are there say it.
+  fs::remove(spool / "journal.spool");
+  CHECK(missing().first == 1);
+}
+
+TEST_CASE("SpoolFile: a pipe in its place - nobody waits for it") {
+  const test::TemporaryFolder folder;
+  const fs::path path = SpoolBuilder(2).write(folder.path()) / "location-1.spool";
+  fs::remove(path);
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const SpoolFile file = SpoolFile::open(path.string());
+  CHECK_FALSE(file.usable());
+  CHECK_THAT(file.complaints().at(0), Catch::EndsWith("is not a regular file"));
 }
 
 TEST_CASE("Journal: content - texts, gaps, loops") {

@@ -335,6 +335,10 @@ class ArchiveJob {
       if (i == 0) facts.complaints = own_complaints();
       const auto& complaints = model.resolver().complaints();
       facts.complaints.insert(facts.complaints.end(), complaints.begin(), complaints.end());
+      facts.complaints.insert(facts.complaints.end(), model.complaints().begin(),
+                              model.complaints().end());
+      facts.threads_missing = model.spool().missing;
+      facts.records_damaged = model.damaged();
       job.processes.push_back(std::move(facts));
     }
     job.flow = exchange::merge_in_tree(std::move(summaries_.flows));

@@ -245,6 +245,49 @@ TEST_CASE("Recovery: killed at the cut - regions that ended in the hole are clos
   CHECK(lines_with(written.trace, 0, "enter !$omp flush").size() == 1);
 }
 
+// Zeros are no records: a run began at the clock's 0 then, hours before.
+TEST_CASE("Recovery: a page of zeros in a log - records are left out, which is said") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(2);
+  for (std::uint64_t i = 0; i < 6; ++i)
+    builder.region(1 + i, 1'000'000 + 100 * i, 1'000'050 + 100 * i, kAddress);
+  auto& log = builder.location(1).log;
+  const std::size_t first = log.size() / 3, count = log.size() / 3;
+  std::fill_n(log.begin() + static_cast<std::ptrdiff_t>(first), count, spool::Record{});
+  for (std::uint32_t location : {0U, 1U}) {
+    builder.location(location).start_ticks = 1'000'000;
+    builder.location(location).not_ended();
+  }
+  builder.journal().start_ticks = 1'000'000;
+  builder.write(folder.path());
+  WriteOptions options = after_a_kill();
+  options.archive = folder.path().string();
+  const auto result = write_archive(options);
+  REQUIRE(result.ok());
+  CHECK(result->duration_s < 1e-4);
+  CHECK(result->records_damaged == count);
+  REQUIRE(result->complaints.size() == 1);
+  CHECK_THAT(
+      result->complaints[0],
+      Catch::EndsWith("location-1.spool: " + std::to_string(count) + " of " +
+                      std::to_string(log.size()) + " records are damaged, and left out"));
+}
+
+TEST_CASE("Recovery: a thread's spool is missing - the archive says so") {
+  const test::TemporaryFolder folder;
+  SpoolBuilder builder(3);
+  builder.region(1, 100, 200, kAddress);
+  std::filesystem::remove(builder.write(folder.path()) / "location-2.spool");
+  WriteOptions options = after_a_kill();
+  options.archive = folder.path().string();
+  const auto result = write_archive(options);
+  REQUIRE(result.ok());
+  CHECK(result->locations == 2);
+  CHECK(result->threads_missing == 1);
+  REQUIRE(result->complaints.size() == 1);
+  CHECK_THAT(result->complaints[0], Catch::Contains("1 of 3 threads"));
+}
+
 TEST_CASE("Recovery: time window - nothing outside of it") {
   const test::TemporaryFolder folder;
   TenIterations run;

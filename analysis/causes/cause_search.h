@@ -91,6 +91,7 @@ class CauseSearch {
   void kernel();
   void memory();
   void tracing();
+  void unknown();
   // Returns true if these had no core for most of what they are longer, `excess` ns each, or that is little beside what they had none.
   bool had_no_core(const std::vector<std::size_t>& causers, double excess) const;
   // Likewise this thread of the processes, `excess` ns in each.

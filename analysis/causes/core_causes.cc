@@ -310,7 +310,6 @@ std::vector<MemoryAt> memory_by_iteration(const RunSummary& summary,
                                           std::uint32_t loop) {
   std::vector<MemoryAt> out;
   const double tick_ns = 1e9 / summary.ticks_per_second;
-  std::uint64_t before = 0;  // iterations in rows before this one
   auto sample = summary.memory.begin();
   for (const IterationProfile::Row& row : primary.rows) {
     const auto ns = [&] {
@@ -320,11 +319,10 @@ std::vector<MemoryAt> memory_by_iteration(const RunSummary& summary,
     while (sample != summary.memory.end() && ns() < row.begin_ns) ++sample;
     if (row.loop != loop) continue;
     for (; sample != summary.memory.end() && ns() < row.end_ns; ++sample)
-      out.push_back({static_cast<double>(before) +
+      out.push_back({static_cast<double>(row.first) +
                          static_cast<double>(row.count) * (ns() - row.begin_ns) /
                              std::max(1.0, row.end_ns - row.begin_ns),
                      static_cast<double>(sample->bytes)});
-    before += row.count;
   }
   return out;
 }

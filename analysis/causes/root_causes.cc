@@ -81,10 +81,20 @@ Conclusions CauseSearch::find() {
   kernel();
   memory();
   tracing();
+  unknown();
   std::erase_if(out_.causes,
                 [](const RootCause& cause) { return cause.share < kMinShare; });
   std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);
   return std::move(out_);
+}
+
+void CauseSearch::unknown() {
+  const double ns = ledger(Account::kUnknown);
+  if (ns <= RunEfficiencies::kMaxUnknown * counted_) return;
+  out_.unknown = fmt::format(
+      "{}, {} of the time of all threads, is not known: it is of iterations that were not written, without a "
+      "summary, or in regions without a place. Causes are of the rest, and may be small parts of it",
+      time_text(ns), percent_text(share(ns)));
 }
 
 std::uint32_t CauseSearch::rank_of(std::size_t process) const {

@@ -112,6 +112,7 @@ struct Conclusions {
   std::string memory;      // one on processes whose memory grows with the iterations
   double tracing_ns = 0;   // that Refrain took, estimated; part of all accounts
   std::string tracing;     // a sentence on that; empty: it is little
+  std::string unknown;     // a sentence on time that is not known; empty: it is little
   std::string
       openmp;  // which runtime took the place of another; set by who reads the archive
   std::vector<RootCause> causes;  // most time first; each at least kMinShare

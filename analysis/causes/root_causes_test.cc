@@ -1025,6 +1025,45 @@ TEST_CASE(
         std::string::npos);
 }
 
+TEST_CASE("Root causes: several visits - from which iteration on, as rows are numbered") {
+  auto runs = ranks(3, 200, [](std::size_t rank, std::size_t i) {
+    return rank == 1 && i >= 150 ? 3000 : 1000;
+  });
+  for (RunSummary& run : runs) {
+    auto& rows = run.locations[0].iterations.rows;
+    for (std::size_t i = 1; i <= 200; ++i) {
+      rows[i].first = (i - 1) % 100;
+      if (rows[i].first != 0) continue;
+      rows[i].loop = IterationRows::kNoLoop;
+      rows[i].first = rows[i].count = 0;
+    }
+  }
+  const Conclusions found = conclude(runs);
+  REQUIRE_FALSE(found.causes.empty());
+  INFO(found.causes[0].text);
+  CHECK(found.causes[0].when.from == 150);
+  CHECK(found.causes[0].text.find("from iteration 150 on, of 200 of main p.c:7-12") !=
+        std::string::npos);
+}
+
+TEST_CASE("Root causes: time that nothing is known of - is said, causes are of the rest") {
+  const auto found = [](std::uint64_t percent) {
+    auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
+    for (RunSummary& run : runs) {
+      RunSummary::Location& location = run.locations[0];
+      location.iterations = {};
+      location.outside.time_elsewhere = (run.end - run.begin) * percent / 100;
+      run.end += location.outside.time_elsewhere;
+    }
+    return conclude(runs);
+  };
+  CHECK(found(1).unknown.empty());
+  const std::string text = found(90).unknown;
+  INFO(text);
+  CHECK(text.find("of the time of all threads, is not known: it is of iterations that") !=
+        std::string::npos);
+}
+
 // Not "another schedule of the loop": its worker waits at the end of regions because its primary thread has more to do.
 TEST_CASE("Root causes: uneven work between ranks is none between threads") {
   auto runs = ranks(

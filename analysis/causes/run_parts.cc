@@ -111,32 +111,48 @@ class PartsBuilder {
     return row.count != 0 && row.count < kMax && row.first < kMax;
   }
 
-  // Iterations of a loop, with the first ones of each visit, which have no rows if the loop was not detected yet.
+  // Iterations of a loop, also those without rows.
   static std::uint64_t iterations_of(const Process& process, std::uint32_t loop) {
-    std::uint64_t
-        visits = 0,
-        end = 0;  // iterations of earlier visits; of this one until the end of a row
-    for (const Row& row : process.primary.all()) {
-      if (row.loop != loop || !counts(row)) continue;
-      if (row.first < end) {
-        visits += end;
-        end = 0;
-      }
-      end = row.first + row.count;
-    }
-    return visits + end;
+    std::uint64_t end = 0;
+    for (const Row& row : process.primary.all())
+      if (row.loop == loop && counts(row)) end = row.first + row.count;
+    return end;
   }
 
   // Begins of rows of a loop, and after the last one its end, in iterations.
   static std::vector<std::uint64_t> bounds(const Process& process, std::uint32_t loop) {
     std::vector<std::uint64_t> found;
+    std::uint64_t end = 0;
     for (const Row& row : process.primary.all()) {
       if (row.loop != loop || !counts(row)) continue;
-      if (found.empty()) found.push_back(row.first);
-      found.push_back(found.back() + row.count);
+      found.push_back(row.first);
+      end = row.first + row.count;
     }
+    if (!found.empty()) found.push_back(end);
     return found;
   }
+
+  // How many iterations have rows that begin before one.
+  class RowCounts {
+   public:
+    RowCounts(const Process& process, std::uint32_t loop) {
+      std::uint64_t sum = 0;
+      for (const Row& row : process.primary.all()) {
+        if (row.loop != loop || !counts(row)) continue;
+        rows_.emplace_back(row.first, sum);
+        sum += row.count;
+      }
+      rows_.emplace_back(~std::uint64_t{0}, sum);
+    }
+    std::uint64_t before(std::uint64_t iteration) const {
+      return std::ranges::lower_bound(rows_, iteration, {},
+                                      &std::pair<std::uint64_t, std::uint64_t>::first)
+          ->second;
+    }
+
+   private:
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> rows_;
+  };
 
   void choose_loops() {
     frame_of_loop_.assign(iterations_.loops.size(), kOutside);
@@ -170,9 +186,11 @@ class PartsBuilder {
       const std::size_t most =
           std::max<std::size_t>(8, kMaxParts / std::max<std::size_t>(1, processes_.size()));
       const std::size_t step = (common.size() - 2) / most + 1;
+      const RowCounts rows(processes_[0], loop);
       for (std::size_t i = 0; i + 1 < common.size(); i += step) {
         const std::uint64_t next = common[std::min(i + step, common.size() - 1)];
-        frame.cells.push_back({.first = common[i], .count = next - common[i]});
+        frame.cells.push_back(
+            {.first = common[i], .count = rows.before(next) - rows.before(common[i])});
       }
       frame_of_loop_[loop] = loops_.size() - 1;
     }
@@ -187,11 +205,8 @@ class PartsBuilder {
   };
 
   std::vector<Place> places_of(const std::vector<Row>& rows) const {
-    constexpr std::uint64_t kNever = ~std::uint64_t{0};
-    std::vector<std::uint64_t> before(iterations_.loops.size(), kNever);
     std::vector<Place> places(rows.size());
     std::size_t visits = 0, last = kOutside;
-    std::uint64_t end = 0;  // of the visit so far
     std::uint64_t meeting = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Row& row = rows[i];
@@ -199,21 +214,17 @@ class PartsBuilder {
       if (counts(row) && row.loop < frame_of_loop_.size())
         place.loop = frame_of_loop_[row.loop];
       if (place.loop != kOutside) {
-        if (place.loop != last || row.first < end) ++visits;
-        last = place.loop;
-        end = row.first + row.count;
+        if (place.loop != last) ++visits;
         meeting = 0;
         const std::vector<Amount>& cells = loops_[place.loop].cells;
-        std::uint64_t& first = before[row.loop];
-        if (first == kNever) first = row.first;
-        const auto after = std::ranges::upper_bound(cells, first, {}, &Amount::first);
+        const auto after = std::ranges::upper_bound(cells, row.first, {}, &Amount::first);
         place.cell = after == cells.begin()
                          ? 0
                          : static_cast<std::size_t>(after - cells.begin()) - 1;
-        first += row.count;
       } else if (row.loop == IterationProfile::kNoLoop) {
         meeting = std::max(meeting, row.first);
       }
+      last = place.loop;
       place.visits = visits;
       place.meeting = meeting;
     }

@@ -106,22 +106,12 @@ std::string place_of_loop(const std::string& name) {
   return at == std::string::npos ? name : "loop" + name.substr(at);
 }
 
-Efficiencies efficiencies(const std::vector<double>& useful, double duration_ns) {
-  Efficiencies result;
-  if (useful.empty() || duration_ns <= 0) return result;
-  double sum = 0;
-  for (const double ns : useful) sum += ns;
-  const double most = *std::max_element(useful.begin(), useful.end());
-  const double mean = sum / static_cast<double>(useful.size());
-  result.parallel = mean / duration_ns;
-  result.load_balance = most > 0 ? mean / most : 0;
-  result.communication = most / duration_ns;
-  return result;
-}
-
 }  // namespace
 
 base::Result<> ProfileSink::finish(std::uint64_t end_ns) {
+  if (events_) {
+    if (const auto done = events_->finish(end_ns); !done) return done;
+  }
   for (Thread& thread : threads_) {
     if (thread.number == kNone) continue;
     book(thread, of_refrain_ ? end_ns : processes_[thread.process].last_ns);
@@ -141,22 +131,16 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
   }
   profile_.thread_ns = profile_.duration_ns * static_cast<double>(profile_.threads);
   profile_.written_ns = written_ns_;
-  std::vector<double> useful;
-  std::vector<double> outside_mpi;
   Sums all(Shape{definitions_->regions.size(), 0, counter_count_});
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
     Sums sums = process.books->total();
     note_time(i);
     use_totals(i, sums);
-    for (std::size_t t = 0; t < sums.threads.size(); ++t)
-      if (!is_helper(process, t)) useful.push_back(sums.threads[t].useful_ns);
-    if (!sums.threads.empty())
-      outside_mpi.push_back(sums.threads[process.first].outside_mpi_ns);
+    add_thread_times(i, sums);
     all.add(sums, 1, 1);
   }
-  profile_.threads_efficiency = efficiencies(useful, profile_.duration_ns);
-  profile_.mpi_efficiency = efficiencies(outside_mpi, profile_.duration_ns);
+  profile_.efficiencies = efficiencies();
   profile_.messages = {all.sends, all.bytes_sent, all.receives, all.bytes_received,
                        all.collectives};
   profile_.counters = counters_->names();
@@ -194,7 +178,6 @@ void ProfileSink::note_time(std::uint32_t number) {
 // The summary's in the place of what was seen and estimated; loops are not in it.
 void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
   if (!totals_[number]) return;
-  const Process& process = processes_[number];
   const ProcessTotals& totals = *totals_[number];
   ++profile_.summaries;
   for (std::uint32_t i = 0; i < totals.regions.size(); ++i) {
@@ -212,15 +195,27 @@ void ProfileSink::use_totals(std::uint32_t number, Sums& sums) {
   sums.receives = totals.receives;
   sums.bytes_received = totals.bytes_received.value_or(sums.bytes_received);
   sums.collectives = totals.collectives.value_or(sums.collectives);
-  if (!totals.complete()) return;  // how much of the others was useful is not known
-  for (std::uint32_t i = 0; i < sums.threads.size(); ++i) {
-    const ProcessTotals::Thread& thread =
-        totals.threads[definitions_->locations[process.locations[i]].thread];
-    // As in book(): outside of all regions the first thread does the serial work.
-    const double outside = i == process.first ? profile_.duration_ns - thread.inside_ns : 0;
-    sums.threads[i].useful_ns = thread.useful_ns + std::max(0.0, outside);
-    sums.threads[i].outside_mpi_ns = profile_.duration_ns - thread.mpi_ns;
+}
+
+// Estimates of a process' threads, in the classes of run_profile.h: a worker has nothing to do outside of parallel regions.
+void ProfileSink::add_thread_times(std::uint32_t number, const Sums& sums) {
+  Process& process = processes_[number];
+  for (std::size_t i = 0; i < sums.threads.size(); ++i) {
+    if (is_helper(process, i)) continue;
+    const Thread& thread = threads_[process.locations[i]];
+    const bool primary = i == process.first;
+    ThreadTimes& to = estimated_threads_.emplace_back(sums.threads[i].times);
+    to.process = number;
+    to.primary = primary;
+    (thread.only_in_teams && !primary ? to.idle : to.useful) += sums.threads[i].outside_ns;
+    to.unknown += process.books->unexplained_ns();
   }
+}
+
+RunEfficiencies ProfileSink::efficiencies() {
+  if (profile_.summaries != 0) return total(merge_summaries(summaries_)).efficiencies;
+  if (!gaps_) return total(merge_summaries(events_->take().processes)).efficiencies;
+  return efficiencies_of(estimated_threads_, profile_.duration_ns);
 }
 
 double ProfileSink::written(std::uint32_t region) const {
@@ -277,7 +272,6 @@ void ProfileSink::add_regions(const Sums& sums) {
     const RegionInfo& info = definitions_->regions[i];
     const Sums::Region& sum = sums.regions[i];
     if (info.is_loop || (sum.calls == 0 && sum.inclusive_ns == 0)) continue;
-    if (kinds_[i].mpi) profile_.uses_mpi = true;
     RegionProfile& region = regions[{info.name, info.file, info.line}];
     region.name = info.name;
     region.file = info.file;
@@ -307,6 +301,9 @@ void ProfileSink::add_loops(const Sums& sums) {
     loop.written += written(i);
     loop.total_ns += sum.inclusive_ns;
     with_marks[name] += marked(i);
+    loop.by_process.resize(processes_.size());
+    for (std::size_t k = 0; k < processes_.size(); ++k)
+      loop.by_process[k] += processes_[k].books->total().regions[i].calls;
     add_counters(sums, i, loop.counters);
   }
   // Without events there are no marks.
@@ -330,6 +327,8 @@ void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
     LoopTotals& all = totals[place_of_loop(name)];
     all.iterations += sum.iterations;
     all.total_ns += sum.total_ns;
+    for (const auto& [process, iterations] : sum.by_process)
+      all.by_process[process] += iterations;
   }
   for (auto& [name, loop] : loops) {
     const double known = marked.at(name);
@@ -339,6 +338,9 @@ void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
     if (total == totals.end() || total->second.iterations < known) continue;
     loop.iterations = total->second.iterations;
     loop.total_ns = total->second.total_ns;
+    loop.by_process.clear();
+    for (const auto& [process, iterations] : total->second.by_process)
+      loop.by_process.push_back(iterations);
     loop.estimated = false;
   }
   for (auto& [name, loop] : loops) {
@@ -517,8 +519,8 @@ void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_sh
     const LoopProfile* const other = found->second;
     const double process_ns = a.duration_ns * static_cast<double>(a.processes);
     if (loop.total_ns < least_share * process_ns) continue;
-    section.rows.push_back({loop.name, "iterations", Unit::kNumber, loop.iterations,
-                            other->iterations, loop.estimated, other->estimated});
+    section.rows.push_back({loop.name, "iterations", Unit::kNumber, loop.most_of_process(),
+                            other->most_of_process(), loop.estimated, other->estimated});
     section.rows.push_back({loop.name, "mean duration", Unit::kNanoseconds, loop.mean_ns(),
                             other->mean_ns(), loop.estimated, other->estimated});
     counters.loop(loop, *other);
@@ -555,20 +557,30 @@ void compare_messages(const TraceProfile& a, const TraceProfile& b, Comparison& 
   if (!section.rows.empty()) out.sections.push_back(std::move(section));
 }
 
-void add_efficiencies(Section& section, const char* subject,
-                      Efficiencies TraceProfile::*which, const TraceProfile& a,
-                      const TraceProfile& b) {
-  const auto add = [&](const char* figure, double Efficiencies::*value) {
-    section.rows.push_back({subject, figure, Unit::kEfficiency, a.*which.*value,
-                            b.*which.*value, a.estimated.efficiencies,
+// Of a run of which too much is unknown there are none.
+void add_efficiencies(Section& section, const TraceProfile& a, const TraceProfile& b) {
+  if (!a.efficiencies.known() || !b.efficiencies.known()) return;
+  const auto add = [&](const char* subject, const char* figure,
+                       double RunEfficiencies::*value) {
+    section.rows.push_back({subject, figure, Unit::kEfficiency, a.efficiencies.*value,
+                            b.efficiencies.*value, a.estimated.efficiencies,
                             b.estimated.efficiencies});
   };
-  add("parallel efficiency", &Efficiencies::parallel);
-  add("load balance", &Efficiencies::load_balance);
-  add("communication efficiency", &Efficiencies::communication);
+  using E = RunEfficiencies;
+  add("threads", "parallel efficiency", &E::parallel);
+  add("threads", "load balance", &E::load_balance);
+  add("threads", "communication efficiency", &E::communication);
+  if (!a.efficiencies.has_mpi && !b.efficiencies.has_mpi) return;
+  add("MPI", "parallel efficiency", &E::mpi);
+  add("MPI", "load balance", &E::mpi_load_balance);
+  add("MPI", "communication efficiency", &E::mpi_communication);
 }
 
 }  // namespace
+
+double LoopProfile::most_of_process() const noexcept {
+  return by_process.empty() ? iterations : std::ranges::max(by_process);
+}
 
 double Row::difference() const noexcept {
   if (a == b) return 0;
@@ -591,9 +603,7 @@ Comparison compare(const TraceProfile& a, const TraceProfile& b, double least_sh
   run.rows.push_back({"run", "duration", Unit::kNanoseconds, a.duration_ns, b.duration_ns});
   run.rows.push_back({"run", "threads", Unit::kNumber, static_cast<double>(a.threads),
                       static_cast<double>(b.threads)});
-  add_efficiencies(run, "threads", &TraceProfile::threads_efficiency, a, b);
-  if (a.uses_mpi || b.uses_mpi)
-    add_efficiencies(run, "MPI", &TraceProfile::mpi_efficiency, a, b);
+  add_efficiencies(run, a, b);
   out.sections.push_back(std::move(run));
   CounterRows counters(a, b);
   counters.totals();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/profile/efficiencies.h"
 #include "base/result.h"
 
 namespace refrain::analysis {
@@ -56,10 +57,11 @@ struct RegionProfile {
 
 // A loop that Refrain detected, over all processes.
 struct LoopProfile {
-  std::string name;       // without its number: where it is
-  double iterations = 0;  // complete ones
-  double written = 0;     // of these, in the archive
-  double skipped = 0;     // and not
+  std::string name;                  // without its number: where it is
+  double iterations = 0;             // complete ones
+  std::vector<double> by_process{};  // of these; `refrain compare` shows the most
+  double written = 0;                // of these, in the archive
+  double skipped = 0;                // and not
   double total_ns = 0;
   bool estimated = false;  // iterations and their time
   double sends = 0;        // messages an iteration
@@ -68,6 +70,7 @@ struct LoopProfile {
   std::vector<CounterProfile> counters;  // of the location that has the marks
   bool counters_estimated = false;
   double mean_ns() const noexcept { return iterations > 0 ? total_ns / iterations : 0; }
+  double most_of_process() const noexcept;
 };
 
 struct MessageProfile {
@@ -76,14 +79,6 @@ struct MessageProfile {
   double receives = 0;
   double bytes_received = 0;
   double collectives = 0;
-};
-
-// As the POP project defines them: of the time that all threads (processes) had, the part
-// that was useful is parallel_efficiency = load_balance x communication_efficiency.
-struct Efficiencies {
-  double parallel = 0;
-  double load_balance = 0;
-  double communication = 0;
 };
 
 // Which figures are estimates, at least of one process. All others were counted.
@@ -118,11 +113,9 @@ struct TraceProfile {
   MessageProfile messages;
   std::vector<std::string> counters;   // names
   std::vector<double> counter_totals;  // of all locations
-  // Useful: outside of MPI and of synchronisation or management of threads.
-  Efficiencies threads_efficiency;
-  // By processes: a primary location outside of MPI is useful. Only of jobs.
-  bool uses_mpi = false;
-  Efficiencies mpi_efficiency;
+  // Those of `refrain profile`: of the summaries, else of the events; where iterations were skipped without a summary, of what is
+  // estimated of them. That which cannot be estimated is unknown.
+  RunEfficiencies efficiencies;
 };
 
 // Events read, and how many to expect, in all passes.

@@ -14,8 +14,8 @@ void Sums::add(const Sums& other, double counts, double times) {
     region.exclusive_ns += times * from.exclusive_ns;
   }
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    threads[i].useful_ns += times * other.threads[i].useful_ns;
-    threads[i].outside_mpi_ns += times * other.threads[i].outside_mpi_ns;
+    threads[i].times.add(other.threads[i].times, times);
+    threads[i].outside_ns += times * other.threads[i].outside_ns;
   }
   for (std::size_t i = 0; i < region_counters.size(); ++i) {
     region_counters[i].sum += counts * other.region_counters[i].sum;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/archive_info.h"
+#include "analysis/profile/efficiencies.h"
 #include "base/result.h"
 #include "reader/trace.h"
 
@@ -41,8 +42,8 @@ struct Sums {
     double exclusive_ns = 0;
   };
   struct Thread {
-    double useful_ns = 0;
-    double outside_mpi_ns = 0;
+    ThreadTimes times;      // in regions
+    double outside_ns = 0;  // in none
   };
   // Of the regions that occur: there are many places, and few regions in most.
   class Regions {

@@ -85,7 +85,10 @@ base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
   of_refrain_ = definitions.is_refrain();
   marks_.emplace(definitions);
   for (const RegionInfo& region : definitions.regions)
-    kinds_.push_back({is_useful(region), region.paradigm == OTF2_PARADIGM_MPI});
+    kinds_.push_back(
+        {class_of(static_cast<std::uint32_t>(region.role), region.paradigm, region.name),
+         region.paradigm == OTF2_PARADIGM_MPI,
+         is_parallel_region(static_cast<std::uint32_t>(region.role), region.paradigm)});
   counters_.emplace(definitions);
   counter_count_ = counters_->names().size();
   loop_numbers_.assign(definitions.regions.size(), LoopId(kNone));
@@ -98,6 +101,10 @@ base::Result<> ProfileSink::begin(const TraceDefinitions& definitions) {
   processes_.resize(definitions.processes.size());
   samples_.resize(processes_.size());
   totals_ = process_totals(summaries_, definitions);
+  if (std::ranges::none_of(totals_, [](const auto& of) { return of && of->complete(); })) {
+    events_ = event_summary_sink();
+    if (const auto done = events_->begin(definitions); !done) return done;
+  }
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     find_threads(i);
     Process& process = processes_[i];
@@ -176,12 +183,16 @@ void ProfileSink::book(Thread& thread, std::uint64_t ns) {
   thread.written_ns += static_cast<std::uint64_t>(passed);
   Sums& sums = place.own();
   const auto& stack = thread.stack;
-  // Outside of all regions the first thread does the program's serial work, others nothing.
-  const RegionKind top =
-      stack.empty() ? RegionKind{thread.first, false} : kinds_[stack.back().region];
+  Sums::Thread& times = sums.threads[thread.number];
+  // Between a fork and its parallel region the runtime manages threads.
+  const bool fork = !thread.forks.empty() && thread.forks.back() == stack.size();
   if (!stack.empty()) sums.regions[stack.back().region].exclusive_ns += passed;
-  if (top.useful) sums.threads[thread.number].useful_ns += passed;
-  if (!top.mpi) sums.threads[thread.number].outside_mpi_ns += passed;
+  if (fork)
+    times.times.openmp += passed;
+  else if (stack.empty())
+    times.outside_ns += passed;
+  else
+    times.times.add(kinds_[stack.back().region].cls, passed);
 }
 
 // Other tools' archives do not say when a process begins and ends: with its first and its last event.
@@ -213,6 +224,7 @@ void ProfileSink::settle_all(Thread& thread) {
 
 void ProfileSink::event(const TraceEvent& event) {
   Thread& thread = threads_[event.location];
+  if (events_) events_->event(event);
   if (event.kind == EventKind::kMetric) return read_counters(thread, event);
   if (thread.number == kNone) return;
   if (!of_refrain_) lasts(processes_[thread.process], event.ns);
@@ -227,7 +239,17 @@ void ProfileSink::event(const TraceEvent& event) {
     case EventKind::kLeave:
       book(thread, event.ns);
       return leave(thread, event);
+    case EventKind::kThreadFork:
+    case EventKind::kOmpFork:
+      book(thread, event.ns);
+      return thread.forks.push_back(thread.stack.size());
+    case EventKind::kThreadJoin:
+    case EventKind::kOmpJoin:
+      book(thread, event.ns);
+      if (!thread.forks.empty()) thread.forks.pop_back();
+      return;
     case EventKind::kMeasurementOnOff:
+      gaps_ = gaps_ || event.op == OTF2_MEASUREMENT_OFF;
       book(thread, event.ns);
       return switch_writing(thread, event.op == OTF2_MEASUREMENT_ON);
     case EventKind::kParameterUnsignedInt:
@@ -247,6 +269,7 @@ void ProfileSink::enter(Thread& thread, const TraceEvent& event) {
       process.skipped != 0 && threads_[process.locations[process.first]].written;
   Place* place = thread.written && !alone ? &place_of(thread) : nullptr;
   if (thread.open.empty()) thread.open.resize(kinds_.size());
+  if (thread.stack.empty() && !kinds_[event.ref].parallel) thread.only_in_teams = false;
   const bool first = thread.open[event.ref]++ == 0;
   thread.stack.push_back({event.ref, place, counted, first, thread.written_ns});
   if (place != nullptr) ++place->own().regions[event.ref].calls;
@@ -274,6 +297,8 @@ void ProfileSink::pop(Thread& thread, bool counted) {
     book_counted(*frame.place, frame.region, thread,
                  &thread.entered[thread.entered.size() - counter_count_], !frame.first);
   thread.stack.pop_back();
+  while (!thread.forks.empty() && thread.forks.back() > thread.stack.size())
+    thread.forks.pop_back();
   if (counter_count_ != 0) thread.entered.resize(thread.entered.size() - counter_count_);
 }
 
@@ -420,12 +445,17 @@ std::map<std::string, LoopTotals> loop_totals(const reader::TraceDefinitions& de
   std::map<std::string, LoopTotals> totals;
   const auto property = definitions.properties.find("REFRAIN::LOOPS");
   if (property == definitions.properties.end()) return totals;
+  constexpr double kMaxProcesses = 1U << 24;  // a file may hold any numbers
   const auto loops = nlohmann::json::parse(property->second, nullptr, false);
   if (!loops.is_array()) return totals;
   for (const auto& loop : loops) {
     if (!loop.is_object() || !loop.contains("name") || !loop["name"].is_string()) continue;
     LoopTotals& sum = totals[loop["name"].get<std::string>()];
-    sum.iterations += number(loop, "iterations");
+    const double iterations = number(loop, "iterations");
+    sum.iterations += iterations;
+    const double process = number(loop, "process");
+    if (process < kMaxProcesses)
+      sum.by_process[static_cast<std::uint32_t>(process)] += iterations;
     sum.total_ns += number(loop, "total_ns");
   }
   return totals;

@@ -15,6 +15,8 @@
 
 #include "analysis/comparison/comparison.h"
 #include "analysis/comparison/nest_books.h"
+#include "analysis/profile/event_summary.h"
+#include "analysis/profile/run_profile.h"
 #include "analysis/run_totals.h"
 #include "base/result.h"
 #include "reader/trace.h"
@@ -81,7 +83,8 @@ class CounterReadings {
 // Pure. Errors: what is no such property counts as
 // absent.
 struct LoopTotals {
-  double iterations = 0;  // complete ones
+  double iterations = 0;                         // complete ones
+  std::map<std::uint32_t, double> by_process{};  // of these
   double total_ns = 0;
 };
 
@@ -108,8 +111,9 @@ class ProfileSink final : public reader::TraceSink {
   static constexpr std::uint32_t kNone = reader::kNone;
   // How the time in a region counts for its thread.
   struct RegionKind {
-    bool useful = false;
+    TimeClass cls = TimeClass::kUseful;
     bool mpi = false;
+    bool parallel = false;
   };
   struct Frame {
     std::uint32_t region;
@@ -129,6 +133,8 @@ class ProfileSink final : public reader::TraceSink {
     std::uint64_t written_ns = 0;  // of that, while it was written
     std::vector<Frame> stack;
     std::vector<std::uint32_t> open;  // by region: how often on the stack
+    std::vector<std::size_t> forks;   // sizes of the stack where teams were opened
+    bool only_in_teams = true;        // its outermost regions were all parallel ones
     CounterReadings counters;
     std::vector<double> entered;  // by frame and counter: the value at its start
     bool gap = false;             // there was a gap since the latest record of them
@@ -192,6 +198,8 @@ class ProfileSink final : public reader::TraceSink {
   void find_threads(std::uint32_t process);
   void sum_up(std::uint64_t end_ns);
   void add_messages_of_loops();
+  RunEfficiencies efficiencies();
+  void add_thread_times(std::uint32_t process, const Sums& sums);
   void note_time(std::uint32_t process);
   void use_totals(std::uint32_t process, Sums& sums);
   void add_regions(const Sums& sums);
@@ -208,6 +216,9 @@ class ProfileSink final : public reader::TraceSink {
   TraceMarks samples_;
   std::vector<summary::RunSummary> summaries_;
   std::vector<std::optional<ProcessTotals>> totals_;  // by process
+  std::unique_ptr<EventSummarySink> events_;          // where no summary is complete
+  bool gaps_ = false;
+  std::vector<ThreadTimes> estimated_threads_;
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::optional<MarkAttributes> marks_;
   std::optional<CounterTable> counters_;

@@ -132,11 +132,11 @@ TEST_CASE("Profile: a whole trace - the profile is what was done") {
   // The first thread is useful but for barriers and sends; the other in `work` alone.
   const double first = profile.duration_ns - 12 * 320 - 15 * 100;
   const double second = 12 * 1000;
-  CHECK(profile.threads_efficiency.parallel ==
+  CHECK(profile.efficiencies.parallel ==
         Approx((first + second) / 2 / profile.duration_ns));
-  CHECK(profile.threads_efficiency.load_balance == Approx((first + second) / 2 / first));
-  CHECK(profile.threads_efficiency.communication == Approx(first / profile.duration_ns));
-  CHECK(profile.mpi_efficiency.parallel ==
+  CHECK(profile.efficiencies.load_balance == Approx((first + second) / 2 / first));
+  CHECK(profile.efficiencies.communication == Approx(first / profile.duration_ns));
+  CHECK(profile.efficiencies.mpi ==
         Approx((profile.duration_ns - 1500) / profile.duration_ns));
 }
 
@@ -156,6 +156,19 @@ TEST_CASE("Profile: skipped iterations like the others - the estimate is exact")
   CHECK((reduced.estimated_ns > 0) == (limit < 100));
   CHECK(reduced.unexplained_ns == 0);
   CHECK(compare(whole, reduced, 0).greatest_difference() < 1e-9);
+}
+
+TEST_CASE("Profile: iterations of a job - of one rank, as in refrain info") {
+  const SyntheticRun run = nest(3, 4, 5);
+  const Comparison compared = compare(run.profile(), run.profile(2), 0);
+  std::vector<double> iterations;
+  for (const Section& section : compared.sections)
+    for (const Row& row : section.rows)
+      if (row.figure == "iterations") {
+        iterations.push_back(row.a);
+        CHECK(row.b == row.a);
+      }
+  CHECK_THAT(iterations, Catch::UnorderedEquals(std::vector<double>{4, 20}));
 }
 
 TEST_CASE("Profile: marks not on the thread defined first - the same profile") {

@@ -36,6 +36,7 @@ enum RegionIndex : std::uint32_t {
   kOuter,
   kInner,
   kOther,
+  kParallel,
   kRegions
 };
 
@@ -56,9 +57,11 @@ class SyntheticRun {
     region("loop 0 @ p.c:1", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
     region("loop 1 @ p.c:2", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
     region("loop 2 @ p.c:3", OTF2_REGION_ROLE_ARTIFICIAL, OTF2_PARADIGM_NONE);
+    region("parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP);
     for (const RegionIndex loop : {kOuter, kInner, kOther})
       definitions.regions[loop].is_loop = true;
     number_regions();
+    definitions.base_ticks = kTicksAtBegin;
     definitions.properties["REFRAIN::VERSION"] = "made up";
     definitions.attributes[kWritten].name = "written";
     definitions.attributes[kComplete].name = "complete";
@@ -196,6 +199,7 @@ class SyntheticRun {
 inline void work(SyntheticRun& run, std::uint32_t process, std::uint64_t longer = 0) {
   const std::uint32_t first = 2 * process;
   run.enter(first, kWork);
+  run.enter(first + 1, kParallel);
   run.enter(first + 1, kWork);
   run.pass(700);
   run.leave(first, kWork);
@@ -206,6 +210,7 @@ inline void work(SyntheticRun& run, std::uint32_t process, std::uint64_t longer 
   run.pass(20);
   run.leave(first, kBarrier);
   run.leave(first + 1, kBarrier);
+  run.leave(first + 1, kParallel);
   run.send(first, 800);
 }
 
@@ -239,6 +244,9 @@ class SyntheticSummary {
  public:
   SyntheticSummary(const SyntheticRun& run, std::uint32_t process) : run_(run) {
     summary_.process = process;
+    summary_.ticks_per_second = 1e9;
+    summary_.begin = SyntheticRun::kTicksAtBegin;
+    summary_.end = SyntheticRun::kTicksAtBegin + run.now();
     for (std::uint32_t i = 0; i < run.definitions.regions.size(); ++i) {
       const reader::RegionInfo& info = run.definitions.regions[i];
       summary_.regions.push_back({.reference = SyntheticRun::kFirstReference + i,
@@ -265,6 +273,7 @@ class SyntheticSummary {
     Summary::Location location;
     location.reference = run_.definitions.locations[number].ref;
     location.number = run_.definitions.locations[number].thread;
+    location.primary = location.number == 0;
     std::vector<Open> open;
     for (const TraceEvent& event : run_.events) {
       if (event.location != number) continue;
@@ -319,6 +328,15 @@ inline const RegionProfile& region(const TraceProfile& profile, const std::strin
   throw 0;
 }
 
+inline void check_efficiencies(const RunEfficiencies& found, const RunEfficiencies& wanted,
+                               double epsilon) {
+  using E = RunEfficiencies;
+  CHECK(found.has_mpi == wanted.has_mpi);
+  for (const auto value : {&E::parallel, &E::load_balance, &E::communication, &E::mpi,
+                           &E::mpi_load_balance, &E::mpi_communication, &E::unknown})
+    CHECK(found.*value == Approx(wanted.*value).epsilon(epsilon));
+}
+
 inline void check_same(const TraceProfile& whole, const TraceProfile& reduced) {
   REQUIRE(reduced.regions.size() == whole.regions.size());
   for (const RegionProfile& wanted : whole.regions) {
@@ -337,13 +355,7 @@ inline void check_same(const TraceProfile& whole, const TraceProfile& reduced) {
   }
   CHECK(reduced.messages.sends == Approx(whole.messages.sends));
   CHECK(reduced.messages.bytes_sent == Approx(whole.messages.bytes_sent));
-  for (const auto& [found, wanted] :
-       {std::pair{reduced.threads_efficiency, whole.threads_efficiency},
-        std::pair{reduced.mpi_efficiency, whole.mpi_efficiency}}) {
-    CHECK(found.parallel == Approx(wanted.parallel).epsilon(1e-9));
-    CHECK(found.load_balance == Approx(wanted.load_balance).epsilon(1e-9));
-    CHECK(found.communication == Approx(wanted.communication).epsilon(1e-9));
-  }
+  check_efficiencies(reduced.efficiencies, whole.efficiencies, 1e-9);
 }
 
 // What SyntheticRun's iterations consist of: equal calls, and similar times.

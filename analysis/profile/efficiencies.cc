@@ -54,14 +54,26 @@ void ThreadTimes::add(summary::TimeClass cls, double ns) {
     case TimeClass::kThreadManagement:
       openmp += ns;
       break;
+    case TimeClass::kUnknown:
+      unknown += ns;
+      break;
     default:
       other += ns;
   }
 }
 
+void ThreadTimes::add(const ThreadTimes& more, double times) {
+  useful += times * more.useful;
+  mpi += times * more.mpi;
+  idle += times * more.idle;
+  openmp += times * more.openmp;
+  other += times * more.other;
+  unknown += times * more.unknown;
+}
+
 RunEfficiencies efficiencies_of(const std::vector<ThreadTimes>& threads, double time) {
   std::vector<Team> teams;
-  double useful = 0, most = 0, openmp = 0;
+  double useful = 0, most = 0, openmp = 0, unknown = 0;
   bool has_mpi = false;
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const ThreadTimes& thread = threads[i];
@@ -70,12 +82,14 @@ RunEfficiencies efficiencies_of(const std::vector<ThreadTimes>& threads, double 
     useful += thread.useful;
     most = std::max(most, thread.useful);
     openmp += thread.openmp;
+    unknown += thread.unknown;
     has_mpi = has_mpi || thread.mpi > 0;
     time = std::max(time, thread.all());
   }
   RunEfficiencies out;
   if (threads.empty() || !(time > 0)) return out;
   const double all = static_cast<double>(threads.size()) * time;
+  out.unknown = unknown / all;
   out.parallel = useful / all;
   out.communication = most / time;
   out.load_balance = quotient(out.parallel, out.communication);

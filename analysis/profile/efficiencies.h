@@ -21,15 +21,22 @@ struct ThreadTimes {
   bool primary = false;       // of a process one, else none is known
   double useful = 0;
   double mpi = 0;
-  double idle = 0;    // a worker's, outside of parallel regions, and while a `single` runs
-  double openmp = 0;  // imbalance, synchronization and management of threads
-  double other = 0;   // devices, and what is not known
+  double idle = 0;     // a worker's, outside of parallel regions, and while a `single` runs
+  double openmp = 0;   // imbalance, synchronization and management of threads
+  double other = 0;    // devices, file I/O
+  double unknown = 0;  // in no event, or the tracer's
 
-  double all() const { return useful + mpi + idle + openmp + other; }
+  double all() const { return useful + mpi + idle + openmp + other + unknown; }
   void add(summary::TimeClass cls, double ns);
+  void add(const ThreadTimes& more, double times);  // so many times the times of `more`
 };
 
 struct RunEfficiencies {
+  // With more of the time unknown the values below are no efficiencies: they would take it for lost.
+  static constexpr double kMaxUnknown = 0.05;
+  double unknown = 0;  // share of the time of all threads
+  bool known() const { return unknown <= kMaxUnknown; }
+
   double parallel = 0;       // mean useful time / time; the product of the next two
   double load_balance = 0;   // mean / maximum useful time
   double communication = 0;  // maximum useful time / time

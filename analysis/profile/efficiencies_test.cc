@@ -87,6 +87,19 @@ TEST_CASE("Efficiencies: any threads - none above 1, and losses add up") {
   }
 }
 
+TEST_CASE("Efficiencies: too much of the time is unknown - there are none") {
+  const auto with = [](double unknown) {
+    return efficiencies_of({{.primary = true, .useful = 100 - unknown, .unknown = unknown},
+                            {.process = 1, .primary = true, .useful = 100}},
+                           100);
+  };
+  CHECK(with(97).unknown == Approx(0.485));
+  CHECK_FALSE(with(97).known());
+  CHECK_FALSE(with(11).known());
+  CHECK(with(9).known());
+  CHECK(with(0).unknown == 0);
+}
+
 TEST_CASE("Efficiencies: nothing at all") {
   CHECK(efficiencies_of({}, 100).parallel == 0);
   CHECK(efficiencies_of({{.process = 0}}, 0).parallel == 0);

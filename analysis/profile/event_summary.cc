@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "analysis/profile/message_calls.h"
@@ -50,8 +52,15 @@ struct Thread {
   base::FlatMap<Edge, std::uint64_t> edges;
 };
 
-class TreeSink final : public reader::TraceSink {
+class TreeSink final : public EventSummarySink {
  public:
+  // With messages, and notes of records that are not used.
+  explicit TreeSink(bool whole) {
+    if (!whole) return;
+    messages_.emplace();
+    unused_.emplace();
+  }
+
   base::Result<> begin(const reader::TraceDefinitions& definitions) override {
     definitions_ = &definitions;
     trees_.resize(definitions.processes.size());
@@ -62,8 +71,8 @@ class TreeSink final : public reader::TraceSink {
           definitions.locations[i].is_thread() && threads_[i].process < trees_.size();
     }
     last_tick_ = definitions.base_ticks;
-    messages_.begin(definitions);
-    unused_.begin(definitions);
+    if (messages_) messages_->begin(definitions);
+    if (unused_) unused_->begin(definitions);
     return {};
   }
 
@@ -75,7 +84,7 @@ class TreeSink final : public reader::TraceSink {
     tree.begin = std::min(tree.begin, event.ticks);
     tree.end = std::max(tree.end, event.ticks);
     if (thread.off) not_written(thread, event.ticks);
-    messages_.event(event);
+    if (messages_) messages_->event(event);
     switch (event.kind) {
       case EventKind::kEnter:
         return enter(thread, event);
@@ -115,8 +124,9 @@ class TreeSink final : public reader::TraceSink {
       default:
         break;
     }
-    unused_.add(event.kind,
-                thread.stack.empty() ? reader::kNone : thread.stack.back().region);
+    if (unused_)
+      unused_->add(event.kind,
+                   thread.stack.empty() ? reader::kNone : thread.stack.back().region);
   }
 
   std::string error() const override { return {}; }
@@ -142,18 +152,19 @@ class TreeSink final : public reader::TraceSink {
     return {};
   }
 
-  std::vector<RunSummary> take() {
-    std::vector<RunSummary> out;
+  EventSummary take() override {
+    EventSummary out;
     for (Tree& tree : trees_)
-      if (!tree.summary.locations.empty()) out.push_back(std::move(tree.summary));
+      if (!tree.summary.locations.empty()) out.processes.push_back(std::move(tree.summary));
+    if (messages_) out.messages = messages_->take();
+    out.gaps = gaps_;
     return out;
   }
-  std::vector<ProcessMessages> take_messages() { return messages_.take(); }
-  std::uint64_t gaps() const { return gaps_; }
 
  private:
   struct Tree {
     RunSummary summary;
+    std::uint32_t primary = reader::kNone;  // location; else the first one
     std::uint64_t begin = ~std::uint64_t{0}, end = 0;
     struct Node {
       std::uint32_t parent, region, kind, site;  // the region by the archive's definitions
@@ -167,8 +178,11 @@ class TreeSink final : public reader::TraceSink {
   void enter(Thread& thread, const TraceEvent& event) {
     if (event.ref >= definitions_->regions.size()) return;
     const reader::RegionInfo& region = definitions_->regions[event.ref];
-    if (region.is_loop) return;
     Tree& tree = trees_[thread.process];
+    if (region.is_loop) {  // the primary thread has the marks
+      if (tree.primary == reader::kNone) tree.primary = event.location;
+      return;
+    }
     if (!thread.stack.empty() && thread.stack.back().node == RunSummary::kNone &&
         is_parallel_region(static_cast<std::uint32_t>(region.role), region.paradigm)) {
       const std::uint32_t node = node_index(tree, around(thread), event.ref,
@@ -353,7 +367,9 @@ class TreeSink final : public reader::TraceSink {
       RunSummary::Location& location = summary.locations.emplace_back();
       location.reference = definitions_->locations[at].ref;
       location.number = definitions_->locations[at].thread;
-      location.primary = summary.locations.size() == 1;
+      location.primary = trees_[number].primary == reader::kNone
+                             ? summary.locations.size() == 1
+                             : at == trees_[number].primary;
       location.helper = definitions_->locations[at].helper;
       location.temporary = definitions_->locations[at].temporary;
       location.outside = thread.outside;
@@ -403,8 +419,8 @@ class TreeSink final : public reader::TraceSink {
   const reader::TraceDefinitions* definitions_ = nullptr;
   std::vector<Tree> trees_;
   std::vector<Thread> threads_;
-  MessageEvents messages_;
-  reader::UnusedRecords unused_;
+  std::optional<MessageEvents> messages_;
+  std::optional<reader::UnusedRecords> unused_;
   // By region and file's name: regions numbered after those that are defined.
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> of_file_;
   struct OfFile {
@@ -418,18 +434,19 @@ class TreeSink final : public reader::TraceSink {
 
 }  // namespace
 
+std::unique_ptr<EventSummarySink> event_summary_sink() {
+  return std::make_unique<TreeSink>(false);
+}
+
 base::Result<EventSummary> summarize_events(const std::string& archive,
                                             const reader::Progress& progress) {
   reader::ArchiveStream stream;
   if (const auto done = stream.open(archive); !done) return done.failure();
   if (const auto done = stream.definitions().need_threads(); !done) return done.failure();
-  TreeSink sink;
+  TreeSink sink(true);
   if (const auto done = stream.run(sink, progress); !done) return done.failure();
-  EventSummary result;
+  EventSummary result = sink.take();
   result.events = stream.events();
-  result.processes = sink.take();
-  result.gaps = sink.gaps();
-  result.messages = sink.take_messages();
   return result;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,14 @@ struct EventSummary {
   std::uint64_t events = 0;
   std::uint64_t gaps = 0;  // intervals that were not written
 };
+
+// Makes it of a stream that is read for other things, too. Without messages, and says nothing of records that it does not use.
+class EventSummarySink : public reader::TraceSink {
+ public:
+  // After finish(), once; `events` and `messages` are empty.
+  virtual EventSummary take() = 0;
+};
+std::unique_ptr<EventSummarySink> event_summary_sink();
 
 base::Result<EventSummary> summarize_events(const std::string& archive,
                                             const reader::Progress& progress = {});

@@ -1,6 +1,7 @@
 #include "analysis/profile/iteration_profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -35,6 +36,24 @@ Profile::Memory memory_between(const std::vector<base::MemorySample>& samples,
   }
   return memory;
 }
+
+// Numbers the iterations of a loop of one thread through all its visits. Rows count them in their visit; the first ones, before
+// the loop was detected, may have none.
+class Numbering {
+ public:
+  std::uint64_t first_of(const IterationRows::Row& row) {
+    // A file may hold any numbers.
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
+    if (row.first >= kMax || row.count >= kMax || before_ >= kMax) return row.first;
+    if (before_ + row.first < next_) before_ = next_;  // another visit
+    next_ = before_ + row.first + row.count;
+    return before_ + row.first;
+  }
+
+ private:
+  std::uint64_t before_ = 0;  // iterations of earlier visits
+  std::uint64_t next_ = 0;
+};
 
 // What rows of primary threads say of a loop.
 struct Sample {
@@ -96,11 +115,14 @@ class ProfileBuilder {
     const auto since = [&](std::uint64_t ticks) {
       return static_cast<double>(ticks - std::min(ticks, summary.begin)) * tick_ns;
     };
+    std::vector<Numbering> numbering(loops_.size());
     for (std::size_t i = 0; i < from.iterations.rows.size(); ++i) {
       const IterationRows::Row& row = from.iterations.rows[i];
       Profile::Row& out = to.rows.emplace_back();
       out.loop = row.loop < loops_.size() ? loops_[row.loop] : row.loop;
-      out.first = row.first;
+      out.first = row.loop < loops_.size() && row.count != 0
+                      ? numbering[row.loop].first_of(row)
+                      : row.first;
       out.count = row.count;
       out.begin_ns = since(row.begin);
       out.end_ns = since(from.iterations.end_of(i));
@@ -142,7 +164,7 @@ class ProfileBuilder {
           out_.loops[row.loop].core_wait_ns += core_wait;
         }
         if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
-        iterations[row.loop] += row.count;
+        iterations[row.loop] = row.first + row.count;
         times[row.loop] += row.end_ns - row.begin_ns;
         then(memory[row.loop], row.memory);
         sample(row);
@@ -205,13 +227,13 @@ class ProfileBuilder {
       const std::vector<Profile::Row>& rows = out_.locations[process.primary].rows;
       std::vector<std::uint64_t> part_of(rows.size());
       std::vector<Profile::Memory> memory(parts);
-      double before = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto count = static_cast<double>(rows[i].count);
-        const double middle = (before + count / 2) / each;
-        part_of[i] = whole(std::min(middle, static_cast<double>(parts - 1)));
+        // Others are where the latest one of the loop is.
+        if (i > 0) part_of[i] = part_of[i - 1];
         if (rows[i].loop != number) continue;
-        before += count;
+        const auto count = static_cast<double>(rows[i].count);
+        const double middle = (static_cast<double>(rows[i].first) + count / 2) / each;
+        part_of[i] = whole(std::min(middle, static_cast<double>(parts - 1)));
         iterations[part_of[i]] += count;
         times[part_of[i]] += rows[i].end_ns - rows[i].begin_ns;
         then(memory[part_of[i]], rows[i].memory);
@@ -232,8 +254,8 @@ class ProfileBuilder {
       }
     }
     for (std::uint64_t i = 0; i < parts; ++i) {
-      all[i].first = whole(each * static_cast<double>(i) + 0.5);
-      const std::uint64_t next = whole(each * static_cast<double>(i + 1) + 0.5);
+      all[i].first = whole(std::ceil(each * static_cast<double>(i) - 0.5));
+      const std::uint64_t next = whole(std::ceil(each * static_cast<double>(i + 1) - 0.5));
       all[i].count = next - all[i].first;
       if (iterations[i] == 0)
         continue;  // a row that has more than a part is in one of them

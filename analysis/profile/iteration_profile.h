@@ -32,7 +32,7 @@ struct IterationProfile {
 
   struct Row {
     std::uint32_t loop = kNoLoop;  // index in `loops`
-    std::uint64_t first = 0;       // in its visit
+    std::uint64_t first = 0;       // counted through all visits of the loop, from 0
     std::uint64_t count = 0;
     double begin_ns = 0;
     double end_ns = 0;
@@ -62,8 +62,9 @@ struct IterationProfile {
   struct Loop {
     std::uint32_t number = 0;  // in the archive
     std::string name{};
-    std::uint64_t iterations = 0;  // of the process that has most
-    double time_ns = 0;            // likewise, of its primary thread
+    std::uint64_t iterations =
+        0;  // of the process that has most, as `refrain info` counts them: also those without rows
+    double time_ns = 0;  // of rows, likewise of its primary thread
     // Of iterations on primary threads. Those that have a row together took the same each.
     double median_ns = 0;
     double slowest_ns = 0;

@@ -14,8 +14,8 @@ constexpr auto kImbalance = static_cast<std::size_t>(TimeClass::kImbalance);
 constexpr auto kLimited = static_cast<std::size_t>(TimeClass::kLimitedParallelism);
 
 // Two threads; a loop of iterations of 100 ticks, of which the worker waits 10 more each time, and
-// one iteration of 500.
-RunSummary run(std::uint32_t process, std::uint64_t iterations) {
+// one iteration of 500. Those before `first` have no rows.
+RunSummary run(std::uint32_t process, std::uint64_t iterations, std::uint64_t first = 0) {
   RunSummary summary;
   summary.process = process;
   summary.rank = process;
@@ -43,7 +43,8 @@ RunSummary run(std::uint32_t process, std::uint64_t iterations) {
     for (std::uint64_t i = 0; i < iterations; ++i) {
       const std::uint64_t length = i == 7 ? 500 : 100;
       auto& row = rows.emplace_back();
-      row = {.begin = at + thread, .loop = 0, .first = i + 3, .count = 1, .counters = {i}};
+      row = {
+          .begin = at + thread, .loop = 0, .first = i + first, .count = 1, .counters = {i}};
       row.times[kImbalance] = 10 * thread;
       row.times[IterationRows::kOutside] = static_cast<std::int64_t>(length) - 10 * thread;
       at += length;
@@ -65,7 +66,7 @@ TEST_CASE("Iteration profile: a loop - median, slowest, classes, parts of it") {
   CHECK(loop.iterations == 20);
   CHECK(loop.median_ns == 50);
   CHECK(loop.slowest_ns == 250);
-  CHECK(loop.slowest_first == 10);
+  CHECK(loop.slowest_first == 7);
   CHECK(loop.slowest_count == 1);
   CHECK(loop.time_ns == 1200);
   CHECK(loop.times[kImbalance] == 100);
@@ -123,12 +124,12 @@ TEST_CASE("Iteration profile: time without a core - of loops, their parts, the s
       row.counters.push_back(row.loop != 0 ? 3 : row.first + 1);
   const IterationProfile profile = iteration_profile({with}, 4);
   const auto& loop = profile.loops.at(0);
-  CHECK(loop.core_wait_ns == 2 * (4 + 23) * 10);
-  CHECK(loop.slowest_core_wait_ns == 11);
+  CHECK(loop.core_wait_ns == 2 * (1 + 20) * 10);
+  CHECK(loop.slowest_core_wait_ns == 8);
   CHECK(profile.outside_core_wait_ns == 6);
   REQUIRE(loop.parts.size() == 4);
-  CHECK(loop.parts[0].core_wait_ns == 2 * (4 + 5 + 6 + 7 + 8));
-  CHECK(loop.parts[3].core_wait_ns == 2 * (19 + 20 + 21 + 22 + 23));
+  CHECK(loop.parts[0].core_wait_ns == 2 * (1 + 2 + 3 + 4 + 5));
+  CHECK(loop.parts[3].core_wait_ns == 2 * (16 + 17 + 18 + 19 + 20));
   CHECK(iteration_profile({run(0, 20)}, 4).loops[0].core_wait_ns == 0);
 }
 
@@ -146,6 +147,45 @@ TEST_CASE("Iteration profile: a helper thread of the runtime - only its time in 
   CHECK(profile.loops[0].times[kImbalance] == without.loops[0].times[kImbalance] + 100);
   CHECK(profile.loops[0].times[kLimited] == without.loops[0].times[kLimited]);
   CHECK(profile.loops[0].times[0] == without.loops[0].times[0]);
+}
+
+TEST_CASE("Iteration profile: iterations before the first row - count, and have numbers") {
+  const IterationProfile profile = iteration_profile({run(0, 20, 4)}, 4);
+  const auto& loop = profile.loops.at(0);
+  CHECK(loop.iterations == 24);
+  CHECK(loop.slowest_first == 11);
+  for (const auto& location : profile.locations)
+    for (std::size_t i = 1; i < location.rows.size(); ++i)
+      CHECK(location.rows[i].first == i + 3);
+  REQUIRE(loop.parts.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(loop.parts[i].first == 6 * i);
+    CHECK(loop.parts[i].count == 6);
+    // Of the first one two have rows: what it took is theirs.
+    CHECK(loop.parts[i].times[kImbalance] == (i == 0 ? 10 : 30));
+  }
+  CHECK(loop.parts[0].mean_ns == 50);
+  CHECK(loop.parts[1].mean_ns == Approx((5 * 100 + 500) / 6.0 / 2));
+}
+
+TEST_CASE("Iteration profile: several visits - one numbering through all of them") {
+  RunSummary visits = run(0, 12);
+  // Of 5, 1 and 6 iterations; the first one of each has no row where the loop was not known yet.
+  for (RunSummary::Location& location : visits.locations)
+    for (std::size_t i = 1; i < location.iterations.rows.size(); ++i) {
+      const std::uint64_t number = i - 1;
+      location.iterations.rows[i].first = number < 5    ? number + 1
+                                          : number == 5 ? 1
+                                                        : number - 6;
+    }
+  const IterationProfile profile = iteration_profile({visits}, 1);
+  CHECK(profile.loops.at(0).iterations == 6 + 2 + 6);
+  for (const auto& location : profile.locations) {
+    CHECK(location.rows[5].first == 5);
+    CHECK(location.rows[6].first == 7);
+    CHECK(location.rows[7].first == 8);
+    CHECK(location.rows[12].first == 13);
+  }
 }
 
 TEST_CASE("Iteration profile: several processes - one loop, of the most iterations") {

@@ -573,10 +573,12 @@ double ParallelRegion::total_ns() const {
 }
 
 double MpiProcedure::average_bytes() const {
-  const std::uint64_t number = messages != 0 ? messages : calls;
-  if (number == 0) return 0;
-  return (static_cast<double>(bytes_sent) + static_cast<double>(bytes_received)) /
-         static_cast<double>(number);
+  if (messages != 0)
+    return (static_cast<double>(bytes_sent) + static_cast<double>(bytes_received)) /
+           static_cast<double>(messages);
+  return calls == 0 ? 0
+                    : static_cast<double>(std::max(bytes_sent, bytes_received)) /
+                          static_cast<double>(calls);
 }
 
 std::vector<ThreadTimes> thread_times(const RunProfile& profile,

@@ -204,7 +204,7 @@ struct MpiProcedure {
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
   std::uint64_t messages = 0;  // sent or received
-  // Of a message; of a call, where there are no messages.
+  // Of a message; where there are none, of a call: the larger of what it sent and received, which is its size for all commands.
   double average_bytes() const;
 };
 

@@ -223,6 +223,12 @@ TEST_CASE("Run profile: totals - parallel regions, MPI procedures, paths") {
   CHECK(totals.mpi[0].minimum_ns == 20);
   CHECK(totals.mpi[0].maximum_ns == 40);
   CHECK(totals.mpi[0].average_bytes() == 100);
+  // Of one double on three ranks, 250 times: a call's size, not what was sent and received.
+  CHECK(MpiProcedure{.name = "MPI_Allreduce",
+                     .calls = 750,
+                     .bytes_sent = 750 * 24,
+                     .bytes_received = 750 * 24}
+            .average_bytes() == 24);
   const PathTotal& loop = totals.paths[find(profile, "for", 11)];
   CHECK(loop.visits == 4);
   CHECK(loop.time_ns == 450);

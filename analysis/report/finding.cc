@@ -127,6 +127,7 @@ class ProfileFinder {
     note("Time in the kernel", conclusions_.kernel);
     note("Memory that grows", conclusions_.memory);
     note("Time of tracing", conclusions_.tracing);
+    note("Unknown time", conclusions_.unknown);
     management();
     well();
     return std::move(out_);
@@ -217,7 +218,7 @@ class ProfileFinder {
 
   void well() {
     const double useful = totals_.efficiencies.parallel;
-    if (useful < 0.95) return;
+    if (useful < 0.95 || !totals_.efficiencies.known()) return;
     out_.push_back(
         {.kind = Finding::Kind::kEfficiency,
          .what = "Little is lost",

@@ -19,28 +19,13 @@ struct Part {
   double begin_ns = 0, end_ns = 0;
 };
 
-// Numbers the iterations of a loop over all its visits. Rows count them in their visit; the first ones, before the loop
-// was detected, may have none.
-class Numbering {
- public:
-  Part part_of(const Row& row) {
-    const auto first = static_cast<double>(row.first);
-    if (base_ + first < next_) base_ = next_;  // another visit
-    const double begin = base_ + first;
-    next_ = begin + static_cast<double>(row.count);
-    return {begin, next_, row.begin_ns, row.end_ns};
-  }
-
- private:
-  double base_ = 0;
-  double next_ = 0;
-};
-
 std::vector<Part> parts_of(const IterationProfile::Location& location, std::uint32_t loop) {
   std::vector<Part> parts;
-  Numbering numbering;
   for (const Row& row : location.rows)
-    if (row.loop == loop && row.count != 0) parts.push_back(numbering.part_of(row));
+    if (row.loop == loop && row.count != 0)
+      parts.push_back({static_cast<double>(row.first),
+                       static_cast<double>(row.first + row.count), row.begin_ns,
+                       row.end_ns});
   return parts;
 }
 
@@ -159,12 +144,11 @@ class Painter {
     const std::vector<Part>& parts = parts_[location.process];
     const bool primary = primary_[location.process] == number;
     const double size = out_.lines[line].second - out_.lines[line].first + 1;
-    Numbering numbering;
     for (const Row& row : location.rows) {
       if (row.loop != loop_) continue;
       if (primary && row.count != 0) {
-        const Part part = numbering.part_of(row);
-        put(row, {part.begin, part.end}, 1 / size, line);
+        const auto first = static_cast<double>(row.first);
+        put(row, {first, first + static_cast<double>(row.count)}, 1 / size, line);
       } else if (!parts.empty()) {
         for (const auto& [interval, part] : iterations_of(parts, row))
           put(row, interval, part / size, line);

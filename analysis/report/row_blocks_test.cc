@@ -76,9 +76,9 @@ TEST_CASE("Row pictures: rows of one iteration - each number in its place") {
 TEST_CASE("Row pictures: iterations before the first row - columns count from there") {
   IterationProfile made = profile(1, 1, 4);
   for (IterationProfile::Row& row : made.locations[0].rows) row.first += 3;
-  // Another visit begins again.
+  // Another visit, of which no row is missing.
   IterationProfile::Row again = made.locations[0].rows.back();
-  again.first = 0;
+  again.first = 7;
   again.begin_ns += 100;
   again.end_ns += 100;
   made.locations[0].rows.push_back(again);

@@ -59,7 +59,7 @@ class ScaleBuilder {
     for (const ScalePart& loop : out_.loops) {
       PlaceTime& to = place(Kind::kLoop, loop.place, loop.place);
       to.ns = loop.all_ns;
-      to.visits = static_cast<double>(loop.iterations);
+      to.visits = static_cast<double>(loop.with_rows);
     }
     for (auto& [key, each] : places_) out_.places.push_back(std::move(each));
     // Of causes the words stay. (Not `= {}`, which keeps the memory.)
@@ -126,7 +126,7 @@ class ScaleBuilder {
         sum.saved_ns += loop.saved_ns;
       }
     for (std::size_t i = 0; most != nullptr && i < most->first.size(); ++i) {
-      if (iterations <= part.iterations) break;
+      if (iterations <= part.with_rows) break;
       --iterations;
       sum.time_ns -= most->first[i].time_ns;
       sum.saved_ns -= most->first[i].saved_ns;
@@ -227,8 +227,16 @@ class ScaleBuilder {
     std::vector<std::uint64_t> iterations(loops_.size());
     for (const IterationProfile::Row& row : all[primary].rows)
       if (row.loop < loop_of_.size()) iterations[loop_of_[row.loop]] += row.count;
-    for (std::size_t i = 0; i < loops_.size(); ++i)
-      loops_[i].part.iterations = std::max(loops_[i].part.iterations, iterations[i]);
+    std::vector<std::uint64_t> ends(iterations_.loops.size());
+    for (const IterationProfile::Row& row : all[primary].rows)
+      if (row.loop < loop_of_.size() && row.count != 0)
+        ends[row.loop] = row.first + row.count;
+    std::vector<std::uint64_t> of_all(loops_.size());
+    for (std::size_t i = 0; i < ends.size(); ++i) of_all[loop_of_[i]] += ends[i];
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      loops_[i].part.iterations = std::max(loops_[i].part.iterations, of_all[i]);
+      loops_[i].part.with_rows = std::max(loops_[i].part.with_rows, iterations[i]);
+    }
     const auto& rows = all[primary].rows;
     for (std::size_t i = first; i < end; ++i) {
       if (all[i].helper) continue;

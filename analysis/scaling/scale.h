@@ -22,7 +22,8 @@ namespace refrain::analysis {
 // Part of a run: all of it without start and end of MPI (Account::kStart), or an outermost loop.
 struct ScalePart {
   std::string place;             // a loop's, without its number; empty: the whole run
-  std::uint64_t iterations = 0;  // of a loop, that have rows of their own
+  std::uint64_t iterations = 0;  // of a loop, as `refrain info` counts them
+  std::uint64_t with_rows = 0;   // of these, what is measured below
   std::size_t processes = 0;     // that were there
   std::size_t threads = 0;       // of these
   double time_ns = 0;            // of the run: of the thread that was there longest

@@ -135,8 +135,8 @@ class ScalingBuilder {
     if (out_.part.empty()) return;
     std::uint64_t least = ~std::uint64_t{0}, most = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      least = std::min(least, part(i).iterations);
-      most = std::max(most, part(i).iterations);
+      least = std::min(least, part(i).with_rows);
+      most = std::max(most, part(i).with_rows);
     }
     if (least == most || least == 0) return;
     if (most - least > kNearlyEqual) {
@@ -147,7 +147,7 @@ class ScalingBuilder {
     }
     for (std::size_t i = 0; i < runs_.size(); ++i)
       scaled_[i] =
-          static_cast<double>(part(0).iterations) / static_cast<double>(part(i).iterations);
+          static_cast<double>(part(0).with_rows) / static_cast<double>(part(i).with_rows);
   }
 
   void choose_weak() {
@@ -163,15 +163,24 @@ class ScalingBuilder {
       out_.weak_why = "as given";
       return;
     }
-    // Without a core, time says nothing of work.
-    if (!counted && !(runs_.front().conclusions.cores.empty() &&
-                      runs_.back().conclusions.cores.empty())) {
+    // Where threads had no core, computation took no more than it says, and no less than without all of that time.
+    const double base_waits = runs_.front().conclusions.core_wait_ns;
+    const double last_waits = runs_.back().conclusions.core_wait_ns;
+    const double at_least = scaled_.back() * std::max(0.0, last.useful_ns - last_waits) /
+                            std::max(1.0, base.useful_ns);
+    const double at_most =
+        scaled_.back() * last.useful_ns / std::max(1.0, base.useful_ns - base_waits);
+    const double enough = std::sqrt(threads);
+    const bool certain = at_least > enough || at_most <= enough;
+    if (!counted && !certain &&
+        !(runs_.front().conclusions.cores.empty() &&
+          runs_.back().conclusions.cores.empty())) {
       out_.weak_why =
           "assumed: times include waits for cores, so the amount of work is unknown (use "
           "--weak if it grows with the threads)";
       return;
     }
-    out_.weak = threads > 1 && work > std::sqrt(threads);
+    out_.weak = threads > 1 && work > enough;
     out_.weak_why = fmt::format(
         "from the work: {} {:.2f} times the base's, on {:.3g} times the threads",
         counted ? "instructions are" : "computation takes, on all threads,", work, threads);

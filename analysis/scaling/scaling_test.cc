@@ -306,7 +306,8 @@ TEST_CASE("Scaling: threads that had no core - time does not say whether it is w
   std::vector<Scale> runs;
   for (const Plan& plan : scales({}, true)) {
     auto all = summaries(plan);
-    if (plan.ranks == 4) all[1].locations[0].use.core_wait_ns = all[1].end / 2;
+    if (plan.ranks == 4)
+      for (auto& rank : all) rank.locations[0].use.core_wait_ns = rank.end * 6 / 10;
     runs.push_back(scale_of(all, "run"));
   }
   const auto assumed = scaling_of(runs, {});
@@ -326,6 +327,21 @@ TEST_CASE("Scaling: threads that had no core - time does not say whether it is w
   ScalingOptions options;
   options.weak = true;
   CHECK(scaling_of(runs, options)->weak);
+}
+
+TEST_CASE(
+    "Scaling: threads that had no core for less than the work grew - it is weak all the same") {
+  const bool weak = GENERATE(true, false);
+  std::vector<Scale> runs;
+  for (const Plan& plan : scales({}, weak)) {
+    auto all = summaries(plan);
+    if (plan.ranks == 4) all[1].locations[0].use.core_wait_ns = all[1].end / 2;
+    runs.push_back(scale_of(all, "run"));
+  }
+  const auto seen = scaling_of(runs, {});
+  REQUIRE(seen);
+  CHECK(seen->weak == weak);
+  CHECK(seen->weak_why.starts_with("from the work"));
 }
 
 TEST_CASE("Scaling: all factors together, also with different teams") {

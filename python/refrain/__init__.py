@@ -212,8 +212,8 @@ class Archive:
     def iterations(self) -> Iterations:
         """The iterations of outermost loops, by class of time; of Refrain's archives only.
 
-        >>> refrain.Archive("loops").iterations().json["loops"][0]["iterations"]  # from when the loop was detected
-        39
+        >>> refrain.Archive("loops").iterations().json["loops"][0]["iterations"]  # as info counts them
+        40
         """
         return Iterations(self.path)
 

@@ -121,6 +121,27 @@ TEST_CASE("MPI life: a jump out of a call - ends it, and later calls are recorde
   }
 }
 
+// What the tracer needs a lot of stack for it does on its own: reading the program's code took 12 KiB, a thread's first event 13.
+TEST_CASE("MPI life: coroutines, threads and handlers with small stacks - are traced") {
+  const std::string on = GENERATE("coroutine", "thread", "handler");
+  CAPTURE(on);
+  TemporaryFolder folder;
+  const MpiJob job{.program = "small_stacks_gcc",
+                   .arguments = {on},
+                   .ranks = 1,
+                   .threads = 2,
+                   .settings = {{"LIMIT", "5"}, {"MIN_GAP", "0"}, {"THREADS", "yes"}}};
+  const Traced traced = trace_mpi(job, MpiWay::kOutside, folder / "archive");
+  INFO(traced.result.errors);
+  CHECK(traced.result.output ==
+        "total 40, regions " + std::string(on == "handler" ? "0" : "40") + "\n");
+  const auto calls = calls_in_summary(folder / "archive", 0);
+  CHECK(calls.at("MPI_Allreduce") == 40);
+  CHECK(calls.at("MPI_Barrier") == 40);
+  // The primary thread is the one that had the first parallel region.
+  CHECK((enters_of(traced.trace, "MPI_Allreduce") < 40) == (on != "thread"));
+}
+
 TEST_CASE("MPI life: sessions only - untraced, reported once, nothing is left") {
   const MpiWay way = GENERATE(MpiWay::kInside, MpiWay::kOutside);
   static SomeCases few;
@@ -223,6 +244,40 @@ TEST_CASE("MPI life: helpers - launchers and shells leave nothing") {
   REQUIRE(result.exit_status == 0);
   CHECK(MpiProcesses(read_checked(folder / "archive")).size() == 2);
   CHECK(names_in(folder.path()) == std::vector<std::string>{"archive"});
+}
+
+// The launcher's value, or a script's, would take the place of ours.
+TEST_CASE(
+    "MPI life: another LD_PRELOAD - ours stays, or it is said why nothing is recorded") {
+  const std::string how = GENERATE("genv", "script", "exec");
+  CAPTURE(how);
+  TemporaryFolder folder;
+  TemporaryFolder scripts;
+  const std::string program = data_file("test/programs/mpi/ring_gcc");
+  const std::string script = scripts / "start";
+  std::ofstream(script) << "#!/bin/sh\n"
+                        << (how == "exec" ? "export LD_PRELOAD=libdl.so.2; exec "
+                                          : "LD_PRELOAD=libdl.so.2 ")
+                        << program << "\n";
+  fs::permissions(script, fs::perms::owner_all);
+  Command command;
+  command.arguments = refrain_run({{"LIMIT", "0"}}, folder / "archive");
+  std::erase(command.arguments, "--quiet");
+  std::vector<std::string> words{"mpirun.mpich", "-n", "2", script};
+  if (how == "genv")
+    words = {"mpirun.mpich", "-genv", "LD_PRELOAD", "libdl.so.2", "-n", "2", program};
+  for (const std::string& word : words) command.arguments.push_back(word);
+  command.environment = clean_environment();
+  put_mpi_sanitizer_first(command);
+  const Result result = run(command);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  if (how == "genv") {
+    CHECK(MpiProcesses(read_checked(folder / "archive")).size() == 2);
+  } else {
+    CHECK(names_in(folder.path()).empty());
+    CHECK(count_of(result.errors, "'" + script + "' gives LD_PRELOAD another value") == 1);
+  }
 }
 
 TEST_CASE("MPI life: MPI in a plugin - a program that loads it late, as Python does") {

@@ -266,6 +266,62 @@ TEST_CASE("Profile: everything written - the archive's events say the same") {
           Approx(ns.get<double>()).margin(0.005 * profile["time_ns"].get<double>()));
 }
 
+namespace {
+
+json json_of(const std::vector<std::string>& words) {
+  const Result result = run_refrain(words);
+  INFO(result.errors);
+  REQUIRE(result.exit_status == 0);
+  return json::parse(result.output);
+}
+
+// What commands say of efficiencies and of numbers of iterations is the same.
+void check_agreement(const std::string& archive, const json& profile) {
+  const json& e = profile["efficiencies"];
+  const std::map<std::pair<std::string, std::string>, std::string> names = {
+      {{"threads", "parallel efficiency"}, "parallel"},
+      {{"threads", "load balance"}, "load_balance"},
+      {{"threads", "communication efficiency"}, "communication"},
+      {{"MPI", "parallel efficiency"}, "mpi"},
+      {{"MPI", "load balance"}, "mpi_load_balance"},
+      {{"MPI", "communication efficiency"}, "mpi_communication"}};
+  std::map<std::string, std::uint64_t> iterations;  // by place, of the rank with most
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> by_rank;
+  const json info = json_of({"info", archive, "--json"});
+  const json compared = json_of({"compare", archive, archive, "--json"});
+  for (const json& phase : info["phases"]) {
+    const std::string name = phase["name"];
+    by_rank[{name.substr(name.find("@ ")), phase["process"]}] +=
+        phase["iterations"].get<std::uint64_t>();
+  }
+  for (const auto& [of, count] : by_rank)
+    iterations[of.first] = std::max(iterations[of.first], count);
+  std::size_t efficiencies = 0, loops = 0;
+  for (const json& row : compared["rows"]) {
+    INFO(row.dump());
+    if (row["unit"] == "efficiency") {
+      ++efficiencies;
+      CHECK(row["a"] == e[names.at({row["subject"], row["figure"]})]);
+      CHECK(row["a"].get<double>() <= 1);
+    } else if (row["figure"] == "iterations") {
+      ++loops;
+      const std::string name = row["subject"];
+      CHECK(row["a"] == iterations.at(name.substr(name.find("@ "))));
+    }
+  }
+  CHECK(efficiencies == names.size());
+  CHECK(loops > 0);
+  const json rows = json_of({"profile", archive, "--iterations", "--json"});
+  REQUIRE_FALSE(rows["loops"].empty());
+  for (const json& loop : rows["loops"]) {
+    const std::string name = loop["name"];
+    INFO(name);
+    CHECK(loop["iterations"] == iterations.at(name.substr(name.find("@ "))));
+  }
+}
+
+}  // namespace
+
 TEST_CASE("Profile: two ranks with two threads each - calls of MPI, bytes, efficiencies") {
   TemporaryFolder folder;
   const MpiJob job{.program = "hybrid_clang", .threads = 2, .settings = {{"LIMIT", "2"}}};
@@ -295,6 +351,7 @@ TEST_CASE("Profile: two ranks with two threads each - calls of MPI, bytes, effic
   CHECK(value("parallel") == Approx(value("load_balance") * value("communication")));
   CHECK(value("mpi") == Approx(value("mpi_load_balance") * value("mpi_communication")));
   CHECK(value("parallel") == Approx(value("mpi") * value("openmp")));
+  check_agreement((folder / "a").string(), profile);
 }
 
 TEST_CASE("Profile: MPI, everything written - the events say the same") {

@@ -82,6 +82,16 @@ TEST_CASE(
   CHECK(has(doctor.output, feature));
 }
 
+TEST_CASE("Untraced: another LD_PRELOAD in the command - ours stays before it") {
+  const TemporaryFolder folder;
+  const std::string program = of_tests("calls_gcc");
+  const Result kept =
+      run_aloud({"env", "LD_PRELOAD=libdl.so.2", program}, folder / "archive");
+  INFO(kept.errors);
+  CHECK(kept.output == "sum=235\n");
+  CHECK(fs::exists(folder / "archive/traces.otf2"));
+}
+
 TEST_CASE(
     "Untraced: a program of gcc with a library of clang - regions of both are traced") {
   const TemporaryFolder folder;

@@ -1,5 +1,7 @@
 // Archives whose definitions and events contradict each other, or have dangling references:
 // every reader of archives returns, with an error or without.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -18,6 +20,7 @@
 #include "convert/convert.h"
 #include "reader/archive_stream.h"
 #include "reader/foreign_archive.h"
+#include "summary/run_summary.h"
 #include "test/support/files.h"
 #include "test/support/leaks.h"
 #include "tools/report/report_run.h"
@@ -116,6 +119,53 @@ TEST_CASE("Hostile archives: wrong definitions - read, or refused in one line") 
   CHECK(analyzed > seeds() / 10);
   CHECK(lacking > seeds() / 10);
   CHECK(lacking < seeds());
+}
+
+// A pipe makes its reader wait for ever, and /dev/zero has no end.
+TEST_CASE(
+    "Hostile archives: pipes and devices in the place of files - refused in one line") {
+  const std::string name = GENERATE("traces.otf2", "traces.def", "traces.marker", "events");
+  const bool device = GENERATE(false, true);
+  CAPTURE(name, device);
+  const test::TemporaryFolder folder;
+  const std::filesystem::path archive = folder / "archive";
+  reader::write_foreign_archive(archive, {.more_enters = 5});
+  std::filesystem::path file = archive / name;
+  if (name == "events")
+    for (const auto& entry : std::filesystem::directory_iterator(archive / "traces"))
+      if (entry.path().extension() == ".evt") file = entry.path();
+  std::filesystem::remove(file);
+  if (device)
+    std::filesystem::create_symlink("/dev/zero", file);
+  else
+    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  const std::string wanted =
+      "not read, because " + file.string() + " is not a regular file";
+  const auto refused = [&](const std::string& error) {
+    INFO(error);
+    CHECK(error.find(wanted) != std::string::npos);
+    CHECK(one_line(error));
+  };
+  refused(analysis::read_archive_info(archive.string()).error());
+  refused(analysis::summarize_events(archive.string()).error());
+  refused(analysis::read_trace_profile(archive.string()).error());
+  convert::ConvertOptions options;
+  options.archive = archive.string();
+  options.overwrite = true;
+  refused(convert::convert_archive(options).error());
+}
+
+TEST_CASE("Hostile archives: a summary that is a pipe - is left out, with one line") {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "summary");
+  REQUIRE(mkfifo((folder / "summary/process-0.json").c_str(), 0600) == 0);
+  base::take_notes();
+  const auto read = summary::read_summaries(folder.path().string());
+  REQUIRE(read.ok());
+  CHECK(read->empty());
+  const auto notes = base::take_notes();
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].find("is not a regular file") != std::string::npos);
 }
 
 // libotf2 trusts the number, and searches that many for minutes.

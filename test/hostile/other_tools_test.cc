@@ -151,7 +151,7 @@ TEST_CASE("Other tools: a flush of the buffer - is no work of the program") {
   CHECK(ms(waits, "time") == Approx(7));
   CHECK(ms(waits, "execution") == Approx(2));
   CHECK(ms(analysis::total(a.profile()), TimeClass::kUseful) == Approx(2));
-  CHECK(a.compared().threads_efficiency.parallel == Approx(2.0 / 7));
+  CHECK(a.compared().efficiencies.parallel == Approx(2.0 / 7));
 }
 
 TEST_CASE("Other tools: any clock offset - the run is from the first event to the last") {
@@ -187,8 +187,8 @@ TEST_CASE("Other tools: a process that begins late and ends early - it is no use
   CHECK(ms(a.waits(), "time") == Approx(11));
   const auto compared = a.compared();
   CHECK(compared.duration_ns / kMs == Approx(10));
-  CHECK(compared.threads_efficiency.parallel == Approx(11.0 / 20));
-  CHECK(compared.threads_efficiency.load_balance == Approx(11.0 / 20));
+  CHECK(compared.efficiencies.parallel == Approx(11.0 / 20));
+  CHECK(compared.efficiencies.load_balance == Approx(11.0 / 20));
 }
 
 // Rank 0 sends late: 6 ms, of which rank 1 waits 5.
@@ -273,7 +273,7 @@ TEST_CASE("Other tools: threads of no known type - are threads for all") {
   base::take_notes();
   CHECK(ms(a.waits(), "time") == Approx(10));
   CHECK(a.profile().locations.size() == 1);
-  CHECK(a.compared().threads_efficiency.parallel == Approx(1));
+  CHECK(a.compared().efficiencies.parallel == Approx(1));
   CHECK(base::take_notes().empty());
 }
 

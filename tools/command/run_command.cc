@@ -22,12 +22,14 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/launcher.h"
 #include "base/processor.h"
 #include "base/texts.h"
@@ -58,9 +60,10 @@ namespace fs = std::filesystem;
 class RunWatch {
  public:
   // Of this process, which becomes the program. `archive`, `folder`, `since`: as spool::find_archives(). Names itself in
-  // REFRAIN_WATCH. `silent`: nothing is said of a run that left nothing.
+  // REFRAIN_WATCH. `silent`: nothing is said of a run that left nothing. `preloader`: a script of the command that gives LD_PRELOAD
+  // another value; empty: there is none.
   void start(const std::string& archive, const std::string& folder, std::int64_t since,
-             bool silent);
+             bool silent, const std::string& preloader);
   // The program was not started.
   void stop() const;
 
@@ -75,6 +78,7 @@ struct Watched {
   std::string folder;
   std::int64_t since;
   bool silent;
+  std::string preloader;
 };
 
 enum class End { kUnknown, kAllSaid, kNothing };
@@ -101,24 +105,35 @@ End wait_for_end(Watched& watched) {
   }
 }
 
+// Returns true if that is why.
+bool report_preloader(const Watched& watched) {
+  if (watched.preloader.empty()) return false;
+  std::fprintf(
+      stderr,
+      "refrain: no archive: '%s' gives LD_PRELOAD another value, so Refrain's library was not loaded "
+      "in what it starts; let it keep the old value (LD_PRELOAD=...:$LD_PRELOAD)\n",
+      watched.preloader.c_str());
+  return true;
+}
+
 void report(const Watched& watched) {
   const spool::FoundArchives found =
       spool::find_archives(watched.archive, watched.folder, watched.since);
   if (!found.left.empty()) {
     std::fprintf(stderr, "refrain: %s\n", spool::line_about_left(found.left).c_str());
-  } else if (!found.any && !watched.silent) {
+  } else if (!found.any && !watched.silent && !report_preloader(watched)) {
     std::fprintf(
         stderr,
         "refrain: no archive: nothing was recorded. The program was killed early, used no "
         "OpenMP, MPI or regions of refrain.h, or started programs that are linked "
-        "statically or without LD_PRELOAD\n");
+        "statically or with another LD_PRELOAD\n");
   }
 }
 
 void report_nothing() {
   std::fputs(
       "refrain: no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions "
-      "of refrain.h, or those that did are statically linked\n",
+      "of refrain.h, or those that did are statically linked or had another LD_PRELOAD\n",
       stderr);
 }
 
@@ -137,13 +152,14 @@ void report_nothing() {
   if (chdir("/") != 0) _exit(0);
   const End end = wait_for_end(watched);
   if (end == End::kUnknown) report(watched);
-  if (end == End::kNothing && !watched.silent) report_nothing();
+  if (end == End::kNothing && !watched.silent && !report_preloader(watched))
+    report_nothing();
   std::fflush(stderr);
   _exit(0);
 }
 
 void RunWatch::start(const std::string& archive, const std::string& folder,
-                     std::int64_t since, bool silent) {
+                     std::int64_t since, bool silent, const std::string& preloader) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const std::string name = "refrain-" + std::to_string(getpid()) + '-' +
@@ -153,7 +169,8 @@ void RunWatch::start(const std::string& archive, const std::string& folder,
                   archive,
                   folder,
                   since,
-                  silent};
+                  silent,
+                  preloader};
   if (watched.process >= 0 && watched.socket >= 0) {
     std::fflush(nullptr);
     const pid_t between = fork();
@@ -173,6 +190,51 @@ void RunWatch::start(const std::string& archive, const std::string& folder,
 
 void RunWatch::stop() const {
   if (!name_.empty()) base::tell_watch_socket(name_.c_str(), base::WatchMessage::kEnded);
+}
+
+// Where the command's launcher gives the program LD_PRELOAD (mpirun -x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...), our
+// libraries come before what it gives: it would take their place.
+// `program`: the path of what is traced; its own arguments stay.
+void keep_preloads(std::vector<std::string>& command, const std::string& program,
+                   const std::string& ours) {
+  constexpr std::string_view kName = "LD_PRELOAD";
+  constexpr std::string_view kAssigns = "LD_PRELOAD=";
+  bool of_env = false;  // options and assignments of `env`
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    std::string& word = command[i];
+    if (i != 0 && (word == program || find_program(word) == program)) return;
+    const std::string before = i == 0 ? std::string() : command[i - 1];
+    const bool of_option = before == "-x" || before == "--x";
+    if (word.starts_with(kAssigns) && (of_option || of_env))
+      word = std::string(kAssigns) + ours + ':' + word.substr(kAssigns.size());
+    else if ((before == "-genv" || before == "-env") && word == kName &&
+             i + 1 < command.size())
+      command[i + 1] = ours + ':' + command[i + 1];
+    of_env = fs::path(word).filename() == "env" ||
+             (of_env && (word.starts_with('-') || word.find('=') != std::string::npos));
+  }
+}
+
+// The first word of a command that is a script which gives LD_PRELOAD a value without the old one; empty: none is seen to.
+std::string preloading_script(const std::vector<std::string>& command) {
+  constexpr std::size_t kMost = 1 << 16;
+  for (std::size_t i = 0; i < std::min<std::size_t>(command.size(), 32); ++i) {
+    const std::string path = i == 0 ? find_program(command[i]) : command[i];
+    if (!base::is_regular_file(path)) continue;
+    std::ifstream file(path, std::ios::binary);
+    std::string text(kMost, '\0');
+    file.read(text.data(), kMost);
+    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+    if (!text.starts_with("#!")) continue;
+    for (std::size_t at = 0; (at = text.find("LD_PRELOAD=", at)) != std::string::npos;
+         ++at) {
+      const std::string value = text.substr(at, text.find_first_of(" \t\n;", at) - at);
+      if (value.find("$LD_PRELOAD") == std::string::npos &&
+          value.find("${LD_PRELOAD") == std::string::npos)
+        return path;
+    }
+  }
+  return {};
 }
 
 class RunCommand final : public Subcommand {
@@ -618,6 +680,7 @@ int RunCommand::run() {
   // It ends a program in which it does not come first.
   if (const std::string sanitizer = sanitizer_of(traced); !sanitizer.empty())
     prepend("LD_PRELOAD", sanitizer);
+  keep_preloads(command_, traced.path, std::getenv("LD_PRELOAD"));
   prepend("OMP_TOOL_LIBRARIES", library);
   setenv("OMP_TOOL", "enabled", 1);
   export_kokkos_tool(traced, library);
@@ -630,8 +693,8 @@ int RunCommand::run() {
   RunWatch watch;
   std::error_code ignored;
   if (!quiet_ && base::is_first_of_job())
-    watch.start(archive_, fs::current_path(ignored).string(), std::time(nullptr),
-                reported_);
+    watch.start(archive_, fs::current_path(ignored).string(), std::time(nullptr), reported_,
+                preloading_script(command_));
   export_run();
   if (reported_)
     setenv("REFRAIN_SAID", "yes", 1);

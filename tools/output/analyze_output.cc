@@ -283,7 +283,9 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
     wrap(out, cause.hint, 3, 3, options.width);
   }
   if (conclusions.causes.empty())
-    out.push_back("Nothing costs 1 % of the time of all threads.");
+    out.emplace_back(conclusions.unknown.empty()
+                         ? "Nothing costs 1 % of the time of all threads."
+                         : "Nothing that is known costs 1 % of the time of all threads.");
   out.emplace_back();
   if (!conclusions.cores.empty() &&
       !analysis::has_cause(conclusions, analysis::Account::kCores))
@@ -291,6 +293,7 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
              conclusions.cores + ". " +
                  conclusions.cores_hint.substr(0, conclusions.cores_hint.size() - 1),
              options.width);
+  if (!conclusions.unknown.empty()) add_note(out, conclusions.unknown, options.width);
   if (!conclusions.kernel.empty()) add_note(out, conclusions.kernel, options.width);
   if (!conclusions.memory.empty()) add_note(out, conclusions.memory, options.width);
   if (!conclusions.tracing.empty()) add_note(out, conclusions.tracing, options.width);
@@ -422,6 +425,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"memory", conclusions.memory},
           {"tracing_seconds", conclusions.tracing_ns / 1e9},
           {"tracing", conclusions.tracing},
+          {"unknown", conclusions.unknown},
           {"openmp_note", conclusions.openmp},
           {"ledger", ledger},
           {"causes", causes}};

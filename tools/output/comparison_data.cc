@@ -38,6 +38,7 @@ nlohmann::ordered_json json_of(const TraceProfile& profile, const std::string& a
           {"summarized_ns", profile.summarized_ns},
           {"estimated_ns", profile.estimated_ns},
           {"unexplained_ns", profile.unexplained_ns},
+          {"unknown_share", profile.efficiencies.unknown},
           {"summaries", profile.summaries},
           {"calls_without_region", profile.other_calls},
           {"ns_without_region", profile.other_ns}};

@@ -228,6 +228,8 @@ nlohmann::ordered_json whole_value(const ArchiveInfo& info, const std::string& a
                                 {"locks_left_out", info.locks_left_out},
                                 {"events_lost", sum(info.lost)},
                                 {"lost", info.lost},
+                                {"threads_missing", info.threads_missing},
+                                {"records_damaged", info.records_damaged},
                                 {"archive_events", info.archive_events},
                                 {"archive_bytes", info.archive_bytes},
                                 {"gaps", info.gaps}};

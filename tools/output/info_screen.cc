@@ -583,6 +583,11 @@ class InfoScreen {
     for (const auto& [cause, count] : info_.lost)
       if (count != 0)
         text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", count, cause);
+    const auto add = [&text](std::uint64_t count, const char* one, const char* many) {
+      if (count != 0) text += (text.empty() ? "" : ", ") + counted(count, one, many);
+    };
+    add(info_.threads_missing, "thread (no spool)", "threads (no spools)");
+    add(info_.records_damaged, "damaged record", "damaged records");
     put("Lost", text.empty() ? "nothing" : text);
   }
 

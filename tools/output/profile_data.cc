@@ -21,14 +21,18 @@ Json or_null(std::uint32_t index) {
 }
 
 Json json_of(const analysis::RunEfficiencies& e) {
-  Json out = {{"parallel", e.parallel},
-              {"load_balance", e.load_balance},
-              {"communication", e.communication}};
+  const auto value = [&e](double efficiency) {
+    return e.known() ? Json(efficiency) : Json(nullptr);
+  };
+  Json out = {{"unknown_share", e.unknown},
+              {"parallel", value(e.parallel)},
+              {"load_balance", value(e.load_balance)},
+              {"communication", value(e.communication)}};
   if (!e.has_mpi) return out;
-  out["mpi"] = e.mpi;
-  out["mpi_load_balance"] = e.mpi_load_balance;
-  out["mpi_communication"] = e.mpi_communication;
-  out["openmp"] = e.openmp;
+  out["mpi"] = value(e.mpi);
+  out["mpi_load_balance"] = value(e.mpi_load_balance);
+  out["mpi_communication"] = value(e.mpi_communication);
+  out["openmp"] = value(e.openmp);
   return out;
 }
 

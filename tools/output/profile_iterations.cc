@@ -227,7 +227,7 @@ std::vector<std::string> iterations_screen(const ProfiledIterations& run, std::s
 std::string iterations_json(const ProfiledIterations& run) {
   const IterationProfile& profile = run.profile;
   Json out = {{"format", "refrain iterations"},
-              {"version", 1},
+              {"version", 2},
               {"archive", run.archive},
               {"time_ns", profile.time_ns},
               {"counters", profile.counters},

@@ -149,6 +149,13 @@ class PathScreen {
 
   void efficiency() {
     const analysis::RunEfficiencies& e = totals_.efficiencies;
+    if (!e.known())
+      return put(
+          "Efficiency",
+          fmt::format("not known: {} of the time is {}", percent_text(e.unknown),
+                      run_.gaps != 0 ? "of iterations that were not written, and there is "
+                                       "no summary"
+                                     : "in regions without a place, or the tracer's"));
     put("Efficiency", fmt::format("parallel {} = load balance {} x communication {}",
                                   percent_text(e.parallel), percent_text(e.load_balance),
                                   percent_text(e.communication)));

@@ -396,6 +396,20 @@ base::Result<analysis::Ensemble> read_ensemble(const std::vector<std::string>& a
   return analysis::ensemble_of(std::move(runs));
 }
 
+namespace {
+
+// Factors of a run of which a part is not known would take that part for lost.
+base::Result<analysis::Scale> known(analysis::Scale scale) {
+  const double unknown = scale.whole.efficiencies.unknown;
+  if (scale.whole.efficiencies.known()) return scale;
+  return base::Failure{fmt::format(
+      "{}: {:.0f} % of the time is not known: iterations were not written, and there is no summary; record it "
+      "without --no-summary, or with -n 0",
+      scale.name, 100 * unknown)};
+}
+
+}  // namespace
+
 base::Result<analysis::Scale> read_scale(const std::string& archive,
                                          IdealTimes ideal_times) {
   try {
@@ -411,7 +425,7 @@ base::Result<analysis::Scale> read_scale(const std::string& archive,
     if (!replayed) {
       const auto events = analysis::summarize_events(archive);
       if (!events) return events.failure();
-      return analysis::scale_of(events->processes, archive);
+      return known(analysis::scale_of(events->processes, archive));
     }
     const std::vector<std::string> earlier = base::take_notes();
     auto ideal = analysis::ideal_run(archive);
@@ -431,7 +445,7 @@ base::Result<analysis::Scale> read_scale(const std::string& archive,
     }
     const auto events = analysis::summarize_events(archive);
     if (!events) return events.failure();
-    return analysis::scale_of(events->processes, archive, &*ideal);
+    return known(analysis::scale_of(events->processes, archive, &*ideal));
   } catch (const std::exception& problem) {
     return base::Failure{archive + ": " + problem.what()};
   }

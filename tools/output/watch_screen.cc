@@ -95,9 +95,12 @@ class WatchScreen {
       text += fmt::format("{} records written, now skipped", records);
     put("Events", text + fmt::format("; {} lost; {} on disk", lost, bytes_text(disk)));
     const analysis::RunEfficiencies& e = run_.efficiencies;
-    put("Efficiency", fmt::format("parallel {} = load balance {} x communication {}",
-                                  percent_text(e.parallel), percent_text(e.load_balance),
-                                  percent_text(e.communication)));
+    put("Efficiency",
+        e.known() ? fmt::format("parallel {} = load balance {} x communication {}",
+                                percent_text(e.parallel), percent_text(e.load_balance),
+                                percent_text(e.communication))
+                  : fmt::format("not known: {} of the time is in regions without a place",
+                                percent_text(e.unknown)));
   }
 
   // Of the first rank that has loops. Returns how many there are.

@@ -171,8 +171,9 @@ class RunReporter {
   void put_profile() {
     blocks_.add(key_ + "profile", profile_value(profiled_));
     report::add_path_values(blocks_, key_, profiled_.profile);
-    blocks_.add(key_ + "efficiency",
-                report::efficiency_value(profiled_.totals.efficiencies));
+    if (profiled_.totals.efficiencies.known())
+      blocks_.add(key_ + "efficiency",
+                  report::efficiency_value(profiled_.totals.efficiencies));
     report::add_calls(blocks_, key_, profiled_.profile);
     if (!profiled_.totals.mpi.empty()) {
       blocks_.add(key_ + "messages", messages_value(profiled_, MessageParts::kLeaveOut));

@@ -72,6 +72,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,7 @@
 #include "tracer/life/archive_at_end.h"
 #include "tracer/life/run_report.h"
 #include "tracer/recorder/descriptors.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/modules.h"
@@ -206,7 +208,18 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
   try {
     filters::Settings wanted = settings();
     if (of_child) wanted.overwrite = false;
-    auto session = Session::create(wanted, runtime_name, !of_child && g_job.load());
+    // Not the hook below: libraries of counters may need any stack.
+    std::optional<base::Result<std::unique_ptr<Session>>> made;
+    std::exception_ptr problem;
+    recorder::on_own_stack([&] {
+      try {
+        made.emplace(Session::create(wanted, runtime_name, !of_child && g_job.load()));
+      } catch (...) {
+        problem = std::current_exception();
+      }
+    });
+    if (problem) std::rethrow_exception(problem);
+    auto session = *std::move(made);
     if (session) {
       const auto hook = g_start_hook.load();
       if (!of_child) begin_filter(wanted.filter_file);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "tracer/recorder/descriptors.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
@@ -117,7 +118,7 @@ base::ThreadUse row_use_of(pid_t thread) noexcept {
   const SlowPath slow_path;
   base::ThreadUse use;
   if (thread <= 0) return use;
-  add_times(use, thread);
+  on_own_stack([&] { add_times(use, thread); });
   rusage usage{};
   if (thread == static_cast<pid_t>(syscall(SYS_gettid)) &&
       getrusage(RUSAGE_THREAD, &usage) == 0)
@@ -125,10 +126,9 @@ base::ThreadUse row_use_of(pid_t thread) noexcept {
   return use;
 }
 
-base::ThreadUse thread_use_of(pid_t thread) noexcept {
-  const SlowPath slow_path;
-  base::ThreadUse use;
-  if (thread <= 0) return use;
+namespace {
+
+void add_all(base::ThreadUse& use, pid_t thread) noexcept {
   add_times(use, thread);
   {
     // Behind the name, which may contain anything: state, then fields 4 and on of proc(5).
@@ -153,6 +153,14 @@ base::ThreadUse thread_use_of(pid_t thread) noexcept {
   if (sched_getaffinity(thread, sizeof cores, reinterpret_cast<cpu_set_t*>(cores.data())) ==
       0)
     use.cores = base::CoreSet(cores);
+}
+
+}  // namespace
+
+base::ThreadUse thread_use_of(pid_t thread) noexcept {
+  const SlowPath slow_path;
+  base::ThreadUse use;
+  if (thread > 0) on_own_stack([&] { add_all(use, thread); });
   return use;
 }
 
@@ -180,10 +188,7 @@ std::uint64_t bytes_after(std::string_view text, std::string_view name) noexcept
   return kib * 1024;
 }
 
-}  // namespace
-
-ProcessMemory process_memory() noexcept {
-  const SlowPath slow_path;
+ProcessMemory read_memory() noexcept {
   const int file = open_apart(AT_FDCWD, "/proc/self/status", O_RDONLY);
   if (file < 0) return {};
   char text[2048];
@@ -193,6 +198,13 @@ ProcessMemory process_memory() noexcept {
   const std::string_view all(text, static_cast<std::size_t>(length));
   return {bytes_after(all, "\nVmRSS:"), bytes_after(all, "\nVmHWM:"),
           bytes_after(all, "\nRssAnon:")};
+}
+
+}  // namespace
+
+ProcessMemory process_memory() noexcept {
+  const SlowPath slow_path;
+  return on_own_stack(read_memory);
 }
 
 }  // namespace refrain::recorder

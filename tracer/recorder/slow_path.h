@@ -10,13 +10,13 @@
 //                    code (SIGSEGV and its like) are taken all the same.
 //   OwnCode          what the thread does is not the program's: a function of the program that the tracer calls (its
 //                    own malloc, instrumented) comes back to it, and nothing is to be recorded.
-//   SlowTime         how long all of it took is kept.
+//   SlowTime         how long all of it took is kept, without what the thread had no core.
 //   SlowPath         all of them.
 //   LongPath         without NoHandlers: for what may take seconds, which a signal must be able to end.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3. All may be nested.
 // Thread-safety: of the calling thread alone; also in a signal handler. Cost: NoCancellation some
-// nanoseconds, NoHandlers two system calls, of the outermost one.
+// nanoseconds, NoHandlers two system calls, of the outermost one, SlowTime one, of a long one two.
 #pragma once
 
 #include <pthread.h>
@@ -104,24 +104,44 @@ class OwnCode {
 struct SlowTicks {
   std::uint64_t ticks = 0;
   std::uint64_t begin = 0;
+  std::uint64_t begin_ns = 0;  // of the thread's time on a core
   unsigned depth = 0;
 };
 extern constinit thread_local SlowTicks t_slow_ticks
     __attribute__((tls_model("initial-exec")));
 
+// Where it lasted long, only as far as the thread was on a core: else a busy machine's work counts as the tracer's.
 class SlowTime {
  public:
   SlowTime() noexcept {
-    if (t_slow_ticks.depth++ == 0) t_slow_ticks.begin = Clock::now();
+    if (t_slow_ticks.depth++ != 0) return;
+    t_slow_ticks.begin_ns = core_ns();
+    t_slow_ticks.begin = Clock::now();
   }
   ~SlowTime() {
-    if (--t_slow_ticks.depth == 0) t_slow_ticks.ticks += Clock::now() - t_slow_ticks.begin;
+    if (--t_slow_ticks.depth == 0) t_slow_ticks.ticks += lasted();
   }
   SlowTime(const SlowTime&) = delete;
   SlowTime& operator=(const SlowTime&) = delete;
 
   // Of this thread so far.
   static std::uint64_t ticks() noexcept { return t_slow_ticks.ticks; }
+
+ private:
+  static std::uint64_t core_ns() noexcept {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
+  }
+  static std::uint64_t lasted() noexcept {
+    constexpr double kLong_s = 5e-5;
+    const std::uint64_t ticks = Clock::now() - t_slow_ticks.begin;
+    if (ticks < Clock::ticks_of_seconds(kLong_s)) return ticks;
+    const std::uint64_t on_core = Clock::ticks_of_seconds(
+        static_cast<double>(core_ns() - t_slow_ticks.begin_ns) * 1e-9);
+    return on_core < ticks ? on_core : ticks;
+  }
 };
 
 class SlowPath {

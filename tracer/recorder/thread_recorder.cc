@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "spool/format.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::recorder {
@@ -100,6 +101,8 @@ void ThreadRecorder::thread_ends() noexcept {
       tracing_time_.take(thread == static_cast<pid_t>(syscall(SYS_gettid)));
   use.tracing_ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * 1e9 /
                                               Clock::ticks_per_second());
+  // Timed events may have been interrupted as well.
+  if (use.core_ns != 0) use.tracing_ns = std::min(use.tracing_ns, use.core_ns);
   file_.add_use(use);
 }
 
@@ -382,6 +385,10 @@ bool ThreadRecorder::log_put(const Record* from, std::uint64_t count) noexcept {
 void ThreadRecorder::follow_slow(const DecisionBoard& board) noexcept {
   const SlowPath slow_path;
   const OwnTime own_time(own_ticks_);
+  on_own_stack([&] { follow_all(board); });
+}
+
+void ThreadRecorder::follow_all(const DecisionBoard& board) noexcept {
   const std::uint64_t count = board.count();
   if (count - followed_ > DecisionBoard::kKept / 2) {
     // Too late to know what was decided meanwhile: write all that is kept.

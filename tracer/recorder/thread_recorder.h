@@ -617,6 +617,7 @@ class ThreadRecorder {
   void suspend(const Decision& decision) noexcept;
   void resume(const Decision& decision) noexcept;
   void follow_slow(const DecisionBoard& board) noexcept;
+  void follow_all(const DecisionBoard& board) noexcept;
   bool next_block() noexcept;
   void pop(
       spool::RecordWords end_record) noexcept;  // by value: it stays in registers elsewhere

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <thread>
 
 namespace refrain::recorder::tracing_time_test {
@@ -65,6 +66,26 @@ TEST_CASE("Tracing time: slow paths are timed, each once, in events and between 
   std::ranges::sort(taken);
   CHECK(taken.front() >= 2 * kSlow);
   CHECK(taken[taken.size() / 2] < 8 * kSlow);
+}
+
+TEST_CASE("Tracing time: a slow path that had no core - counts as far as it had one") {
+  TracingTime time;
+  time.thread_begins();
+  {
+    const SlowPath slow_path;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  CHECK(time.take(true) < Clock::ticks_of_seconds(25e-3));
+  {
+    const SlowPath slow_path;
+    timespec begin{}, now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (static_cast<double>(now.tv_sec - begin.tv_sec) +
+               static_cast<double>(now.tv_nsec - begin.tv_nsec) * 1e-9 <
+           20e-3);
+  }
+  CHECK(time.take(true) >= Clock::ticks_of_seconds(19e-3));
 }
 
 TEST_CASE("Tracing time: an event that had no core is not taken for the others") {

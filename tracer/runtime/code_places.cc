@@ -10,6 +10,7 @@
 
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
 #include "tracer/runtime/python_places.h"
@@ -31,7 +32,8 @@ void CodePlaces::put_modules() {
 }
 
 void CodePlaces::put_new_modules() noexcept {
-  if (!recorder::attempted([this] { put_modules(); }))
+  if (!recorder::on_own_stack(
+          [this] { return recorder::attempted([this] { put_modules(); }); }))
     journal_.file().count_loss(spool::kLossMemory);
 }
 

@@ -105,6 +105,15 @@ constinit base::AppendOnlyMap<std::uint64_t, Known, 8192, 32> g_constructs;
 // Never destroyed: threads may ask until the very end.
 constinit std::atomic<LiveFilter*> g_filter{nullptr};
 
+// By address, of threads.
+constinit base::AppendOnlyMap<std::uint64_t, Known, 1024, 32> g_thread_functions;
+
+bool is_known_out(std::uint64_t function) noexcept {
+  auto* const known = g_thread_functions.find(function);
+  return known != nullptr &&
+         known->value.answer.load(std::memory_order_relaxed) == Answer::kOut;
+}
+
 bool look_up(LiveFilter& filter, RegionKey key) noexcept {
   const recorder::SlowPath slow_path;
   bool out = false;
@@ -134,8 +143,8 @@ bool excludes(spool::CallKey key, std::uint64_t team) noexcept {
       return g_procedures.has(key.payload >> spool::kMpiProcedureShift);
     case spool::kUserEnter:
       return g_user_regions.has(key.payload & 0xffffffff);
-    case spool::kFunctionEnter:
-      return false;  // would not have been recorded
+    case spool::kFunctionEnter:  // only those of threads are recorded if they are left out
+      return is_known_out(key.payload);
     case spool::kMutexAcquired:
       return excludes_construct(regions::keys_of_node(key)[1]);
     default:
@@ -186,6 +195,16 @@ bool filter_excludes_function(std::uint64_t address) noexcept {
     out = filter->excludes_function(address);
   });
   return out;
+}
+
+void name_thread_function(std::uint64_t address) noexcept {
+  if (g_filter.load(std::memory_order_acquire) == nullptr) return;
+  auto* const known = g_thread_functions.find_or_add(address);
+  if (known == nullptr ||
+      known->value.answer.load(std::memory_order_relaxed) != Answer::kUnknown)
+    return;
+  known->value.answer.store(filter_excludes_function(address) ? Answer::kOut : Answer::kIn,
+                            std::memory_order_relaxed);
 }
 
 recorder::HandlerSafeMutex& live_filter_mutex() noexcept { return g_mutex; }

@@ -31,6 +31,8 @@ void name_user_region(std::uint32_t number, std::string_view name,
                       std::string_view file) noexcept;
 
 bool filter_excludes_function(std::uint64_t address) noexcept;
+// A thread of the program begins with it: recorded whether it is left out or not.
+void name_thread_function(std::uint64_t address) noexcept;
 
 // For lock_at_fork() alone.
 recorder::HandlerSafeMutex& live_filter_mutex() noexcept;

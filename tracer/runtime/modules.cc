@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
 #include "tracer/runtime/python_places.h"
@@ -303,7 +304,7 @@ void before_unloading() noexcept {
   if (g_modules.load(std::memory_order_relaxed) == nullptr) return;
   const recorder::SlowPath slow_path;
   const std::lock_guard lock(g_modules_mutex);
-  recorder::attempted([] { g_modules.load()->look(); });
+  recorder::on_own_stack([] { recorder::attempted([] { g_modules.load()->look(); }); });
 }
 
 void after_unloading() noexcept {
@@ -313,8 +314,10 @@ void after_unloading() noexcept {
   const recorder::SlowPath slow_path;
   const std::lock_guard lock(g_modules_mutex);
   if (load_counts().unloaded == modules->counts.unloaded) return;
-  recorder::attempted([modules] {
-    if (modules->modules.note_unloaded()) g_any_code_reused.store(true);
+  recorder::on_own_stack([modules] {
+    recorder::attempted([modules] {
+      if (modules->modules.note_unloaded()) g_any_code_reused.store(true);
+    });
   });
 }
 
@@ -324,7 +327,7 @@ std::uint64_t reused_code_address(std::uint64_t address) noexcept {
     return found.address;
   const recorder::SlowPath slow_path;
   const std::lock_guard lock(g_modules_mutex);
-  recorder::attempted([] { g_modules.load()->look(); });
+  recorder::on_own_stack([] { recorder::attempted([] { g_modules.load()->look(); }); });
   return g_reused.find(address).address;
 }
 

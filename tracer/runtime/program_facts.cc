@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/code_address.h"
 #include "tracer/runtime/python_places.h"
@@ -36,11 +37,13 @@ void ProgramFacts::code_unloaded() noexcept {
 
 code::CallFlow* ProgramFacts::flow() noexcept {
   if (flow_ == nullptr)
-    recorder::attempted([this] { flow_ = std::make_unique<code::CallFlow>(); });
+    recorder::on_own_stack([this] {
+      recorder::attempted([this] { flow_ = std::make_unique<code::CallFlow>(); });
+    });
   const std::uint64_t unloads = g_unloads.load(std::memory_order_relaxed);
   if (unloads != unloads_ && flow_ != nullptr) {
     unloads_ = unloads;
-    flow_->refresh();
+    recorder::on_own_stack([this] { flow_->refresh(); });
   }
   return flow_.get();
 }
@@ -74,7 +77,8 @@ std::span<const std::uint64_t> ProgramFacts::loops(periodicity::Place call) noex
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
   if (flow == nullptr) return {};
-  const std::span<const std::uint64_t> found = flow->loops(now);
+  const std::span<const std::uint64_t> found =
+      recorder::on_own_stack([&] { return flow->loops(now); });
   if (now == call || found.empty()) return found;
   std::vector<std::uint64_t>& moved = moved_loops_[call];
   if (moved.empty() &&
@@ -91,7 +95,8 @@ bool ProgramFacts::loops_known(periodicity::Place call) noexcept {
   if (code::CallFlow* const flow = known(now)) return flow->trust(now) != Trust::kNone;
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow != nullptr && flow->trust(now) != Trust::kNone;
+  return flow != nullptr &&
+         recorder::on_own_stack([&] { return flow->trust(now) != Trust::kNone; });
 }
 
 std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
@@ -105,7 +110,7 @@ std::uint64_t ProgramFacts::function(periodicity::Place call) noexcept {
   if (code::CallFlow* const flow = known(now)) return begin(*flow);
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow == nullptr ? 0 : begin(*flow);
+  return flow == nullptr ? 0 : recorder::on_own_stack([&] { return begin(*flow); });
 }
 
 std::uint64_t ProgramFacts::python_call(periodicity::Place place) noexcept {
@@ -142,13 +147,16 @@ bool ProgramFacts::forward(periodicity::Place from, periodicity::Place to) noexc
   code::CallFlow* const flow = this->flow();
   if (flow == nullptr) return true;
   const std::uint64_t now = loaded_address(from);
-  return now != 0 && flow->forward(now, loaded_address(to));
+  return now != 0 &&
+         recorder::on_own_stack([&] { return flow->forward(now, loaded_address(to)); });
 }
 
 bool ProgramFacts::carries(std::uint32_t path) noexcept {
   const recorder::SlowPath slow_path;
   code::CallFlow* const flow = this->flow();
-  return flow != nullptr && CarriedWords::any(in_program(frames(path)), *flow);
+  return flow != nullptr && recorder::on_own_stack([&] {
+           return CarriedWords::any(in_program(frames(path)), *flow);
+         });
 }
 
 std::span<const periodicity::CarriedWord> ProgramFacts::carried(
@@ -176,17 +184,22 @@ bool ProgramFacts::jumps(periodicity::Place caller, periodicity::Place from,
   caller = loaded_address(caller);
   from = loaded_address(from);
   if (!to_callee) to = loaded_address(to);
-  const std::uint64_t begin = to_callee ? 0 : flow->function(to);
-  for (const std::uint64_t function : flow->jumps(from))
+  return recorder::on_own_stack([&] { return jumps(*flow, caller, from, to, to_callee); });
+}
+
+bool ProgramFacts::jumps(code::CallFlow& flow, std::uint64_t caller, std::uint64_t from,
+                         std::uint64_t to, bool to_callee) noexcept {
+  const std::uint64_t begin = to_callee ? 0 : flow.function(to);
+  for (const std::uint64_t function : flow.jumps(from))
     if (to == kInRuntime ? is_runtime(function + 1)
         : to_callee      ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
                          : function == begin)
       return true;
   // Through a pointer, if the caller cannot have called another function, nor the second one anew.
-  if (caller == 0 || flow->trust(from) == code::CallFlow::Trust::kNone ||
-      !flow->jumps_anywhere(from))
+  if (caller == 0 || flow.trust(from) == code::CallFlow::Trust::kNone ||
+      !flow.jumps_anywhere(from))
     return false;
-  const std::uint64_t callee = flow->callee(caller);
+  const std::uint64_t callee = flow.callee(caller);
   return callee != 0 && callee != begin;
 }
 
@@ -242,7 +255,8 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
     const std::size_t loops = facts.loops(frame.place).size();  // of Python code, too
     for (std::size_t i = 0; i != loops && loop != periodicity::CodeFacts::kMaxCarried;
          ++i, ++loop) {
-      const code::CallFlow::Carried carried = flow.carried(loaded_address(frame.place), i);
+      const auto carried = recorder::on_own_stack(
+          [&] { return flow.carried(loaded_address(frame.place), i); });
       if (!carried.known) continue;
       if (const std::uint64_t address = address_of(carried.word, frame.base); address != 0)
         found[count++] = {address, ~std::uint64_t{0} >> (64 - 8 * carried.word.bytes),

@@ -185,6 +185,8 @@ class ProgramFacts final : public periodicity::CodeFacts {
   }
   // Null: without memory nothing is known of the code.
   code::CallFlow* flow() noexcept;
+  static bool jumps(code::CallFlow& flow, std::uint64_t caller, std::uint64_t from,
+                    std::uint64_t to, bool to_callee) noexcept;
 
   Paths paths_;
   std::unique_ptr<code::CallFlow> flow_;  // made when first asked for

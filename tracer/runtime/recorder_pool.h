@@ -57,6 +57,8 @@ class RecorderPool {
   // Brings all recorders that are not in use to what was decided, and closes their files.
   void close(const recorder::DecisionBoard& board,
              const recorder::IterationBoard& iterations) noexcept;
+  // How many have been made.
+  std::size_t count() const noexcept { return recorders_.size(); }
   // In a forked child: gives up the parent's files.
   void abandon() noexcept;
 

@@ -16,6 +16,7 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/file_regions.h"
 #include "tracer/runtime/journal_writer.h"
@@ -144,8 +145,11 @@ void Session::set_metrics(std::string_view text, unsigned count, MetricHook hook
 ThreadRecorder* Session::attach(spool::LocationRole role, std::uint64_t function) noexcept {
   const recorder::SlowPath slow_path;
   ThreadRecorder* recorder = nullptr;
-  if (!recorder::attempted([&] { recorder = attach_locked(role, function); }))
-    report_not_attached(spool::kLossMemory);
+  // Not the hook: libraries of counters may need any stack.
+  const bool attempted = recorder::on_own_stack([&] {
+    return recorder::attempted([&] { recorder = attach_locked(role, function); });
+  });
+  if (!attempted) report_not_attached(spool::kLossMemory);
   if (recorder != nullptr && metric_hook_ != nullptr) metric_hook_(*recorder, true);
   return recorder;
 }
@@ -157,6 +161,9 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role, std::uint64_t f
   const RecorderPool::Taken taken = recorders_.take(folder_.spool(), start_, role, board_,
                                                     folder_.descriptor(), function);
   if (taken.recorder == nullptr) report_not_attached(taken.cause);
+  // For `refrain recover`, which may miss one of them.
+  std::atomic_ref(journal_.file().header().location)
+      .store(static_cast<std::uint32_t>(recorders_.count()), std::memory_order_relaxed);
   return taken.recorder;
 }
 
@@ -312,8 +319,10 @@ Journal* Session::place_of_fact(const ThreadRecorder* by) noexcept {
     if (primary_.is(by)) return &journal_;
     spool::Header header{};
     start_.fill(header, spool::kJournalFile);
-    recorder::attempted([&] {
-      facts_.open(folder_.spool(), header, settings_.chunk_bytes, recorders_.budget());
+    recorder::on_own_stack([&] {
+      recorder::attempted([&] {
+        facts_.open(folder_.spool(), header, settings_.chunk_bytes, recorders_.budget());
+      });
     });
   }
   if (facts_.is_open()) return &facts_.journal();

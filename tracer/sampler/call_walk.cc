@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/sampler/frame_expression.h"
 #include "tracer/sampler/frame_rules.h"
@@ -114,12 +115,13 @@ __attribute__((noinline)) CallWalk::Rule& CallWalk::make(std::uint64_t place,
     forget_rules();
     at = slot_of(place);
   }
-  Rule rule = made(place);
-  if (hidden_ != nullptr) {
-    const recorder::SlowPath slow_path;
-    rule.hidden = hidden_(place);
-  }
-  rule.runs = python_.at(place);
+  const recorder::SlowPath slow_path;
+  Rule rule = recorder::on_own_stack([&] {
+    Rule rule = made(place);
+    if (hidden_ != nullptr) rule.hidden = hidden_(place);
+    rule.runs = python_.at(place);
+    return rule;
+  });
   ++rules_used_;
   rule.place = 0;
   rules_[at] = rule;

@@ -23,6 +23,7 @@
 #include "filters/settings.h"
 #include "tracer/life/lifecycle.h"
 #include "tracer/recorder/clock.h"
+#include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/this_thread.h"
 #include "tracer/sampler/sampler.h"
 #include "tracer/threads/thread_places.h"
@@ -223,6 +224,7 @@ void begin_thread(std::uint64_t function, std::uint64_t number,
   if (t_thread.recorder != nullptr || !g_session->state().recording()) return;
   g_functions.add(static_cast<std::uint32_t>(syscall(SYS_gettid)), function);
   g_numbers.add(pthread_self(), number);
+  runtime::name_thread_function(function);
   runtime::attach_thread(spool::kRoleRoot, true, function);
   if (const KernelName name = name_of_this_thread(); name != inherited)
     named(pthread_self(), name.data());

@@ -47,9 +47,9 @@ void each_number(Of& of, Work work) requires requires {
 {
   for (auto* value :
        {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
-        &of.spool_bytes, &of.locks_left_out, &of.events_seen, &of.events_filtered,
-        &of.events_unmatched, &of.moved_ticks, &of.loop_limits.functions,
-        &of.loop_limits.events, &of.loop_limits.paths})
+        &of.spool_bytes, &of.locks_left_out, &of.threads_missing, &of.records_damaged,
+        &of.events_seen, &of.events_filtered, &of.events_unmatched, &of.moved_ticks,
+        &of.loop_limits.functions, &of.loop_limits.events, &of.loop_limits.paths})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);
@@ -367,6 +367,8 @@ void add_up(JobFacts& job, WriteResult& result,
     result.duration_s = std::max(result.duration_s, process.duration_s);
     result.events_seen += process.events_seen;
     result.locks_left_out += process.locks_left_out;
+    result.threads_missing += process.threads_missing;
+    result.records_damaged += process.records_damaged;
     result.events_filtered += process.events_filtered;
     result.events_unmatched += process.events_unmatched;
     result.moved_ticks = std::max(result.moved_ticks, process.moved_ticks);

@@ -160,6 +160,10 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
           std::to_string(result.lost[cause]));
   }
   add("LOST", std::to_string(lost));
+  if (result.threads_missing != 0)
+    add("THREADS_MISSING", std::to_string(result.threads_missing));
+  if (result.records_damaged != 0)
+    add("RECORDS_DAMAGED", std::to_string(result.records_damaged));
   add("GAPS", std::to_string(result.gaps));
   add("RECOVERED", options.recovered ? "1" : "0");
   add("SPOOL_BYTES", std::to_string(result.spool_bytes));

@@ -38,9 +38,11 @@ struct WriteResult {
   std::uint64_t processes = 0;
   std::uint64_t locations = 0;
   std::uint64_t gaps = 0;
-  std::uint64_t events_seen = 0;       // callbacks
-  std::uint64_t events_written = 0;    // of these, in the archive
-  std::uint64_t locks_left_out = 0;    // short ones in a row, of the tracer
+  std::uint64_t events_seen = 0;      // callbacks
+  std::uint64_t events_written = 0;   // of these, in the archive
+  std::uint64_t locks_left_out = 0;   // short ones in a row, of the tracer
+  std::uint64_t threads_missing = 0;  // whose spools are
+  std::uint64_t records_damaged = 0;
   std::uint64_t events_filtered = 0;   // enters and leaves that the filter dropped
   std::uint64_t events_unmatched = 0;  // ends whose begin is unknown, left out
   std::uint64_t archive_events = 0;    // event records in the archive

@@ -174,6 +174,10 @@ bool is_epoch_instance(const Record& record) noexcept {
 void scan_records(const spool::RecordSequence& records, LocationScan& scan) {
   for (; scan.scanned < records.size(); ++scan.scanned) {
     const Record& record = records[scan.scanned];
+    if (!is_whole(record)) {
+      ++scan.damaged;
+      continue;
+    }
     scan.first_ticks = std::min(scan.first_ticks, record.ticks);
     scan.last_ticks = std::max(scan.last_ticks, record.ticks);
     scan_record(record, scan.scanned, scan);

@@ -57,6 +57,7 @@ struct LocationScan {
   std::vector<std::uint16_t> devices;         // that it gave something to do, sorted
   EpochIndex epochs;
   bool has_sync = false;
+  std::size_t damaged = 0;  // records that are none
   std::uint64_t first_ticks = kNever;
   std::uint64_t last_ticks = 0;
   std::uint64_t threads_begun = 0;
@@ -70,6 +71,11 @@ struct LocationScan {
   std::size_t scanned = 0;
   std::array<std::uint64_t, 64> recent{};
 };
+
+// Returns true if a recorder made it: no kind and no time are 0, as they are where a page of a file was lost.
+inline bool is_whole(const spool::Record& record) noexcept {
+  return record.kind != spool::kInvalid && record.ticks != 0;
+}
 
 // Scans what has been added to the sequence since the last call.
 void scan_records(const spool::RecordSequence& records, LocationScan& scan);

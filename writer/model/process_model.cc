@@ -27,6 +27,16 @@ double measured_rate(const spool::Journal& journal, double known) {
   return std::abs(rate - known) < 0.1 * known ? rate : known;
 }
 
+// Of a journal, whose texts may be any bytes.
+std::size_t damaged_in(const spool::RecordSequence& journal) {
+  std::size_t damaged = 0;
+  for (std::size_t at = 0; at < journal.size(); ++at) {
+    damaged += is_whole(journal[at]) ? 0 : 1;
+    at += spool::text_records(journal[at]);
+  }
+  return damaged;
+}
+
 // A location that was killed just after it was suspended: its log ends at the cut and its
 // ring counts, but the Suspend between the two was not written yet.
 bool has_no_seam(const spool::SpoolFile& file, const std::vector<CutRecord>& cuts) {
@@ -47,6 +57,10 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, regions::RegionTabl
     memory_ = std::move(*memory);
   else
     memory_complaint_ = memory.error();
+  if (const std::size_t damaged = damaged_in(spool.journal.log()); damaged != 0)
+    complaints_.push_back(
+        spool.journal.path() + ": " + std::to_string(damaged) +
+        " records are damaged: names, loops and iterations may be missing");
   if (journal_.summary_only)
     spool::add_loop_sums(spool::read_loop_table(spool.journal.loop_table()), journal_);
   if (spool.world.size != 0) journal_.mpi.settle(spool.world.rank, spool.world.size);
@@ -62,11 +76,13 @@ ProcessModel::ProcessModel(const spool::ProcessSpool& spool, regions::RegionTabl
     primary_ = static_cast<std::size_t>(primary - spool.locations.begin());
   scans_.resize(records_.size());
   scan_all(threads);
+  leave_out_damage(threads);
   mark_seams();
   scan_all(threads);
   plan(recovered);
   append_rings();
   scan_all(threads);
+  leave_out_damage(threads);
   date_gaps();
   date_process();
   if (recovered) date_nested_teams(threads);
@@ -94,6 +110,26 @@ void ProcessModel::share() {
   context_.journal = &journal_;
   if (!journal_.marks_summary) return;
   for (const Gap& gap : gaps_.gaps) context_.iteration_ends.push_back(gap.suspend_ticks);
+}
+
+// Where a page of a file was lost it is zeros: regions that began or ended there have no place in what follows.
+void ProcessModel::leave_out_damage(unsigned threads) {
+  bool any = false;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    if (scans_[i].damaged == 0) continue;
+    any = true;
+    damaged_ += scans_[i].damaged;
+    complaints_.push_back(
+        spool_.locations[i].path() + ": " + std::to_string(scans_[i].damaged) + " of " +
+        std::to_string(records_[i].size()) + " records are damaged, and left out");
+    std::vector<spool::Record>& whole = repaired_.emplace_back();
+    whole.reserve(records_[i].size() - scans_[i].damaged);
+    for (std::size_t at = 0; at < records_[i].size(); ++at)
+      if (is_whole(records_[i][at])) whole.push_back(records_[i][at]);
+    records_[i] = spool::RecordSequence(whole);
+    scans_[i] = {};
+  }
+  if (any) scan_all(threads);
 }
 
 void ProcessModel::scan_all(unsigned threads) {

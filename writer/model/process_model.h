@@ -96,6 +96,10 @@ class ProcessModel {
 
   const spool::ProcessSpool& spool() const noexcept { return spool_; }
   const spool::Journal& journal() const noexcept { return journal_; }
+  // Records that were damaged, and left out.
+  std::uint64_t damaged() const noexcept { return damaged_; }
+  // What was wrong with them, a line each.
+  const std::vector<std::string>& complaints() const noexcept { return complaints_; }
   // Why its table of files is not known; empty: it is, or there is none.
   const std::string& files_complaint() const noexcept { return files_complaint_; }
   // What it allocated; empty: nothing was counted. Why that is not known; empty: it is.
@@ -144,6 +148,7 @@ class ProcessModel {
 
  private:
   void scan_all(unsigned threads);
+  void leave_out_damage(unsigned threads);
   void mark_seams();
   void plan(bool recovered);
   void append_rings();
@@ -160,6 +165,9 @@ class ProcessModel {
   std::string memory_complaint_;
   std::vector<spool::RecordSequence> records_;
   std::deque<spool::Record> seams_;
+  std::deque<std::vector<spool::Record>> repaired_;  // what is whole of damaged sequences
+  std::uint64_t damaged_ = 0;
+  std::vector<std::string> complaints_;
   std::vector<LocationScan> scans_;
   GapPlan gaps_;
   TeamTable teams_;

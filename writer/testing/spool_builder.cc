@@ -262,7 +262,7 @@ std::filesystem::path SpoolBuilder::write(const std::filesystem::path& archive,
   const std::filesystem::path folder =
       archive / "spool" / ("process-" + std::to_string(process));
   std::filesystem::create_directories(folder);
-  write_file(folder / "journal.spool", journal_, kJournalFile, 0, process, false);
+  write_file(folder / "journal.spool", journal_, kJournalFile, locations(), process, false);
   for (std::uint32_t i = 0; i < locations(); ++i)
     write_file(folder / ("location-" + std::to_string(i) + ".spool"), locations_[i],
                kLocationFile, i, process, i == 0);
