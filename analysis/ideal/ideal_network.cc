@@ -479,6 +479,8 @@ void IdealNetwork::iteration_ends(Thread& thread, const Item& item) {
   if (item.rank == kWhole) loop.whole[class_of(time)].add(time, saved);
   if (!thread.iterations.empty()) return;
   loop.all.add(time, saved);
+  if (item.rank == kWhole) loop.whole_time += time;
+  if (item.rank == kPart) loop.part_time += time;
   ++loop.iterations;
   if (loop.first.size() < IdealRun::Loop::kFirst) loop.first.push_back({time, saved});
 }
@@ -531,6 +533,7 @@ IdealRun::Process IdealNetwork::result_of(const Thread& thread, std::uint32_t ra
     for (const Sums& each : loop.first)
       to.first.push_back({ns * each.time, ns * each.saved});
     to.time_ns = ns * loop.all.time;
+    if (loop.part_time > loop.whole_time) out_.in_parts += to.time_ns;
     to.saved_ns = ns * loop.all.saved;
     // Where no iteration is whole: as all else of the outermost one, with what is estimated of it.
     double off = 0, rest = 0, saved = 0;
@@ -591,7 +594,10 @@ base::Result<> IdealNetwork::finish(std::uint64_t) {
     out_.processes.push_back(result_of(thread, rank));
     all += out_.processes.back().whole.time_ns;
   }
-  if (all > 0) out_.estimated /= all;
+  if (all > 0) {
+    out_.estimated /= all;
+    out_.in_parts /= all;
+  }
   if (out_.processes.empty())
     out_.unknown = "there are no events of MPI's ranks";
   else if (out_.processes.size() < ranks)
@@ -692,6 +698,8 @@ base::Result<WhatIf> without_waits(const std::string& archive,
   const std::map<std::string, double> before = replays[0].waits();
   const IdealRun as_it_was = replays[0].take();
   out.unknown = as_it_was.unknown;
+  if (out.unknown.empty() && as_it_was.in_parts > kMaxUnknown)
+    out.unknown = "iterations have gaps inside";
   if (!out.unknown.empty()) return out;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     out.calls.push_back(compared(calls[i], before, replays[i + 1].waits()));

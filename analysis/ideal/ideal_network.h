@@ -125,6 +125,8 @@ struct IdealRun {
   std::vector<std::string> loops;  // outermost ones that Refrain detected, by name
   std::vector<Process> processes;  // that have events
   double estimated = 0;            // share of the time of all processes that is not written
+  // Likewise in outermost loops of which more iterations are written in part, because of gaps in them, than as a whole.
+  double in_parts = 0;
   std::uint64_t given_up = 0;  // waits for what is not in the archive: they count as none
 };
 
@@ -134,7 +136,8 @@ base::Result<IdealRun> ideal_run(const std::string& archive,
 // What if nobody waited in a call: the run on an ideal network with and without these waits, of an archive's events.
 //
 // Place in the flow, thread-safety, errors: as ideal_run(). What is sent, and what others wait for, is as it was. Waits for
-// non-blocking collective operations stay. Source: as in Boehme et al., TOPC 3(2), 2016, section 5, waits come back elsewhere
+// non-blocking collective operations stay. Where most iterations have gaps inside, as inner loops are reduced, it is not known: what
+// makes up for a wait may be in a gap. Source: as in Boehme et al., TOPC 3(2), 2016, section 5, waits come back elsewhere
 // unless their cause is gone. Units: ns of the run.
 // Cost: one pass over all events, a replay for each call and one more; not of archives of more than kMostReplayed events.
 
@@ -230,6 +233,7 @@ class IdealNetwork final : public reader::TraceSink {
     ByClass whole;  // of any level
     // Of an outermost one: all iterations, with what was not written as computation; and that, by the innermost loop around it.
     Sums all;
+    double whole_time = 0, part_time = 0;  // of its iterations that are written so
     std::uint64_t iterations = 0;
     std::vector<Sums> first;
     std::map<std::uint32_t, ByClass> off;

@@ -395,6 +395,71 @@ IdealRun reduced(int written) {
   return *run;
 }
 
+namespace {
+
+// 40 iterations of two steps, each with a barrier: in the first one rank 0 works longer, in the second one rank 1 as much. The first
+// `written` iterations are in the archive; `gaps`: of each but the first half.
+WhatIf turns(int written, bool gaps) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder / "a").string();
+  {
+    reader::SmallArchive archive(path);
+    archive.of_refrain();
+    const auto loop = archive.loop("loop 1 @ main p.c:7");
+    const auto meet = archive.mpi("MPI_Barrier");
+    Ns end = 0;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      archive.process();
+      OTF2_EvtWriter* const writer = archive.writer();
+      Ns at = 0;
+      bool on = true;
+      const auto turn = [&](bool wanted) {
+        if (on == wanted) return;
+        on = wanted;
+        OTF2_EvtWriter_MeasurementOnOff(writer, nullptr, at,
+                                        on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF);
+      };
+      for (int i = 0; i < 40; ++i) {
+        if (!gaps) turn(i < written);
+        archive.enter(at, loop);
+        for (std::uint32_t step = 0; step < 2; ++step) {
+          if (gaps) turn(i < written && step == 0);
+          const Ns work = (step == rank ? 90 : 10) * kUs;
+          if (on) {
+            archive.enter(at + work, meet);
+            OTF2_EvtWriter_MpiCollectiveBegin(writer, nullptr, at + work);
+            OTF2_EvtWriter_MpiCollectiveEnd(writer, nullptr, at + 90 * kUs,
+                                            OTF2_COLLECTIVE_OP_BARRIER, 0,
+                                            OTF2_UNDEFINED_UINT32, 0, 0);
+            archive.leave(at + 90 * kUs, meet);
+          }
+          at += 90 * kUs;
+        }
+        archive.leave(at, loop);
+      }
+      end = at;
+    }
+    archive.finish(0, end);
+  }
+  const auto found = without_waits(path, {"MPI_Barrier"});
+  INFO(found.error());
+  REQUIRE(found.ok());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("What if nobody waited in a call: reduced archives") {
+  for (const int written : {5, 40}) {
+    CAPTURE(written);
+    const WhatIf found = turns(written, false);
+    REQUIRE(found.unknown.empty());
+    CHECK(found.calls[0].gain_ns == Approx(40 * 80. * kUs));
+  }
+  CHECK(turns(5, true).unknown == "iterations have gaps inside");
+  CHECK(turns(40, true).unknown == "iterations have gaps inside");
+}
+
 TEST_CASE("Ideal network: reduced archives - iterations stand for those like them") {
   constexpr double kTime = 30 * 100 + 10 * 1000, kSaved = 30 * 30 + 10 * 100;
   for (const int written : {4, 10, 40}) {
