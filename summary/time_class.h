@@ -34,7 +34,8 @@ enum class TimeClass : std::uint8_t {
 };
 inline constexpr std::size_t kTimeClasses = 16;
 
-// Of an MPI procedure, by its name, and by the role that an archive defines (base::role_of_mpi()). Pure; cost: as that.
+// Of an MPI procedure, by its name, and by the role that an archive defines (base::role_of_mpi()); to read the clock is work of the
+// program's own. Pure; cost: as that.
 TimeClass class_of_mpi(std::string_view procedure,
                        OTF2_RegionRole defined = OTF2_REGION_ROLE_FUNCTION) noexcept;
 

@@ -13,4 +13,12 @@ TEST_CASE("Time class: variants of a procedure of MPI - have its class") {
   }
 }
 
+// Whatever a tool defines.
+TEST_CASE("Time class: to read the clock is computation") {
+  for (const auto role : {OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_UNKNOWN})
+    for (const char* name : {"MPI_Wtime", "MPI_Wtick"})
+      CHECK(class_of_mpi(name, role) == TimeClass::kUseful);
+  CHECK(class_of_mpi("MPI_Comm_rank") == TimeClass::kMpiManagement);
+}
+
 }  // namespace refrain::summary::time_class_test

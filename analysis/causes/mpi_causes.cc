@@ -37,6 +37,21 @@ void CauseSearch::communication() {
     call.others_ns *= scale;
     if (share(call.total_lost() + call.others_ns) >= kMinShare) one_call(call);
   }
+  gains_of_meetings();
+}
+
+void CauseSearch::gains_of_meetings() {
+  using enum RootCause::Waits;
+  double all = 0;
+  for (const RootCause& cause : out_.causes)
+    if (cause.waits != kNone) all += cause.lost_ns;
+  for (RootCause& cause : out_.causes) {
+    if (cause.waits != kForAll || cause.lost_ns >= all) continue;
+    cause.gain_ns = all / all_threads();
+    cause.gain = gain_text(
+        cause, "At best, without it and what ranks wait in other calls because of it",
+        run_text(out_));
+  }
 }
 
 void CauseSearch::one_call(const MpiCall& call) {
@@ -119,7 +134,7 @@ void CauseSearch::transfers(RootCause& cause, const MpiCall& call, double each) 
 
 void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) const {
   const bool barrier = call.kind == MpiCall::Kind::kBarrier;
-  cause.waits = true;
+  cause.waits = RootCause::Waits::kForAll;
   cause.what = barrier ? "Barriers" : "Ranks wait for each other";
   cause.text = fmt::format(
       "{}: {}. Ranks reach it at different times although none has more work {}. Lost: {}.",
@@ -136,7 +151,7 @@ void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) c
 void CauseSearch::messages(RootCause& cause, const MpiCall& call,
                            const std::vector<std::size_t>& who) const {
   const bool sends = call.kind == MpiCall::Kind::kSend;
-  cause.waits = !sends;
+  if (!sends) cause.waits = RootCause::Waits::kForMessages;
   double number = 0, time = 0;
   for (std::size_t i = 0; i < processes_; ++i) {
     if (!who.empty() && !std::ranges::count(who, i)) continue;

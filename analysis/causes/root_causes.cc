@@ -9,6 +9,7 @@
 
 #include "analysis/causes/cause_search.h"
 #include "analysis/causes/cause_texts.h"
+#include "analysis/ideal/ideal_network.h"
 
 namespace refrain::analysis {
 namespace {
@@ -187,6 +188,7 @@ RootCause CauseSearch::whole_cause(Account account, double ns, std::string where
   cause.gain = gain_text(cause, "At best, without it", run_text(out_));
   return cause;
 }
+
 const char* account_name(Account account) noexcept {
   return kAccountNames[static_cast<std::size_t>(account)].name;
 }
@@ -199,23 +201,103 @@ bool has_cause(const Conclusions& conclusions, Account account) noexcept {
   return std::ranges::count(conclusions.causes, account, &RootCause::account) != 0;
 }
 
-void set_replayed_gain(const Conclusions& conclusions, RootCause& cause, double gain_ns,
-                       const std::string& moved_to, double moved) {
+namespace {
+
+// What saves most first; of what saves about as much, a barrier, which carries no data.
+std::vector<std::size_t> first_to_change(const std::vector<RootCause*>& causes,
+                                         const std::vector<WithoutWaits>& replays) {
+  constexpr double kAsMuch = 0.9;
+  std::vector<std::size_t> order(causes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) {
+    const bool barrier = causes[i]->where.starts_with("MPI_Barrier");
+    return replays[i].gain_ns / (barrier ? kAsMuch : 1);
+  });
+  return order;
+}
+
+// Of the waits in a call, those that are gone with another one's are that one's.
+void take_gone(RootCause& cause, RootCause& other, double gone) {
+  constexpr double kFew = 0.2, kMost = 0.8;
+  if (gone < kFew) return;
+  if (gone >= kMost) gone = 1;
+  const std::string lost = lost_text(other);
+  const auto take = [&](double RootCause::*what) {
+    const double part = gone * (other.*what);
+    other.*what -= part;
+    cause.*what += part;
+    return part;
+  };
+  take(&RootCause::share);
+  take(&RootCause::gain_ns);
+  cause.evidence.push_back({other.where, take(&RootCause::lost_ns)});
+  if (const std::size_t at = other.text.rfind(lost); at != std::string::npos)
+    other.text.replace(at, lost.size(),
+                       lost_text(other) + ", without what is because of " + cause.where);
+}
+
+// When all wait for each other, no run is shorter by more than they wait on average.
+double most_gained(const RootCause& cause) {
+  return cause.waits == RootCause::Waits::kForAll ? cause.share * cause.of_ns
+                                                  : cause.gain_ns;
+}
+
+void tell_replayed(const Conclusions& conclusions, RootCause& cause,
+                   const WithoutWaits& replay) {
   constexpr double kMoved = 0.3;  // of the waits, that is worth a sentence
-  const bool moves = !moved_to.empty() && moved >= kMoved;
-  cause.gain_ns = std::min(cause.gain_ns, gain_ns);
+  const bool moves = !replay.moved_to.empty() && replay.moved >= kMoved;
   cause.gain = gain_text(cause, "Without these waits, by a replay of the events",
                          run_text(conclusions));
   const bool saves = !cause.gain.empty();
   if (!saves)
     cause.gain = "Without these waits, by a replay of the events, the run is not shorter.";
   if (!moves) return;
-  cause.gain += fmt::format(" {:.0f} % of them are in {} then.", 100 * std::min(1.0, moved),
-                            moved_to);
+  cause.gain += fmt::format(" {:.0f} % of them are in {} then.",
+                            100 * std::min(1.0, replay.moved), replay.moved_to);
   if (!saves)
     cause.hint = fmt::format(
         "What makes ranks late before {} is to be changed: without this call they wait there.",
-        moved_to);
+        replay.moved_to);
+}
+
+}  // namespace
+
+std::string evidence_text(const RootCause& cause) {
+  if (cause.evidence.empty()) return {};
+  std::string text = cause.waits == RootCause::Waits::kNone
+                         ? "Over the whole run, others are in "
+                         : "Because of it, ranks also wait in ";
+  for (const RootCause::Evidence& each : cause.evidence)
+    text += fmt::format("{}{} ({})", &each == cause.evidence.data() ? "" : ", ", each.where,
+                        time_text(each.ns));
+  return text + '.';
+}
+
+bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>& causes,
+                        const std::vector<WithoutWaits>& replays) {
+  // What is known of few iterations may be wrong by so much: the time of the replays beside the waits in them.
+  constexpr double kRoom = 1.5;
+  if (causes.size() != replays.size()) return false;
+  for (const WithoutWaits& replay : replays)
+    if (replay.gone.size() != causes.size()) return false;
+  std::vector<RootCause*> found;
+  for (const std::size_t cause : causes) found.push_back(&conclusions.causes[cause]);
+  std::vector<double> at_most;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    at_most.push_back(std::min(replays[i].gain_ns, kRoom * std::max(0.0, replays[i].saved) *
+                                                       found[i]->share * found[i]->of_ns));
+  const std::vector<std::size_t> order = first_to_change(found, replays);
+  for (auto first = order.begin(); first != order.end(); ++first)
+    for (auto other = first + 1; other != order.end(); ++other)
+      take_gone(*found[*first], *found[*other], replays[*first].gone[*other]);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i]->gain_ns = std::min(most_gained(*found[i]), at_most[i]);
+    tell_replayed(conclusions, *found[i], replays[i]);
+  }
+  std::erase_if(conclusions.causes,
+                [](const RootCause& cause) { return cause.share < kMinShare; });
+  std::ranges::stable_sort(conclusions.causes, std::greater(), &RootCause::lost_ns);
+  return true;
 }
 
 std::string loop_place(const std::string& name) {

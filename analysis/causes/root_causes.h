@@ -79,15 +79,17 @@ struct RootCause {
   std::uint64_t iterations = 0;  // of the loop
   TimeShape when;  // what these ranks or threads do more than others, ns of an iteration
   double others_ns = 0;            // what the others do, of an iteration of the loop
-  std::vector<Evidence> evidence;  // where others wait for it, most time first
+  std::vector<Evidence> evidence;  // where ranks wait for it, too; most time first
 
   std::string what;  // a title
   std::string text;  // a sentence or two
   // Where the waits at a call come from, one more; set by who reads the events (waits/origin.h). Empty: not known.
   std::string origin;
-  bool waits = false;  // ranks wait in a call for others, of which none has more work
-  std::string gain;    // a sentence; empty: not known
-  std::string hint;    // what to do
+  // Ranks wait in a call for others, of which none has more work: for messages, or all for each other.
+  enum class Waits : std::uint8_t { kNone, kForMessages, kForAll };
+  Waits waits = Waits::kNone;
+  std::string gain;  // a sentence; empty: not known
+  std::string hint;  // what to do
 };
 
 // Where threads were when their processes were killed: how long, nobody knows.
@@ -122,10 +124,16 @@ inline constexpr double kMinShare = 0.01;
 // Returns true if a cause is of this account.
 bool has_cause(const Conclusions& conclusions, Account account) noexcept;
 
-// A replay of the events without the waits of a cause (analysis/ideal) is shorter by so much, if that is less than was known; of the
-// waits so many are in another call then.
-void set_replayed_gain(const Conclusions& conclusions, RootCause& cause, double gain_ns,
-                       const std::string& moved_to, double moved);
+// A sentence on where ranks wait because of it; empty: nowhere else.
+std::string evidence_text(const RootCause& cause);
+
+struct WithoutWaits;
+
+// What replays of the events say of causes that only name a call in which ranks wait (RootCause::waits): `causes` are their places in
+// conclusions.causes, `replays` what is without the waits of each (analysis/ideal, asked for in this order). Waits that are gone with
+// those of another call are that one's. Returns false, and changes nothing, unless there is one replay for each.
+bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>& causes,
+                        const std::vector<WithoutWaits>& replays);
 
 // Of all processes of a run, with their rows of iterations; without rows the run is one iteration.
 Conclusions conclude(const std::vector<summary::RunSummary>& summaries);

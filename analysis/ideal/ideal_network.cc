@@ -653,18 +653,35 @@ double time_of(const IdealRun& run) {
   return most;
 }
 
-WithoutWaits compared(const std::string& call, const std::map<std::string, double>& before,
-                      const std::map<std::string, double>& after) {
+using WaitsByCall = std::map<std::string, double>;
+
+double waits_in(const WaitsByCall& waits, const std::string& call) {
+  const auto found = waits.find(call);
+  return found == waits.end() ? 0 : found->second;
+}
+
+double all_waits(const WaitsByCall& waits) {
+  double sum = 0;
+  for (const auto& [name, waited] : waits) sum += waited;
+  return sum;
+}
+
+WithoutWaits compared(const std::string& call, const std::vector<std::string>& calls,
+                      const WaitsByCall& before, const WaitsByCall& after) {
   WithoutWaits out;
-  const auto found = before.find(call);
-  if (found == before.end() || found->second <= 0) return out;
-  for (const auto& [name, waited] : after) {
-    const auto same = before.find(name);
-    const double more = waited - (same == before.end() ? 0 : same->second);
-    if (more <= out.moved * found->second) continue;
+  out.gone.resize(calls.size());
+  const double waited = waits_in(before, call);
+  if (waited <= 0) return out;
+  for (const auto& [name, then] : after) {
+    const double more = then - waits_in(before, name);
+    if (more <= out.moved * waited) continue;
     out.moved_to = name;
-    out.moved = more / found->second;
+    out.moved = more / waited;
   }
+  out.saved = (all_waits(before) - all_waits(after)) / waited;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (const double of = waits_in(before, calls[i]); of > 0)
+      out.gone[i] = std::clamp(1 - waits_in(after, calls[i]) / of, 0.0, 1.0);
   return out;
 }
 
@@ -702,7 +719,7 @@ base::Result<WhatIf> without_waits(const std::string& archive,
     out.unknown = "iterations have gaps inside";
   if (!out.unknown.empty()) return out;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    out.calls.push_back(compared(calls[i], before, replays[i + 1].waits()));
+    out.calls.push_back(compared(calls[i], calls, before, replays[i + 1].waits()));
     out.calls.back().gain_ns =
         std::max(0.0, time_of(as_it_was) - time_of(replays[i + 1].take()));
   }

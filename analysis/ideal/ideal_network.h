@@ -147,8 +147,11 @@ struct WithoutWaits {
   double gain_ns = 0;  // of the whole run, at least 0
   std::string
       moved_to;  // another call in which ranks wait longer then, most of all; empty: in none
-  double moved =
-      0;  // of the waits in the call, as far as they are written, so many are there then
+  // Shares of the waits in the call, as far as they are written: so many are in the other call then; so much less is waited in all
+  // calls (1: they are gone; more: others, too; 0: all of them come back).
+  double moved = 0;
+  double saved = 0;
+  std::vector<double> gone;  // by call asked for: of its waits, so many are gone then
 };
 struct WhatIf {
   std::string unknown;              // why there is nothing below; else empty

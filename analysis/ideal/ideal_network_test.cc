@@ -325,9 +325,37 @@ TEST_CASE("What if nobody waited in a call: where the waits go") {
   CHECK(before.gain_ns == 0);
   CHECK(before.moved_to == "MPI_Allreduce");
   CHECK(before.moved == Approx(1));
+  CHECK(alone.saved == Approx(1));
+  CHECK(alone.gone == std::vector<double>{1});
+  CHECK(before.saved == Approx(0).margin(1e-9));
   const WithoutWaits other = of({Op::kBarrier}, "MPI_Recv");
   CHECK(other.gain_ns == 0);
   CHECK(other.moved_to.empty());
+}
+
+// In each iteration rank 0 works longer before a barrier and rank 1 after it, and then both meet.
+TEST_CASE("What if nobody waited in a call: what is waited in another for it is gone") {
+  std::vector<std::vector<Op>> ranks(2);
+  for (int i = 0; i < 20; ++i)
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      ranks[rank].push_back({Op::kWork, (rank == 0 ? 90u : 10u) * kUs});
+      ranks[rank].push_back({Op::kBarrier, kUs, 0, 2 * i});
+      ranks[rank].push_back({Op::kWork, (rank == 0 ? 10u : 90u) * kUs});
+      ranks[rank].push_back({Op::kAllreduce, kUs, 0, 2 * i + 1});
+    }
+  const test::TemporaryFolder folder;
+  const std::string path = (folder / "a").string();
+  write(path, ranks);
+  const auto found = without_waits(path, {"MPI_Barrier", "MPI_Allreduce"});
+  REQUIRE(found.ok());
+  REQUIRE(found->calls.size() == 2);
+  for (const WithoutWaits& each : found->calls) {
+    CHECK(each.moved_to.empty());
+    CHECK(each.saved == Approx(2).epsilon(0.06));
+    CHECK(each.gain_ns == Approx(20 * 80. * kUs).epsilon(0.06));
+    CHECK(each.gone[0] == Approx(1).margin(0.06));
+    CHECK(each.gone[1] == Approx(1).margin(0.06));
+  }
 }
 
 TEST_CASE("Ideal network: transfer alone - nothing is left of it") {

@@ -495,7 +495,7 @@ class Totaller {
       row->busy_ns.resize(profile_.locations.size());
     }
     MpiProcedure* procedure = nullptr;
-    if (region != nullptr && is_mpi(path.cls)) {
+    if (region != nullptr && region->paradigm == OTF2_PARADIGM_MPI) {
       procedure = &procedures_[region->name];
       procedure->name = region->name;
       procedure->cls = path.cls;

@@ -147,13 +147,7 @@ class ProfileFinder {
   void add_cause(const RootCause& cause) {
     std::string text = cause.text;
     if (!cause.origin.empty()) text += ' ' + cause.origin;
-    if (!cause.evidence.empty()) {
-      text += " Over the whole run, others are in ";
-      for (const RootCause::Evidence& each : cause.evidence)
-        text += fmt::format("{}{} ({})", &each == cause.evidence.data() ? "" : ", ",
-                            each.where, time_text(each.ns));
-      text += '.';
-    }
+    if (!cause.evidence.empty()) text += ' ' + analysis::evidence_text(cause);
     if (!cause.gain.empty()) text += ' ' + cause.gain;
     out_.push_back({.kind = Finding::Kind::kCause,
                     .what = cause.what,

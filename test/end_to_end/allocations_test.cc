@@ -145,7 +145,11 @@ TEST_CASE("Allocations: of a killed run all is counted") {
   const Result result = run_job(job, Way::kRun, at.archive);
   CHECK(result.signal == SIGKILL);
   CHECK(run_refrain({"recover", at.archive}).exit_status == 0);
-  check_known(allocations_of(at.archive), untraced.output);
+  const Json allocations = allocations_of(at.archive);
+  check_known(allocations, untraced.output);
+  // The run had not ended then, though no event is as late.
+  const Json info = Json::parse(run_refrain({"info", at.archive, "--json"}).output);
+  CHECK(info.at("duration_s") >= allocations.at("high_water_s"));
 }
 
 TEST_CASE("Allocations: info names who has most at the high-water mark, and what is left") {

@@ -229,6 +229,11 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("Causes: a rank with more work, of ranks that read MPI_Wtime meanwhile") {
+  for (const std::string limit : {"10", "0"})
+    check_rank({.cause = "clock", .ranks = 2, .limit = limit}, 1);
+}
+
 TEST_CASE("Causes: a rank with more work, from an iteration on") {
   const auto cause = check_rank({.cause = "since", .ranks = 2}, 1);
   if (!cause) return;
@@ -324,6 +329,24 @@ TEST_CASE(
     check_communication(*run, cause);
     check_gain(of, *run, cause);
   }
+}
+
+TEST_CASE(
+    "Causes: a barrier within an iteration, whose ranks take turns - with what they wait after it") {
+  for (const int ranks : {2, 4})
+    for (const std::string limit : {"10", "0"}) {
+      const Case of = {.cause = "turns", .ranks = ranks, .limit = limit};
+      const std::optional<Run> run = run_planted(of);
+      if (!run) continue;
+      const Json cause = first_of(*run, "communication");
+      INFO(cause.dump(1));
+      CHECK(cause["what"] == "Barriers");
+      CHECK(starts(cause["where"], "MPI_Barrier"));
+      check_communication(*run, cause);
+      check_gain(of, *run, cause);
+      REQUIRE(!cause["waits"].empty());
+      CHECK(starts(cause["waits"][0]["where"], "MPI_Allreduce"));
+    }
 }
 
 TEST_CASE(

@@ -61,11 +61,11 @@ bool any_of(const std::string& name, std::initializer_list<const char*> parts) {
 Class mpi_class(std::string name) {
   if (name.ends_with("_c")) name.resize(name.size() - 2);
   if (name == "MPI_Barrier" || name == "MPI_Ibarrier") return kMpiSync;
+  if (name == "MPI_Wtime" || name == "MPI_Wtick") return kUseful;
   if (name.starts_with("MPI_File_")) return kIo;
-  if (any_of(name,
-             {"Win_create", "Win_allocate", "Win_free", "Win_attach", "Win_detach",
-              "Win_shared", "Comm_", "Group_", "Type_", "Init", "Finalize", "Errhandler",
-              "Wtime", "Cart_", "Topo", "Get_", "Info_", "Op_", "Buffer_"}))
+  if (any_of(name, {"Win_create", "Win_allocate", "Win_free", "Win_attach", "Win_detach",
+                    "Win_shared", "Comm_", "Group_", "Type_", "Init", "Finalize",
+                    "Errhandler", "Cart_", "Topo", "Get_", "Info_", "Op_", "Buffer_"}))
     return kMpiManagement;
   if (any_of(name, {"Win_", "_Put", "_Get", "ccumulate", "_Rput", "_Rget", "Fetch_and",
                     "Compare_and"}))
@@ -341,7 +341,8 @@ std::int64_t local_time(const RunSummary& summary, const RunSummary::Location& l
     const RunSummary::Node& node = summary.nodes[i];
     if (node.kind != RunSummary::Kind::kRegion) continue;
     const RunSummary::Region& region = summary.regions[node.region];
-    if (region.paradigm == OTF2_PARADIGM_MPI && is_local_call(region.name))
+    if (region.paradigm == OTF2_PARADIGM_MPI && is_local_call(region.name) &&
+        mpi_class(region.name) == kMpiManagement)
       time += location.sums[i].time;
   }
   return static_cast<std::int64_t>(time);

@@ -41,9 +41,9 @@ OPENMP = ((0, 2), (0, 4))
 HYBRID = ((2, 2),)
 # (ranks, threads) of each; 0 ranks: without MPI.
 CASES = {
-    "rank": MPI, "since": MPI[::2], "every": MPI[::2], "growing": MPI[::3], "rare": MPI[::2], "io": MPI[::2], "file": MPI[:3:2],
+    "rank": MPI, "clock": TWO, "since": MPI[::2], "every": MPI[::2], "growing": MPI[::3], "rare": MPI[::2], "io": MPI[::2], "file": MPI[:3:2],
     "faults": MPI[:2],
-    "chain": MPI[1:], "order": MPI[::2], "barrier": MPI[:2], "link": MPI[:3], "small": TWO, "core": TWO,
+    "chain": MPI[1:], "order": MPI[::2], "barrier": MPI[:2], "turns": MPI[:3], "link": MPI[:3], "small": TWO, "core": TWO,
     "thread": OPENMP + HYBRID, "lock": OPENMP + HYBRID, "mutex": OPENMP + HYBRID, "serial": OPENMP + HYBRID,
     "phases": MPI[::2], "rank+serial": HYBRID, "io+growing": MPI[2:],
     "none": MPI[:2], "ring": TWO, "bcast": TWO, "nonblocking": TWO, "varying": TWO, "regions": OPENMP[:1],
@@ -112,6 +112,7 @@ def expected_of(case, at):
     calls = {
         "order": ("Late messages", at["receive"], [rank for rank in range(ranks) if rank % 2]),
         "barrier": ("Barriers", at["barrier"], []),
+        "turns": ("Barriers", at["barrier"], []),
         "link": ("Slow sends", at["send"], [1]),
         "small": ("Many small MPI calls", at["allreduce"], []),
     }

@@ -273,12 +273,8 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
     wrap(out, fmt::format("{}. {}: {}", ++number, cause.what, cause.text), 0, 3,
          options.width);
     if (!cause.origin.empty()) wrap(out, cause.origin, 3, 3, options.width);
-    std::string waits;
-    for (const analysis::RootCause::Evidence& each : cause.evidence)
-      waits += fmt::format("{}{} ({})", waits.empty() ? "" : ", ", each.where,
-                           time_text(each.ns / 1e9));
-    if (!waits.empty())
-      wrap(out, "Over the whole run, others are in " + waits + ".", 3, 3, options.width);
+    if (!cause.evidence.empty())
+      wrap(out, analysis::evidence_text(cause), 3, 3, options.width);
     if (!cause.gain.empty()) wrap(out, cause.gain, 3, 3, options.width);
     wrap(out, cause.hint, 3, 3, options.width);
   }
@@ -320,12 +316,12 @@ namespace {
 
 void replay_gains(analysis::Conclusions& conclusions, const std::string& archive) {
   constexpr std::size_t kMost = 4;  // calls
-  std::vector<analysis::RootCause*> causes;
+  std::vector<std::size_t> causes;
   std::vector<std::string> calls;
-  for (analysis::RootCause& cause : conclusions.causes) {
-    if (!cause.waits || calls.size() == kMost) continue;
-    causes.push_back(&cause);
-    calls.push_back(cause.where);
+  for (std::size_t i = 0; i < conclusions.causes.size() && calls.size() < kMost; ++i) {
+    if (conclusions.causes[i].waits == analysis::RootCause::Waits::kNone) continue;
+    causes.push_back(i);
+    calls.push_back(conclusions.causes[i].where);
   }
   if (calls.empty()) return;
   // What is wrong with the archive who read it first has said.
@@ -333,12 +329,8 @@ void replay_gains(analysis::Conclusions& conclusions, const std::string& archive
   const auto replayed = analysis::without_waits(archive, calls);
   const bool whole = base::take_notes().empty();
   for (const std::string& note : notes) base::note(note);
-  if (!replayed || !whole || !replayed->unknown.empty()) return;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const analysis::WithoutWaits& without = replayed->calls[i];
-    analysis::set_replayed_gain(conclusions, *causes[i], without.gain_ns, without.moved_to,
-                                without.moved);
-  }
+  if (replayed && whole && replayed->unknown.empty())
+    analysis::set_replayed_gains(conclusions, causes, replayed->calls);
 }
 
 }  // namespace

@@ -217,6 +217,12 @@ void ProcessModel::date_process() {
     const spool::IterationRows rows = spool_.locations[i].iteration_rows(tree, 0, 0);
     if (!rows.rows.empty()) end = std::max(end, rows.rows.back().begin);
   }
+  // Memory that it had most of then; a damaged file may have any time.
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 56;
+  const std::uint64_t most_memory = memory_.totals.high_water_ticks;
+  if (!spool_.journal.facts().ended && end != 0 && most_memory > end &&
+      most_memory - end < kLongest)
+    end = most_memory;
   const spool::SpoolFacts& facts = spool_.journal.usable() || spool_.locations.empty()
                                        ? spool_.journal.facts()
                                        : spool_.locations.front().facts();

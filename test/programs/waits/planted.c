@@ -4,6 +4,7 @@
  *
  * An iteration is US microseconds of computation on each rank, then an Allreduce. CAUSE says what is wrong:
  *     rank     rank 1 rebuilds a list in each iteration, which takes one and a half times as long as its computation
+ *     clock    the same, and ranks read MPI_Wtime until their work is done
  *     since    from the middle of the run on
  *     every    in every tenth iteration, and takes fifteen times as long
  *     growing  more and more
@@ -14,6 +15,7 @@
  *     faults   rank 1 touches new memory, as long as that
  *     small    nothing but many Allreduces
  *     barrier  many small steps, which take ranks in turn longer, each with a barrier after it; nobody has more in all
+ *     turns    two halves with a barrier between them, of which even ranks have more in the one, odd ranks in the other
  *     order    even ranks compute parts and send each to the next rank, which receives the last one first, and then computes
  *     link     what rank 1 sends to its neighbour takes long
  *     core     ranks compute on one core
@@ -60,8 +62,17 @@ static double threads_begin[kMax][kMostThreads];
 static double region_begin[kMax];
 static double serial[kMax];
 
+static int is(const char* name) { return strcmp(cause, name) == 0; }
+
 /* Sleeps, but for the end: cores are few. */
 NOINLINE static void wait_for(double seconds) {
+#ifdef WITH_MPI
+  if (is("clock")) {
+    const double until = MPI_Wtime() + seconds;
+    while (MPI_Wtime() < until) continue;
+    return;
+  }
+#endif
   const double end = now() + seconds;
   for (double left; (left = end - now()) > 0;)
     if (left > 400e-6) sleep_for(left - 300e-6);
@@ -130,8 +141,6 @@ NOINLINE static void new_memory(double seconds) {
     munmap((void*)at, kBytes);
   }
 }
-
-static int is(const char* name) { return strcmp(cause, name) == 0; }
 
 #ifdef WITH_MPI
 static double mpi_begin;
@@ -202,16 +211,26 @@ static void broadcast(void) {
   end_mpi();
 }
 
+static void meet(void) {
+  if (is_fixed) return;
+  begin_mpi();
+  MPI_Barrier(MPI_COMM_WORLD);
+  end_mpi();
+}
+
 /* As much for each rank in the end. */
 static void steps(void) {
   const int number = kParts / ranks * ranks;
   for (int step = 0; step < number; ++step) {
     compute((step % ranks == rank ? ranks : 0.25) * unit / number);
-    if (is_fixed) continue;
-    begin_mpi();
-    MPI_Barrier(MPI_COMM_WORLD);
-    end_mpi();
+    meet();
   }
+}
+
+static void halves(void) {
+  compute((rank % 2 == 0 ? 1.5 : 0.5) * unit);
+  meet();
+  compute((rank % 2 == 0 ? 0.5 : 1.5) * unit);
 }
 
 static void parts(void) {
@@ -237,6 +256,7 @@ static void to_neighbour(void) {}
 static void broadcast(void) {}
 static void to_itself(void) {}
 static void steps(void) {}
+static void halves(void) {}
 static void parts(void) {}
 #endif
 
@@ -247,7 +267,7 @@ static double planted(int i, int n) {
   if (is("phases")) return (i == 1 && rank == 0 ? 40 : i == 5 && rank == 1 ? 30 : 0) * unit;
   if (is("io+growing") && rank == 2) return 3 * unit * i / n;
   if (rank != 1) return 0;
-  if (is("rank") || is("rare") || is("io") || is("file") || is("faults") ||
+  if (is("rank") || is("clock") || is("rare") || is("io") || is("file") || is("faults") ||
       is("rank+serial") || is("io+growing"))
     return 1.5 * unit;
   if (is("since")) return i >= n / 2 ? 1.5 * unit : 0;
@@ -359,6 +379,9 @@ NOINLINE static void iterate(int i, int n) {
     own = (1 + 0.25 * (ranks - 1) / ranks) * unit;
     asked[i] = own;
     steps();
+  } else if (is("turns")) {
+    asked[i] = 2 * unit;
+    halves();
   } else if (is("order")) {
     parts();
   } else if (is("core")) {
@@ -477,6 +500,7 @@ static Costs costs_of_mutex(int n) {
 static double planted_waits(void) {
   if (is("barrier") && !is_fixed)
     return ranks * (ranks - 1 - 0.25 * (ranks - 1) / ranks) * unit;
+  if (is("turns")) return is_fixed ? 0 : ranks * unit;
   if (is("order")) return (is_fixed ? 1.0 / kParts : 1) * ranks * unit;
   return is("link") && !is_fixed ? ranks * 1.5 * unit : 0;
 }
@@ -552,7 +576,7 @@ int main(int argc, char** argv) {
   } else if (is("phases")) {
     costs[number++] = costs_of_ranks(all, wanted, n, half, n, 1);
     costs[0].disturbance += costs[1].disturbance;
-  } else if (is("small") || is("barrier") || is("order") || is("link")) {
+  } else if (is("small") || is("barrier") || is("turns") || is("order") || is("link")) {
     costs[0].lost = mpi; /* nobody has more work */
     costs[0].gain = mpi / ranks;
   }
