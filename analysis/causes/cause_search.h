@@ -166,6 +166,9 @@ class CauseSearch {
   void tell_ranks(RootCause& cause, const std::vector<std::size_t>& causers) const;
   // The causers' cores are slower than the others', and that is most of what they are longer: says so. --- core_causes.cc
   void tell_frequency(RootCause& cause, const std::vector<std::size_t>& causers) const;
+  // They had no core for so long that it may be a part of what they are longer, `excess` ns each: says so.
+  void tell_no_core(RootCause& cause, const std::vector<std::size_t>& causers,
+                    double excess) const;
   // `part` of it is not for want of cores.
   void varying(const Frame& frame, double part, RootCause cause);
   // Calls in which processes wait that are not among these, of all their time in them.

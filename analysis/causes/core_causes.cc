@@ -418,6 +418,18 @@ double CauseSearch::without_core(Account account, double ns) {
   return ns - part;
 }
 
+void CauseSearch::tell_no_core(RootCause& cause, const std::vector<std::size_t>& causers,
+                               double excess) const {
+  double theirs = 0;
+  for (const std::size_t each : causers) theirs += core_waits_[each];
+  theirs /= static_cast<double>(causers.size());
+  if (out_.cores.empty() || theirs < kNamed * excess) return;
+  cause.text +=
+      fmt::format(" {} had no core for {} of the run{}: that may be a part of it.",
+                  as_sentence(ranks_text(cause.ranks)), time_text(theirs),
+                  causers.size() > 1 ? " each" : "");
+}
+
 bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
                               double excess) const {
   double theirs = 0, all = 0;

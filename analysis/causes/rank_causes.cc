@@ -299,6 +299,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
     cause.thread = busiest(causers);
   join_outside(cause);
   tell_ranks(cause, causers);
+  tell_no_core(cause, causers, excess);
   for (const auto& [where, ns] : waits_by_place(is)) cause.evidence.push_back({where, ns});
   out_.causes.push_back(std::move(cause));
 }

@@ -970,6 +970,11 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
     found = conclude(crowded);
     check_sums(found, crowded);
     CHECK(has_cause(found, Account::kUnevenRanks) == (more == 400));
+    for (const RootCause& cause : found.causes)
+      if (cause.account == Account::kUnevenRanks)
+        CHECK_THAT(cause.text,
+                   Catch::Contains(" Rank 1 had no core for ") &&
+                       Catch::EndsWith(" of the run: that may be a part of it."));
   }
   // Threads that compute all the time and have no core for half of it.
   auto alone = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });

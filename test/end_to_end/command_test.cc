@@ -71,6 +71,8 @@ TEST_CASE("Command: wrong use - what may have been meant, and where help is") {
   CHECK(errors_of({"run", "--", "/no/program"}) ==
         "refrain: no program '/no/program': there is no such file\n");
   CHECK(errors_of({"run", "--", "/"}) == "refrain: no program '/': it is a directory\n");
+  CHECK(errors_of({"run", "--memory", "64K", "/bin/true"}) ==
+        "refrain: --memory takes its value behind '=': --memory=64K\n");
   CHECK(errors_of({"run", "-n"}) ==
         "refrain: '--limit' needs a value (see 'refrain run --help')\n");
   CHECK(

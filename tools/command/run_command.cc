@@ -248,7 +248,7 @@ class RunCommand final : public Subcommand {
  private:
   std::string as_typed(std::string complaint) const;
   base::Result<> export_settings();
-  base::Result<> check_switch_value() const;
+  base::Result<> check_switch_value(bool is_program) const;
   base::Result<> check_archive(const std::string& archive, bool overwrite) const;
   void remove_old_archive() const;
   void report_left_recordings() const;
@@ -593,9 +593,9 @@ void RunCommand::remove_old_archive() const {
   fs::remove_all(old, ignored);
 }
 
-// "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000.
-base::Result<> RunCommand::check_switch_value() const {
-  if (command_.size() < 2 || command_[1] != "--") return {};
+// "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000, and so would "--loops 1000 program".
+base::Result<> RunCommand::check_switch_value(bool is_program) const {
+  if (command_.size() < 2 || (is_program && command_[1] != "--")) return {};
   filters::Settings ignored;
   for (const filters::SettingInfo& info : filters::setting_table()) {
     if (*info.implicit_value != 0 && values_.at(info.name) == info.implicit_value &&
@@ -644,8 +644,9 @@ void RunCommand::export_run() const {
 }
 
 int RunCommand::run() {
-  if (const auto done = check_switch_value(); !done) return fail(done.error());
   const Program program = inspect_program(command_[0]);
+  if (const auto done = check_switch_value(!program.path.empty()); !done)
+    return fail(done.error());
   const Program traced = find_traced(command_, program);
   const auto choice = choose_mpi(mpi_, command_, program, traced);
   // Those that begin later would find the archives of others, or replace them.
