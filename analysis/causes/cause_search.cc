@@ -70,11 +70,12 @@ Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfi
 }
 
 void Places::add_to(ByProcess& places, const std::string& name, std::size_t process,
-                    double ns, std::uint64_t count) const {
+                    double ns, std::uint64_t count, double longest) const {
   Place& place = places[name];
-  place.times.resize(processes_);
-  place.count.resize(processes_);
+  for (auto* values : {&place.times, &place.count, &place.longest})
+    values->resize(processes_);
   place.times[process] += ns;
+  place.longest[process] = std::max(place.longest[process], longest);
   place.count[process] += static_cast<double>(count);
 }
 
@@ -84,10 +85,12 @@ void Places::add(std::size_t process, const summary::FlowGraph& flow, double tic
     const FlowGraph::Node& to = flow.nodes[edge.to];
     const std::string place = summary::between_text(flow.nodes[edge.from], to);
     if (place.empty()) continue;
-    add_to(between_, place, process, static_cast<double>(edge.gap) * tick_ns, edge.count);
+    add_to(between_, place, process, static_cast<double>(edge.gap) * tick_ns, edge.count,
+           static_cast<double>(edge.gap_greatest) * tick_ns);
     if (to.kind == FlowGraph::Kind::kRegion)
       add_to(regions_, "in " + summary::event_text(to), process,
-             static_cast<double>(edge.time) * tick_ns, edge.count);
+             static_cast<double>(edge.time) * tick_ns, edge.count,
+             static_cast<double>(edge.greatest) * tick_ns);
   }
 }
 
@@ -106,7 +109,8 @@ void Places::add_functions(const RunProfile& profile) {
       const RunProfile::Location& location = profile.locations[sums.location];
       if (!location.primary) continue;
       const double ns = profile.nanoseconds(sums.location, static_cast<double>(sums.own));
-      add_to(functions_, "in " + path_name(profile, i), location.process, ns, sums.visits);
+      add_to(functions_, "in " + path_name(profile, i), location.process, ns, sums.visits,
+             profile.nanoseconds(sums.location, static_cast<double>(sums.maximum)));
       if (path.cls == TimeClass::kFileIo)
         add_call(region.name, {location.process, ns, sums.visits}, files);
     }
@@ -117,7 +121,7 @@ void Places::add_functions(const RunProfile& profile) {
     const std::string name = "in " + names + " of " + file;
     for (const auto& [call, all] : calls)
       for (const CallOnFile& each : all)
-        add_to(functions_, name, each.process, each.ns, each.count);
+        add_to(functions_, name, each.process, each.ns, each.count, 0);
   }
 }
 
@@ -151,6 +155,22 @@ std::string Places::of_more(const std::vector<std::size_t>& group,
   more_in(regions_, group, is_causer, 1, 0, most, best);
   more_in(functions_, group, is_causer, kOfNames, 0, most, best);
   return best;
+}
+
+std::string Places::of_once(const std::vector<std::size_t>& group, double excess,
+                            double most) const {
+  constexpr double kMostOf = 0.8;
+  // A name says more than two events, between which it lies.
+  for (const ByProcess* places : {&functions_, &regions_, &between_}) {
+    std::vector<std::string> found;
+    for (const auto& [name, place] : *places)
+      if (std::ranges::all_of(group, [&](std::size_t each) {
+            return place.longest[each] >= kMostOf * excess && place.longest[each] <= most;
+          }))
+        found.push_back(name);
+    if (!found.empty()) return found.size() == 1 ? found.front() : std::string();
+  }
+  return {};
 }
 
 std::string Places::between(double minimum, double times) const {

@@ -39,6 +39,9 @@ class Places {
   std::string of_more(const std::vector<std::size_t>& group,
                       const std::vector<bool>& is_causer, double excess,
                       double times) const;
+  // Where each of these was once, for most of `excess` ns and no longer than `most`; empty: at no place, or at several.
+  std::string of_once(const std::vector<std::size_t>& group, double excess,
+                      double most) const;
   // Between which two events most time of all processes passes, at least so much; empty: nowhere. As often as above.
   std::string between(double minimum, double times) const;
 
@@ -46,6 +49,7 @@ class Places {
   struct Place {
     std::vector<double> times;  // by process
     std::vector<double> count;
+    std::vector<double> longest;
   };
   using ByProcess = std::map<std::string, Place>;
 
@@ -54,8 +58,9 @@ class Places {
   void more_in(const ByProcess& places, const std::vector<std::size_t>& group,
                const std::vector<bool>& is_causer, double weight, double count,
                double& most, std::string& best) const;
+  // `longest`: of one time there; 0: not known.
   void add_to(ByProcess& places, const std::string& place, std::size_t process, double ns,
-              std::uint64_t count) const;
+              std::uint64_t count, double longest) const;
 
   std::size_t processes_;
   ByProcess between_, regions_, functions_;

@@ -294,6 +294,8 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
                                              : 0;
   cause.where = places_.of_more(causers, is_causer, excess,
                                 times_of(frame.loop, frame.iterations, cause.when));
+  if (cause.where.empty() && cause.until_ns > 0)
+    cause.where = places_.of_once(causers, excess, cause.until_ns - cause.from_ns);
   // Not their primary threads have more, but others in parallel regions.
   if (2 * uneven > excess * static_cast<double>(causers.size()))
     cause.thread = busiest(causers);

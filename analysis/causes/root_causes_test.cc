@@ -349,7 +349,29 @@ TEST_CASE("Root causes: outside of loops, from one meeting of all ranks to the n
     CHECK(cause.gain_ns == Approx(300000));
     CHECK(cause.from_ns == Approx(rank == 0 ? 100020 : 700080));
     CHECK(cause.until_ns == Approx(rank == 0 ? 500040 : 1200120));
+    CHECK(cause.where.empty());
   }
+  // As much at each place in all: the longest time at one, which is no longer than that stretch.
+  const auto where = [&](std::uint64_t longest, std::uint64_t elsewhere) {
+    std::string places;
+    for (RunSummary& run : runs) {
+      FlowGraph& flow = run.locations[0].flow;
+      flow.nodes = {
+          {.kind = FlowGraph::Kind::kStart},
+          {.kind = FlowGraph::Kind::kCall, .name = "MPI_Allreduce", .site = "p.c:9"},
+          {.kind = FlowGraph::Kind::kCall, .name = "MPI_Bcast", .site = "p.c:8"}};
+      flow.edges = {
+          {.from = 1, .to = 1, .count = 5, .gap = 800000, .gap_greatest = longest},
+          {.from = 1, .to = 2, .count = 2, .gap = 600000, .gap_greatest = elsewhere}};
+    }
+    for (const RootCause& cause : conclude(runs).causes) places += cause.where + ";";
+    return places;
+  };
+  const std::string after = "between one MPI_Allreduce (p.c:9) and the next;";
+  CHECK(where(400000, 100000) == after + after);
+  CHECK(where(400000, 600000) == after + after);
+  CHECK(where(400000, 300000) == ";;");
+  CHECK(where(200000, 100000) == ";;");
   // Nothing is known of when: as much in all.
   for (RunSummary& run : runs)
     for (auto& row : run.locations[0].iterations.rows) row.first = 0;

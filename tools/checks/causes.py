@@ -128,8 +128,7 @@ def expected_of(case, at):
         "file": [dataclasses.replace(more, where=r"^in pwrite checkpoint\.dat$")],
         "serial": [serial],
         "rank+serial": [dataclasses.replace(more, where=at["before region"]), serial],
-        # (Of two ranks, each has more at one place, once: as much in all, and only the time says where.)
-        "phases": [dataclasses.replace(more, where="^$|" + at["work"], ranks=[rank], when=None, text=r"between .* of the run\b")
+        "phases": [dataclasses.replace(more, ranks=[rank], when=None, text=r"between .* of the run\b")
                    for rank in (0, 1)],
         "io+growing": [more, dataclasses.replace(more, ranks=[2], when=shapes["growing"])],
     }.get(cause, [more])
