@@ -177,6 +177,7 @@ class AllocationSums {
   void add(const base::AllocatingPath& from, const base::MemoryCalls& calls,
            const std::string& process) {
     std::vector<base::CallingPlace> frames;
+    frames.reserve(from.frames.size());
     for (const std::uint32_t frame : from.frames) frames.push_back(calls.places[frame]);
     RunTotals::AllocatingPath& path = paths_[frames];
     path.frames = std::move(frames);

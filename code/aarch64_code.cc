@@ -81,7 +81,7 @@ std::optional<std::uint64_t> aarch64_stub_slot(std::span<const std::uint8_t> cod
   if ((load & 0xffc003ff) != 0xf9400211) return {};  // ldr x17, [x16, offset]
   const std::int64_t pages = number(page, 5, 19) * 4 + (page >> 29 & 3);
   return (address & ~std::uint64_t{4095}) + static_cast<std::uint64_t>(pages * 4096) +
-         (load >> 10 & 4095) * 8;
+         std::uint64_t{load >> 10 & 4095} * 8;
 }
 
 }  // namespace refrain::code

@@ -216,8 +216,8 @@ Bytecode::Bytecode(const Parts& parts) {
   std::vector<std::uint8_t> codes;  // of each node
   std::uint32_t operand = 0;
   for (std::uint32_t unit = 0; unit < units;) {
-    const std::uint8_t opcode = kOpcodes.made_of[parts.code[2 * unit]];
-    operand = operand << 8 | parts.code[2 * unit + 1];
+    const std::uint8_t opcode = kOpcodes.made_of[parts.code[std::size_t{2} * unit]];
+    operand = operand << 8 | parts.code[std::size_t{2} * unit + 1];
     hash_ = hash_with(hash_, std::uint64_t{opcode} << 8 | (operand & 255));
     // A call is one instruction.
     const bool same = opcode == kCall && !codes.empty() && codes.back() == kPrecall;

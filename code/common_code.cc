@@ -88,13 +88,16 @@ std::size_t operand_bytes(std::span<const std::uint8_t> code) noexcept {
   return bytes;
 }
 
+// Two's complement.
+std::int32_t signed_byte(std::uint8_t byte) noexcept { return (byte ^ 0x80) - 0x80; }
+
 Instruction jump(std::span<const std::uint8_t> code, std::size_t at, std::size_t bytes,
                  Flow flow) noexcept {
   Instruction out{
       .bytes = static_cast<std::uint8_t>(at + bytes), .flow = flow, .direct = true};
   std::int32_t offset = 0;
   if (bytes == 1)
-    offset = static_cast<std::int8_t>(code[at]);
+    offset = signed_byte(code[at]);
   else
     std::memcpy(&offset, &code[at], sizeof offset);
   out.target = out.bytes + std::int64_t{offset};
@@ -271,7 +274,7 @@ class Operands {
           number != kStack)
         index_ = static_cast<std::int8_t>(number);
     if (mode == 1) {
-      offset_ = static_cast<std::int8_t>(code[bytes_ - 1]);
+      offset_ = signed_byte(code[bytes_ - 1]);
     } else if (mode == 2 || fixed) {
       std::int32_t offset = 0;
       std::memcpy(&offset, &code[bytes_ - 4], sizeof offset);

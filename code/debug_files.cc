@@ -66,9 +66,10 @@ int find(Dwfl_Module* module, const char* file, const char* link, GElf_Word chec
   const auto take = [&](const std::string& path, bool linked) {
     const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (opened < 0) return -1;
-    if ((!linked || has_checksum(opened, checksum)) &&
-        (*found = ::strdup(path.c_str())) != nullptr)
-      return opened;
+    if (!linked || has_checksum(opened, checksum)) {
+      *found = ::strdup(path.c_str());
+      if (*found != nullptr) return opened;
+    }
     ::close(opened);
     return -1;
   };

@@ -90,8 +90,9 @@ class UnitLines {
 
 OtherLine line_before(Dwarf_Die* unit, std::uint64_t address, std::uint64_t begin) {
   const UnitLines lines(unit);
-  for (std::size_t i = lines.first_after(address); i-- > 0 && lines.address(i) >= begin;)
-    if (const OtherLine found = lines.at(i); found.line.file != nullptr) return found;
+  for (std::size_t i = lines.first_after(address); i > 0 && lines.address(i - 1) >= begin;
+       --i)
+    if (const OtherLine found = lines.at(i - 1); found.line.file != nullptr) return found;
   return {};
 }
 

@@ -265,7 +265,7 @@ class FrameWrites::Reader {
         origins_[i] = one.to == static_cast<std::int8_t>(i) ? made : Origin{};
   }
 
-  Origin origin(std::int8_t number) const {
+  Origin origin(int number) const {
     return number < 0 ? Origin{} : origins_[static_cast<std::size_t>(number)];
   }
   void store(Node node, std::int64_t key, std::uint8_t width, bool steps) {
@@ -433,8 +433,8 @@ CarriedWord FrameWrites::find(const CutCode& code, const HeadedLoops& loops,
     steps.clear();
     for (const StackWrite& write : stack_) {
       const bool over = ((write.key ^ wanted.key) & 1) == 0 &&
-                        write.key < wanted.key + 2 * wanted.bytes &&
-                        wanted.key < write.key + 2 * write.bytes;
+                        write.key < wanted.key + 2L * wanted.bytes &&
+                        wanted.key < write.key + 2L * write.bytes;
       if (!over) continue;
       writes.push_back(write.node);
       if (write.steps && write.key == wanted.key && search.inside(write.node))

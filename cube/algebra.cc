@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -259,7 +260,7 @@ class Combiner {
         const double value = combined(tables, has, path, location);
         if (value == 0) continue;
         if (out.metrics[metric].is_count())
-          out.add(metric, path, location, static_cast<std::uint64_t>(value + 0.5));
+          out.add(metric, path, location, static_cast<std::uint64_t>(std::round(value)));
         else
           out.set(metric, path, location, value);
       }

@@ -248,6 +248,7 @@ class Reader {
     if (places_.size() != experiment_.locations.size())
       return base::Failure{"two locations have the same number"};
     std::vector<std::uint32_t> order;  // in the file
+    order.reserve(places_.size());
     for (const auto& [id, location] : places_) order.push_back(location);
     experiment_.values.resize(experiment_.metrics.size());
     const std::vector<std::uint32_t> exclusive = rows_of(experiment_, false);
@@ -332,7 +333,7 @@ class Bytes {
   bool take(T& value) {
     if (text_.size() < sizeof value) return false;
     std::array<char, sizeof value> bytes;
-    std::memcpy(bytes.data(), text_.data(), sizeof value);
+    std::ranges::copy(text_.substr(0, sizeof value), bytes.begin());
     if (swap_) std::ranges::reverse(bytes);
     std::memcpy(&value, bytes.data(), sizeof value);
     text_.remove_prefix(sizeof value);

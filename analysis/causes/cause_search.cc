@@ -118,7 +118,8 @@ void Places::add_functions(const RunProfile& profile) {
   for (const auto& [file, calls] : files) {
     const std::string names = names_of(calls);
     if (names.empty()) continue;
-    const std::string name = "in " + names + " of " + file;
+    std::string name = "in " + names;
+    name.append(" of ").append(file);
     for (const auto& [call, all] : calls)
       for (const CallOnFile& each : all)
         add_to(functions_, name, each.process, each.ns, each.count, 0);

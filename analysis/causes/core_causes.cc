@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -96,8 +97,8 @@ class Hosts {
     // As many as there were at a time.
     for (const auto& [cores, ready] : temporary)
       if (ready >= minimum && run > 0)
-        add_threads(cores,
-                    std::max<std::size_t>(1, static_cast<std::size_t>(ready / run + 0.5)));
+        add_threads(cores, std::max<std::size_t>(
+                               1, static_cast<std::size_t>(std::lround(ready / run))));
   }
 
   static Crowd crowd_of(const std::string& host, const CoreSet& cores,

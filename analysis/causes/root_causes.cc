@@ -281,8 +281,10 @@ bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>
   for (const WithoutWaits& replay : replays)
     if (replay.gone.size() != causes.size()) return false;
   std::vector<RootCause*> found;
+  found.reserve(causes.size());
   for (const std::size_t cause : causes) found.push_back(&conclusions.causes[cause]);
   std::vector<double> at_most;
+  at_most.reserve(found.size());
   for (std::size_t i = 0; i < found.size(); ++i)
     at_most.push_back(std::min(replays[i].gain_ns, kRoom * std::max(0.0, replays[i].saved) *
                                                        found[i]->share * found[i]->of_ns));

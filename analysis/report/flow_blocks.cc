@@ -82,6 +82,7 @@ struct Level {
 
 void finish(Blocks& blocks, const std::string& name, std::vector<Level>& levels) {
   std::vector<GraphLayout> layouts;
+  layouts.reserve(levels.size());
   for (Level& level : levels) layouts.push_back(std::move(level.layout));
   const auto done = lay_out(layouts);
   if (!done) return blocks.add(name, json{{"error", done.error()}});
@@ -111,6 +112,7 @@ class ControlFlowLevels {
         chosen, [&](const auto* a, const auto* b) { return time_of(*a) > time_of(*b); });
     if (chosen.size() > limits_.levels) chosen.resize(limits_.levels);
     std::vector<Level> levels;
+    levels.reserve(chosen.size());
     for (const ControlFlow::Level* level : chosen) levels.push_back(make(*level));
     return levels;
   }

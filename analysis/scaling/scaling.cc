@@ -271,6 +271,7 @@ class ScalingBuilder {
   std::optional<GrowthModel> model(const std::vector<double>& values) const {
     if (out_.scales < GrowthModel::kMinScales) return {};
     std::vector<GrowthPoint> points;
+    points.reserve(runs_.size());
     for (std::size_t run = 0; run < runs_.size(); ++run)
       points.push_back({.p = static_cast<double>(runs_[run].threads),
                         .value = values[run] / problem(run)});
@@ -513,7 +514,7 @@ class ScalingBuilder {
         names += (names.empty() ? "" : ", ") + run.name;
       }
     for (const auto& [note, names] : runs)
-      out_.notes.push_back("Serialization and transfer, " + names + ": " + note);
+      out_.notes.push_back(fmt::format("Serialization and transfer, {}: {}", names, note));
   }
 
   void note_spread() {

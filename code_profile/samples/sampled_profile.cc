@@ -275,6 +275,7 @@ std::vector<DetectedLoop> joined_loops(const LoopProfile& profile,
   const std::map<PlaceKey, std::uint32_t> numbers = numbers_of(profile.nodes);
   for (DetectedLoop& loop : found) {
     std::vector<bool> within;
+    within.reserve(profile.nodes.size());
     for (const Node& node : profile.nodes) within.push_back(is_one(node, loop));
     std::map<std::uint32_t, std::uint64_t> parts;
     if (std::ranges::find(within, true) != within.end())

@@ -192,7 +192,7 @@ class ActivationDetector final : public LoopDetector {
   std::array<Open, kMaxOpen> open_{};
   // What they carry in this iteration, as CodeFacts numbers it, but by open_; with room for loops beyond that.
   static constexpr std::uint64_t kNotKnown = 0x9e3779b97f4a7c15;  // no counter comes so far
-  std::array<std::uint64_t, 3 * CodeFacts::kMaxCarried> carried_{};
+  std::array<std::uint64_t, std::size_t{3} * CodeFacts::kMaxCarried> carried_{};
   std::uint32_t node_count_ = kRoots;
   std::uint32_t loop_count_ = 0;
   std::uint32_t pair_count_ = 0;

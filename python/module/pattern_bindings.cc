@@ -107,7 +107,7 @@ py::object argument(const Owner& owner, std::uint32_t kind, const void* event) {
   const auto call = [&](const refrain_call& from) {
     return PyCall{from, owner, owner->sequence()};
   };
-  switch (kind) {
+  switch (kind) {  // NOLINTBEGIN(bugprone-branch-clone): each is of a type of its own
     case REFRAIN_BEGIN:
       return py::cast(as<refrain_run>(event));
     case REFRAIN_CALL:
@@ -168,14 +168,14 @@ py::object argument(const Owner& owner, std::uint32_t kind, const void* event) {
       return py::cast(as<refrain_lock_wait>(event));
     default:
       return py::cast(as<refrain_left_out>(event));
-  }
+  }  // NOLINTEND(bugprone-branch-clone)
 }
 
 }  // namespace
 
-PythonPattern::PythonPattern(py::object object, Metric metric,
+PythonPattern::PythonPattern(const py::object& object, Metric metric,
                              const std::vector<std::string>& methods)
-    : object_(std::move(object)), metric_(std::move(metric)) {
+    : object_(object), metric_(std::move(metric)) {
   info_ = {.name = metric_.name.c_str(),
            .parent = metric_.parent.c_str(),
            .title = metric_.title.c_str(),
@@ -408,16 +408,16 @@ void bind_patterns(py::module_& module) {
   bind_teams(module);
   module.attr("pattern_methods") = py::cast(kMethods);
   py::class_<PythonPattern, Owner>(module, "PatternHost")
-      .def(
-          py::init([](py::object object, const std::string& name, const std::string& parent,
-                      const std::string& title, const std::string& description,
-                      const std::string& cause, const std::vector<std::string>& methods) {
-            return std::make_shared<PythonPattern>(
-                std::move(object),
-                PythonPattern::Metric{name, parent, title, description, cause}, methods);
-          }),
-          py::arg("object"), py::arg("name"), py::arg("parent"), py::arg("title"),
-          py::arg("description"), py::arg("cause"), py::arg("methods"))
+      .def(py::init([](const py::object& object, const std::string& name,
+                       const std::string& parent, const std::string& title,
+                       const std::string& description, const std::string& cause,
+                       const std::vector<std::string>& methods) {
+             return std::make_shared<PythonPattern>(
+                 object, PythonPattern::Metric{name, parent, title, description, cause},
+                 methods);
+           }),
+           py::arg("object"), py::arg("name"), py::arg("parent"), py::arg("title"),
+           py::arg("description"), py::arg("cause"), py::arg("methods"))
       .def(
           "charge",
           [](PythonPattern& self, const PyCall& call, std::uint64_t ticks) {

@@ -25,7 +25,8 @@ class __attribute__((visibility("hidden"))) PythonPattern
     std::string name, parent, title, description, cause;
   };
   // `methods`: those of waits' compound events that the object has, by name.
-  PythonPattern(py::object object, Metric metric, const std::vector<std::string>& methods);
+  PythonPattern(const py::object& object, Metric metric,
+                const std::vector<std::string>& methods);
   ~PythonPattern();
   PythonPattern(const PythonPattern&) = delete;
   PythonPattern& operator=(const PythonPattern&) = delete;

@@ -206,7 +206,7 @@ void keep_preloads(std::vector<std::string>& command, const std::string& program
     const std::string before = i == 0 ? std::string() : command[i - 1];
     const bool of_option = before == "-x" || before == "--x";
     if (word.starts_with(kAssigns) && (of_option || of_env))
-      word = std::string(kAssigns) + ours + ':' + word.substr(kAssigns.size());
+      word.insert(kAssigns.size(), ours + ':');
     else if ((before == "-genv" || before == "-env") && word == kName &&
              i + 1 < command.size())
       command[i + 1] = ours + ':' + command[i + 1];

@@ -69,10 +69,12 @@ Ended run_quietly(const std::vector<std::string>& words, const std::string& outp
         std::strncmp(*variable, "REFRAIN_", 8) != 0)
       texts.emplace_back(*variable);
   std::vector<char*> variables;
+  variables.reserve(texts.size() + 1);
   for (std::string& text : texts) variables.push_back(text.data());
   variables.push_back(nullptr);
   std::vector<std::string> copies = words;
   std::vector<char*> arguments;
+  arguments.reserve(copies.size() + 1);
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

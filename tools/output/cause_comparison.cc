@@ -50,6 +50,7 @@ std::vector<ComparedCause> compare_causes(const analysis::Conclusions& a,
   add(a, &ComparedCause::a_seconds, &ComparedCause::a_share);
   add(b, &ComparedCause::b_seconds, &ComparedCause::b_share);
   std::vector<ComparedCause> out;
+  out.reserve(found.size());
   for (auto& [what, cause] : found) out.push_back(std::move(cause));
   std::ranges::stable_sort(out, std::greater(), [](const ComparedCause& each) {
     return std::abs(each.a_seconds - each.b_seconds);

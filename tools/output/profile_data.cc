@@ -13,7 +13,6 @@ namespace {
 
 using analysis::ClassTimes;
 using analysis::RunProfile;
-using analysis::TimeClass;
 using Json = nlohmann::ordered_json;
 
 Json or_null(std::uint32_t index) {

@@ -83,6 +83,7 @@ base::Result<> ValgrindRun::start(const std::vector<std::string>& command) {
       "--vgdb=no", "--trace-children=yes", "--loops-out=" + prefix_};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t child = fork();

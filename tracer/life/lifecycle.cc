@@ -209,17 +209,16 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
     filters::Settings wanted = settings();
     if (of_child) wanted.overwrite = false;
     // Not the hook below: libraries of counters may need any stack.
-    std::optional<base::Result<std::unique_ptr<Session>>> made;
+    base::Result<std::unique_ptr<Session>> session = base::Failure{};
     std::exception_ptr problem;
     recorder::on_own_stack([&] {
       try {
-        made.emplace(Session::create(wanted, runtime_name, !of_child && g_job.load()));
+        session = Session::create(wanted, runtime_name, !of_child && g_job.load());
       } catch (...) {
         problem = std::current_exception();
       }
     });
     if (problem) std::rethrow_exception(problem);
-    auto session = *std::move(made);
     if (session) {
       const auto hook = g_start_hook.load();
       if (!of_child) begin_filter(wanted.filter_file);

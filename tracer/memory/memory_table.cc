@@ -71,8 +71,8 @@ std::string MemoryTable::move_to(const std::string& path) {
 
 void MemoryTable::leave_file() noexcept {
   if (!usable()) return;
-  mmap(header_, spool::kMemoryTableBytes, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  static_cast<void>(mmap(header_, spool::kMemoryTableBytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
 // Another thread may be filling the slot: it counts when it is ready.

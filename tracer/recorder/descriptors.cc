@@ -89,7 +89,9 @@ NoLowDescriptors::NoLowDescriptors() noexcept {
 NoLowDescriptors::~NoLowDescriptors() {
   const KeepErrno keep_errno;
   const std::lock_guard lock(g_descriptor_lock);
-  if (g_low_users != 0 && --g_low_users == 0) give_low();
+  if (g_low_users == 0) return;
+  --g_low_users;
+  if (g_low_users == 0) give_low();
 }
 
 MoreDescriptors::MoreDescriptors() noexcept {

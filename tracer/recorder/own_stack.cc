@@ -31,8 +31,8 @@ namespace {
 
 #if REFRAIN_OTHER_STACKS
 
-constexpr std::size_t kOwnStackBytes = 256 * 1024;
-constexpr std::size_t kOwnStackGuard = 64 * 1024;  // a page, however large
+constexpr std::size_t kOwnStackBytes = std::size_t{256} << 10;
+constexpr std::size_t kOwnStackGuard = std::size_t{64} << 10;  // a page, however large
 constexpr std::size_t kMaxStacksKept = 16;
 
 // Their lowest addresses, above the guard.

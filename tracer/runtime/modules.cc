@@ -84,8 +84,8 @@ struct LoadedPart {
   std::string text(std::uint64_t shift) const {
     char numbers[40];
     std::snprintf(numbers, sizeof numbers, "%llx %llx ",
-                  static_cast<unsigned long long>(begin + shift),
-                  static_cast<unsigned long long>(end + shift));
+                  static_cast<unsigned long long>(begin) + shift,
+                  static_cast<unsigned long long>(end) + shift);
     return numbers + rest;
   }
 };
@@ -282,7 +282,7 @@ void note_region_function(std::uint64_t call, std::uint64_t function) noexcept {
     char text[80];
     std::snprintf(text, sizeof text, "%llx %llx %llx - [function]",
                   static_cast<unsigned long long>(call),
-                  static_cast<unsigned long long>(call + 1),
+                  1 + static_cast<unsigned long long>(call),
                   static_cast<unsigned long long>(function));
     modules->seen.push_back({0, 0, text});
   });

@@ -71,7 +71,7 @@ class CarriedWords {
   static constexpr unsigned kMaxSaved = Paths::kMaxFrames + 32;  // and Refrain's own frames
 
   std::uint32_t used_ = 0;
-  periodicity::ZeroedArray<List> lists_{(Paths::kMax + 1) * Paths::kVariants};
+  periodicity::ZeroedArray<List> lists_{(Paths::kMax + std::size_t{1}) * Paths::kVariants};
   periodicity::ZeroedArray<periodicity::CarriedWord> words_{kWords};
   std::array<sampler::SavedFrame, kMaxSaved> saved_;
 };

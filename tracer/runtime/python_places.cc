@@ -90,7 +90,7 @@ bool copy_checked(std::uint64_t from, void* to, std::size_t bytes) noexcept {
 }
 
 void copy_loaded(std::uint64_t from, std::uint64_t* to, unsigned words) noexcept {
-  for (unsigned i = 0; i != words; ++i) to[i] = StackMemory::loaded(from + 8 * i);
+  for (unsigned i = 0; i != words; ++i) to[i] = StackMemory::loaded(from + 8UL * i);
 }
 
 // With the lock. 0: there is no room, or no journal.
@@ -105,7 +105,7 @@ std::uint64_t number_place(std::uint64_t native, const PlaceNames::Name& name) {
   char numbers[80];
   std::snprintf(numbers, sizeof numbers, "%llx %llx %x %llx [python]",
                 static_cast<unsigned long long>(address),
-                static_cast<unsigned long long>(address + 1), name.line,
+                1 + static_cast<unsigned long long>(address), name.line,
                 static_cast<unsigned long long>(native));
   const bool noted =
       note_place(address, numbers + name.function + spool::kTextSeparator + name.file);

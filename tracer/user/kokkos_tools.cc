@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "tracer/life/lifecycle.h"
 #include "tracer/runtime/live_filter.h"
 #include "tracer/runtime/this_thread.h"
 #include "tracer/user/user_thread.h"

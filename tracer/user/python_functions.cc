@@ -15,7 +15,9 @@
 #include <string_view>
 
 #include "base/append_only_map.h"
+#include "filters/settings.h"
 #include "tracer/life/lifecycle.h"
+#include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/python_places.h"
 #include "tracer/user/functions.h"

@@ -526,6 +526,7 @@ class ShareReader final : private reader::TraceSink, private paths::OtherLogs {
     if (shares_.apart) log_->share(*this);
     joint_ = std::make_unique<JointReplay>(state, patterns_, *facts_);
     std::vector<bool> own;
+    own.reserve(shares_.joint.size());
     for (const std::uint32_t reader : shares_.joint) own.push_back(reader == own_);
     joint_->share(std::move(own));
     return {};
@@ -596,7 +597,7 @@ class ShareReader final : private reader::TraceSink, private paths::OtherLogs {
   void send_batches(const Place& until, Say kind = Say::kBatch) {
     told_until_ = until;
     steps_[own_].take(boxes_[own_].steps, until);
-    notes_[2 * own_].take(boxes_[own_].notes, until);
+    notes_[std::size_t{2} * own_].take(boxes_[own_].notes, until);
     for (std::uint32_t reader = 0; reader < readers_; ++reader)
       if (reader != own_) send_batch(reader, kind, false);
     // The first one, which puts all together, may be slower.
@@ -656,11 +657,12 @@ class ShareReader final : private reader::TraceSink, private paths::OtherLogs {
       return part;
     };
     steps_[reader].add(next(0), head.until);
-    notes_[2 * reader].add(next(1), head.until);
-    notes_[2 * reader + 1].add(next(2), head.found_until);
+    notes_[std::size_t{2} * reader].add(next(1), head.until);
+    notes_[std::size_t{2} * reader + 1].add(next(2), head.found_until);
     peer.activities.add(next(3));
-    if (at != bytes.size() || steps_[reader].damaged() || notes_[2 * reader].damaged() ||
-        notes_[2 * reader + 1].damaged())
+    if (at != bytes.size() || steps_[reader].damaged() ||
+        notes_[std::size_t{2} * reader].damaged() ||
+        notes_[std::size_t{2} * reader + 1].damaged())
       fail(kDamaged);
     if (!shares_.apart && own_ == 0 && what == Say::kBatch && !peer.informed_last)
       send_batch(reader, Say::kBatch, true);

@@ -254,8 +254,8 @@ std::uint64_t bytes_of(const spool::IterationRows& rows) {
 
 // Of the process, and in the graph of the job.
 std::uint64_t bytes_of(const spool::FlowGraph& graph) {
-  constexpr std::uint64_t kNode = 2 * 150;
-  constexpr std::uint64_t kEdge = 2 * 75;
+  constexpr std::uint64_t kNode = std::uint64_t{2} * 150;
+  constexpr std::uint64_t kEdge = std::uint64_t{2} * 75;
   return kNode * graph.nodes.size() + kEdge * graph.edges.size();
 }
 
