@@ -54,11 +54,13 @@ double sum_of(const std::vector<double>& values) {
 
 }  // namespace
 
-// Some iterations may have no such events, or be counted beside the loop.
+// Some iterations may have no such events, or be counted beside the loop; and between n calls there are n - 1 times.
 double CauseSearch::times_of(const std::string& loop, std::uint64_t iterations,
                              const TimeShape& when) {
   constexpr double kMost = 0.8;
-  return loop.empty() ? 0 : kMost * static_cast<double>(iterations_of(when, iterations));
+  const std::uint64_t number = iterations_of(when, iterations);
+  return loop.empty() ? 0
+                      : kMost * static_cast<double>(std::max<std::uint64_t>(1, number) - 1);
 }
 
 Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile)

@@ -89,6 +89,13 @@ class CauseSearch {
   double add_core_wait(LocationId thread, double waited, double time);
   // Of what nobody in particular causes.
   double without_core(Account account, double ns);
+  // Likewise, of no more than `most` of it.
+  double without_core(Account account, double ns, double most);
+  // What others can wait for ranks that had no core at work: most of it.
+  void cores_at_work();
+  // Of these waits by frame, the part that would not be if all had a core at work. `of`: by moment the number of the frame.
+  std::vector<double> parts_for_cores(const std::vector<double>& lost,
+                                      const std::vector<std::size_t>& of) const;
   void few_cores();
   // When threads had no core, by rows of iterations.
   void cores_when();
@@ -108,6 +115,12 @@ class CauseSearch {
   static double busy(const Part& part) { return part.work + part.start; }
   static double at_work(const Part& part) { return part.work; }
   static double in_mpi(const Part& part) { return part.mpi; }
+  static double busy_with_cores(const Part& part) {
+    return busy(part) - part.core_wait_at_work;
+  }
+  static double at_work_with_cores(const Part& part) {
+    return part.work - part.core_wait_at_work;
+  }
   // Of the primary threads.
   ByMoment by_moment(double (*of)(const Part&)) const;
   // What the run would be shorter by if each worked as long as that.
@@ -121,7 +134,8 @@ class CauseSearch {
 
   // Who has more than the others, and how much of the waits that causes.
   void ranks();
-  void ranks(Frame& frame, double lost, const std::vector<double>& cost);
+  // `for_cores`: which part of it is for ranks that had no core.
+  void ranks(Frame& frame, double lost, const std::vector<double>& cost, double for_cores);
   // What of their waits in collective calls is for ranks that are in their messages.
   void in_turn(const ByMoment& left);
   // Those that have more in the same iterations and at the same place: each group is a cause of its own.
@@ -130,12 +144,19 @@ class CauseSearch {
                                               const std::vector<bool>& is_causer) const;
   // What they do more than those that are no causers, ns of an iteration; kPositive: where they do less, nothing.
   enum class More { kMean, kPositive };
+  // Not the last iteration of a loop, if it ends with the call with which it begins.
+  std::vector<bool> cells_with_work(const Frame& frame) const;
   std::vector<Amount> more_of(const Frame& frame, const std::vector<std::size_t>& group,
                               const std::vector<bool>& is_causer, More which,
                               double& all) const;
   // No few ranks cause most of it, because several have more work in different iterations: one from some iteration on, another in
   // every tenth. Causes by shape. Returns false, without any, if that is not most of it.
   bool in_own_iterations(Frame& frame, const std::vector<double>& cost, RootCause cause);
+  // Of the others, who have more in iterations of their own.
+  void in_further_iterations(Frame& frame, const std::vector<double>& cost,
+                             const std::vector<bool>& is_causer, RootCause cause);
+  // Of what this process has more than all others, where it does.
+  TimeShape shape_of_positive(const Frame& frame, std::size_t process) const;
   // Empty: no few cause most of it.
   std::vector<std::size_t> most_of(const std::vector<double>& cost) const;
   struct Means {
@@ -161,6 +182,9 @@ class CauseSearch {
 
   void named(Frame& frame, const std::vector<std::size_t>& causers,
              const std::vector<bool>& is_causer, More which, RootCause cause);
+  // Of an iteration that has it; `work` by cell.
+  double usual_of(const Frame& frame, const std::vector<double>& work,
+                  const TimeShape& when, More which) const;
   // The thread of these processes that computes most in parallel regions; kNone: the primary one.
   std::uint32_t busiest(const std::vector<std::size_t>& causers) const;
   // Of a stretch of time outside of loops.
@@ -176,6 +200,8 @@ class CauseSearch {
                     double excess) const;
   // `part` of it is not for want of cores.
   void varying(const Frame& frame, double part, RootCause cause);
+  // Part of a sentence: which ranks have clearly less work than the others; empty: none.
+  std::string who_has_less(const Frame& frame) const;
   // Calls in which processes wait that are not among these, of all their time in them.
   std::vector<std::pair<std::string, double>> waits_by_place(
       const std::vector<bool>& not_of) const;
@@ -260,6 +286,8 @@ class CauseSearch {
   std::vector<double> core_waits_;          // by process, of its primary thread
   std::vector<double> thread_core_waits_;   // by location
   double cores_left_ = 0;                   // that nothing has explained yet
+  bool knows_cores_ = false;                // rows say when threads had no core
+  double waits_for_cores_ = 0;              // in MPI, that no cause has yet
   RootCause cores_when_;                    // its loop, iterations and when
   bool crowded_ = false;                    // more threads than cores that they may use
   double cores_are_few_ = 0;                // threads without one in all

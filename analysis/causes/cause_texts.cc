@@ -46,6 +46,9 @@ std::string when_text(const RootCause& cause) {
     case TimeShape::Kind::kUntil:
       return fmt::format("until iteration {}, of {} of {}", when.from, cause.iterations,
                          loop);
+    case TimeShape::Kind::kBetween:
+      return fmt::format("in iterations {} to {}, of {} of {}", when.from, when.until - 1,
+                         cause.iterations, loop);
     case TimeShape::Kind::kEvery:
       return fmt::format("in every {} iteration ({}, {}, ...), of {} of {}",
                          ordinal(when.period), when.from, when.from + when.period,

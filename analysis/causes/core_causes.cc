@@ -431,6 +431,39 @@ void CauseSearch::tell_no_core(RootCause& cause, const std::vector<std::size_t>&
                   causers.size() > 1 ? " each" : "");
 }
 
+double CauseSearch::without_core(Account account, double ns, double most) {
+  const double able = std::clamp(most, 0.0, ns);
+  return ns - able + without_core(account, able);
+}
+
+void CauseSearch::cores_at_work() {
+  double all = 0, in_rows = 0, at_work = 0;
+  for (const double each : core_waits_) all += each;
+  for (const Frame& frame : parts_.frames)
+    for (const Part& part : frame.parts) {
+      in_rows += part.core_wait;
+      at_work += part.core_wait_at_work;
+    }
+  knows_cores_ = in_rows >= all / 2;
+  waits_for_cores_ =
+      knows_cores_ ? at_work * (static_cast<double>(processes_) - 1) : out_.time_ns;
+}
+
+std::vector<double> CauseSearch::parts_for_cores(const std::vector<double>& lost,
+                                                 const std::vector<std::size_t>& of) const {
+  std::vector<double> parts(lost.size(), 1);
+  if (!knows_cores_) return parts;
+  std::vector<double> with_cores(lost.size());
+  ByMoment left = waits_;
+  meet(parts_, by_moment(busy_with_cores), left,
+       [&](std::size_t at, const std::vector<double>&, const std::vector<double>& waited) {
+         for (const double each : waited) with_cores[of[at]] += each;
+       });
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    parts[i] = lost[i] > 0 ? std::clamp(1 - with_cores[i] / lost[i], 0.0, 1.0) : 0;
+  return parts;
+}
+
 bool CauseSearch::had_no_core(const std::vector<std::size_t>& causers,
                               double excess) const {
   double theirs = 0, all = 0;
@@ -484,7 +517,7 @@ void CauseSearch::tell_frequency(RootCause& cause,
   cause.text +=
       fmt::format(" Cores of {} ran at {:.2f} GHz, those of the others at {:.2f} GHz.",
                   ranks_text(cause.ranks), theirs.ghz(), others.ghz());
-  const double more = cause.others_ns > 0 ? cause.when.after / cause.others_ns : 0;
+  const double more = cause.others_ns > 0 ? cause.when.amount() / cause.others_ns : 0;
   if (others.ghz() / theirs.ghz() - 1 < kNamed * more) return;
   cause.what = "Slower cores";
   cause.hint =
@@ -496,12 +529,20 @@ void CauseSearch::few_cores() {
   const double ns = ledger(Account::kCores);
   if (share(ns) < kMinShare || out_.cores.empty()) return;
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
+  if (mpi_ && processes_ > 1 && knows_cores_) {
+    // Who polls for what others do needs their cores, not its own.
+    ByMoment left = waits_;
+    cause.gain_ns = std::clamp(
+        work_end_ - meet(parts_, by_moment(at_work_with_cores), left), 0.0, cause.gain_ns);
+    cause.gain = gain_text(cause, "At best, without it", run_text(out_));
+  }
   cause.what = "Too few cores";
   cause.loop = cores_when_.loop;
   cause.iterations = cores_when_.iterations;
   cause.when = cores_when_.when;
-  cause.text =
-      fmt::format("{}. Not part of another finding: {}.", out_.cores, lost_text(cause));
+  cause.text = fmt::format("{}. Not part of another finding{}: {}.", out_.cores,
+                           ns > cores_are_few_ ? ", with what others wait for them" : "",
+                           lost_text(cause));
   cause.hint = out_.cores_hint + " Until then, the other times include waiting for a core.";
   out_.causes.push_back(std::move(cause));
 }

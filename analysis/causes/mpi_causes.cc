@@ -62,8 +62,11 @@ void CauseSearch::one_call(const MpiCall& call) {
       is_long && call.is_of_messages() ? most_of(call.lost_ns) : std::vector<std::size_t>();
   double ns = call.total_lost() + call.others_ns;
   // Where cores are few, ranks wait for those that wait for a core.
-  if (is_long && cores_are_few_ >= (who.empty() ? kFewCores : kVeryFewCores) * counted_)
-    ns = without_core(Account::kCommunication, ns);
+  if (is_long && cores_are_few_ >= (who.empty() ? kFewCores : kVeryFewCores) * counted_) {
+    const double rest = without_core(Account::kCommunication, ns, waits_for_cores_);
+    waits_for_cores_ -= ns - rest;
+    ns = rest;
+  }
   RootCause cause = whole_cause(Account::kCommunication, ns, call.name, call.path);
   if (call.is_fine())
     fine_calls(cause, call, each);
@@ -137,9 +140,12 @@ void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) c
   cause.waits = RootCause::Waits::kForAll;
   cause.what = barrier ? "Barriers" : "Ranks wait for each other";
   cause.text = fmt::format(
-      "{}: {}. Ranks reach it at different times although none has more work {}. Lost: {}.",
-      call.name, calls_text(call, static_cast<double>(call.visits), each),
-      main_frame(&Part::mpi) != nullptr ? "over an iteration" : "over the run",
+      "{}: {}. Ranks reach it at different times{}. Lost: {}.", call.name,
+      calls_text(call, static_cast<double>(call.visits), each),
+      has_cause(out_, Account::kUnevenRanks)
+          ? "; ranks with more work (a finding of their own) do not explain this part"
+      : main_frame(&Part::mpi) != nullptr ? " although none has more work over an iteration"
+                                          : " although none has more work over the run",
       lost_text(cause));
   cause.hint =
       barrier ? "Remove barriers that the results do not need: differences between ranks "
@@ -179,7 +185,11 @@ void CauseSearch::messages(RootCause& cause, const MpiCall& call,
       "{} {} in {}: {}{}. {}: {}.", ranks,
       sends ? (several ? "stay" : "stays") : (several ? "wait" : "waits"), call.name,
       calls_text(call, number, number > 0 ? time / number : 0),
-      sends ? "" : "; the messages arrive late although no rank has more work",
+      sends ? ""
+      : has_cause(out_, Account::kUnevenRanks)
+          ? "; the messages arrive late, and ranks with more work (a finding of their own) do "
+            "not explain this part"
+          : "; the messages arrive late although no rank has more work",
       call.others_ns > 0
           ? std::string("Lost, including waits for ") + (several ? "them" : "it")
           : "Lost",

@@ -13,6 +13,10 @@ namespace {
 
 constexpr double kMostOfCause = 0.8;  // ranks are added to a cause until they cause so much
 
+constexpr const char* kMoreEvenly =
+    "Distribute the work more evenly between ranks; share among all ranks what only "
+    "some of them do.";
+
 double total_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -32,6 +36,40 @@ std::vector<double> shares_of_waits(const std::vector<double>& work) {
   const double all = total_of(shares);
   for (double& share : shares) share = all > 0 ? share / all : 0;
   return shares;
+}
+
+// Not in all, nor in a few by chance.
+bool has_own_iterations(TimeShape::Kind kind) {
+  return kind != TimeShape::Kind::kAll && kind != TimeShape::Kind::kSome;
+}
+
+// In the same iterations, about. `all`: of the loop.
+bool are_together(const TimeShape& a, const TimeShape& b, std::uint64_t all) {
+  constexpr std::uint64_t kNear = 3;
+  const auto near = [&](std::uint64_t one, std::uint64_t other) {
+    return std::max(one, other) - std::min(one, other) <= std::max(kNear, all / 50);
+  };
+  if (a.kind != b.kind || a.period != b.period) return false;
+  return a.kind == TimeShape::Kind::kSome ||
+         (near(a.from, b.from) && near(a.until, b.until));
+}
+
+// Processes with the same of something.
+struct Group {
+  std::string place;
+  TimeShape when;
+  std::vector<std::size_t> processes;
+};
+
+void add_to_groups(std::vector<Group>& groups, std::string place, const TimeShape& when,
+                   std::uint64_t iterations, std::size_t process) {
+  const auto found = std::ranges::find_if(groups, [&](const Group& group) {
+    return group.place == place && are_together(group.when, when, iterations);
+  });
+  if (found != groups.end())
+    found->processes.push_back(process);
+  else
+    groups.push_back({std::move(place), when, {process}});
 }
 
 }  // namespace
@@ -70,6 +108,7 @@ void CauseSearch::ranks() {
   std::vector<Loss> losses(parts_.frames.size());
   for (Loss& loss : losses) loss.cost.resize(processes_);
   std::vector<std::size_t> apart;  // cells outside of loops in which much is lost
+  std::vector<std::size_t> loss_of(parts_.moments.size());
   std::vector<double> work(processes_);
   ByMoment left = waits_;
   work_end_ = meet(parts_, work_, left);
@@ -98,18 +137,24 @@ void CauseSearch::ranks() {
          for (std::size_t i = 0; i < processes_; ++i)
            losses[of].cost[i] += here * shares[i];
          losses[of].lost += here;
+         loss_of[at] = of;
        });
+  std::vector<double> lost;
+  lost.reserve(losses.size());
+  for (const Loss& loss : losses) lost.push_back(loss.lost);
+  const std::vector<double> for_cores = parts_for_cores(lost, loss_of);
   in_turn(left);
   const std::size_t loops = parts_.frames.size();
   parts_.set_apart(apart);
   // Outside of loops first (join_outside()).
   for (std::size_t i = loops; i < parts_.frames.size(); ++i)
-    ranks(parts_.frames[i], losses[i].lost, losses[i].cost);
+    ranks(parts_.frames[i], losses[i].lost, losses[i].cost, for_cores[i]);
   for (std::size_t i = 0; i < loops; ++i)
-    ranks(parts_.frames[i], losses[i].lost, losses[i].cost);
+    ranks(parts_.frames[i], losses[i].lost, losses[i].cost, for_cores[i]);
 }
 
-void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& cost) {
+void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& cost,
+                        double for_cores) {
   move(Account::kCommunication, Account::kUnevenRanks, lost);
   if (share(lost) < kMinShare) return;
   RootCause cause;
@@ -120,7 +165,7 @@ void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& co
   const std::vector<std::size_t> causers = most_of(cost);
   if (causers.empty() && in_own_iterations(frame, cost, cause)) return;
   if (causers.empty()) {
-    cause.lost_ns = without_core(Account::kUnevenRanks, lost);
+    cause.lost_ns = without_core(Account::kUnevenRanks, lost, for_cores * lost);
     const double part = cause.lost_ns / lost;
     varying(frame, part, std::move(cause));
     return;
@@ -132,34 +177,51 @@ void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& co
     for (const std::size_t each : group) cause.lost_ns += cost[each];
     named(frame, group, is_causer, More::kMean, cause);
   }
+  in_further_iterations(frame, cost, is_causer, cause);
+}
+
+void CauseSearch::in_further_iterations(Frame& frame, const std::vector<double>& cost,
+                                        const std::vector<bool>& is_causer,
+                                        RootCause cause) {
+  for (std::size_t i = 0; i < processes_; ++i) {
+    if (is_causer[i] || share(cost[i]) < kMinShare) continue;
+    if (shape_of_positive(frame, i).kind == TimeShape::Kind::kAll) continue;
+    std::vector<bool> is(processes_);
+    is[i] = true;
+    cause.lost_ns = cost[i];
+    named(frame, {i}, is, More::kPositive, cause);
+  }
+}
+
+TimeShape CauseSearch::shape_of_positive(const Frame& frame, std::size_t process) const {
+  std::vector<bool> is(processes_);
+  is[process] = true;
+  double excess = 0;
+  return shape_of(more_of(frame, {process}, is, More::kPositive, excess));
 }
 
 bool CauseSearch::in_own_iterations(Frame& frame, const std::vector<double>& cost,
                                     RootCause cause) {
-  std::map<TimeShape::Kind, std::vector<std::size_t>> groups;
+  std::vector<Group> groups;
   double sum = 0;
   for (std::size_t i = 0; i < processes_; ++i) {
     if (cost[i] < 0.1 * total_of(cost)) continue;
-    std::vector<bool> is_causer(processes_);
-    is_causer[i] = true;
-    double excess = 0;
-    const TimeShape::Kind kind =
-        shape_of(more_of(frame, {i}, is_causer, More::kPositive, excess)).kind;
-    if (kind == TimeShape::Kind::kAll || kind == TimeShape::Kind::kSome) continue;
-    groups[kind].push_back(i);
+    const TimeShape when = shape_of_positive(frame, i);
+    if (!has_own_iterations(when.kind)) continue;
+    add_to_groups(groups, {}, when, frame.iterations, i);
     sum += cost[i];
   }
   if (groups.size() < 2 || sum < kNamed * total_of(cost)) return false;
-  for (const auto& [kind, group] : groups)
-    if (2 * group.size() > processes_) return false;
-  for (const auto& [kind, group] : groups) {
+  for (const Group& group : groups)
+    if (2 * group.processes.size() > processes_) return false;
+  for (const Group& group : groups) {
     std::vector<bool> is_causer(processes_);
     cause.lost_ns = 0;
-    for (const std::size_t each : group) {
+    for (const std::size_t each : group.processes) {
       is_causer[each] = true;
       cause.lost_ns += cost[each];
     }
-    named(frame, group, is_causer, More::kPositive, cause);
+    named(frame, group.processes, is_causer, More::kPositive, cause);
   }
   return true;
 }
@@ -187,33 +249,56 @@ void CauseSearch::in_turn(const ByMoment& left) {
 std::vector<std::vector<std::size_t>> CauseSearch::alike(
     const Frame& frame, const std::vector<std::size_t>& causers,
     const std::vector<bool>& is_causer) const {
-  std::map<std::pair<std::string, TimeShape::Kind>, std::vector<std::size_t>> groups;
+  std::vector<Group> groups;
   for (const std::size_t each : causers) {
     double excess = 0;
     const std::vector<Amount> amounts =
         more_of(frame, {each}, is_causer, More::kMean, excess);
     const TimeShape when = shape_of(amounts);
     const double times = times_of(frame.loop, frame.iterations, when);
-    groups[{places_.of_more({each}, is_causer, excess, times), when.kind}].push_back(each);
+    add_to_groups(groups, places_.of_more({each}, is_causer, excess, times), when,
+                  frame.iterations, each);
   }
   std::vector<std::vector<std::size_t>> out;
   out.reserve(groups.size());
-  for (auto& [what, group] : groups) out.push_back(std::move(group));
+  for (Group& group : groups) out.push_back(std::move(group.processes));
   return out;
+}
+
+std::vector<bool> CauseSearch::cells_with_work(const Frame& frame) const {
+  constexpr double kNone = 0.1;
+  const std::size_t number = frame.cells.size();
+  std::vector<double> work(number);
+  for (std::size_t cell = 0; cell < number; ++cell) {
+    for (std::size_t i = 0; i < processes_; ++i) work[cell] += frame.at(cell, i).work;
+    work[cell] /= static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
+  }
+  std::vector<double> upper = work;
+  std::ranges::sort(upper);
+  upper.erase(upper.begin(), upper.begin() + static_cast<std::ptrdiff_t>(number / 2));
+  const double least = kNone * median_of(std::move(upper));
+  std::vector<bool> has(number);
+  for (std::size_t cell = 0; cell < number; ++cell) has[cell] = work[cell] >= least;
+  // Where they are many they are iterations of another kind.
+  const auto without = static_cast<std::size_t>(std::ranges::count(has, false));
+  if (number > 3 && 3 * without > number) has.assign(number, true);
+  return has;
 }
 
 std::vector<Amount> CauseSearch::more_of(const Frame& frame,
                                          const std::vector<std::size_t>& group,
                                          const std::vector<bool>& is_causer, More which,
                                          double& all) const {
-  std::vector<Amount> amounts = frame.cells;
+  std::vector<Amount> amounts;
+  const std::vector<bool> has_work = cells_with_work(frame);
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
     const Means work = means(frame, cell, group, is_causer,
                              [](const Part& part, std::size_t) { return part.work; });
     const double more = which == More::kMean ? work.more() : std::max(0.0, work.more());
     all += more;
-    amounts[cell].each =
-        more / static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
+    if (!has_work[cell]) continue;
+    Amount& amount = amounts.emplace_back(frame.cells[cell]);
+    amount.each = more / static_cast<double>(std::max<std::uint64_t>(1, amount.count));
   }
   // Outside of loops there are no iterations: it is one amount.
   if (frame.loop.empty()) return {{.count = 1, .each = all}};
@@ -233,7 +318,12 @@ std::vector<std::size_t> CauseSearch::most_of(const std::vector<double>& cost) c
     causers.push_back(each);
     sum += cost[each];
   }
-  if (sum < kNamed * all) causers.clear();
+  // Which of several that cause as much would be chance.
+  constexpr double kAsMuch = 0.8;
+  const std::size_t next = causers.size();
+  const bool equal = next > 0 && next < order.size() &&
+                     cost[order[next]] >= kAsMuch * cost[causers.back()];
+  if (sum < kNamed * all || equal) causers.clear();
   std::ranges::sort(causers);
   return causers;
 }
@@ -248,20 +338,16 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   const auto workers = [&](std::size_t i) {
     return static_cast<double>(std::max<std::size_t>(parts_.threads[i], 2) - 1);
   };
-  double excess = 0, others = 0, iterations = 0, uneven = 0;
+  double excess = 0, uneven = 0;
   const std::vector<Amount> amounts = more_of(frame, causers, is_causer, which, excess);
   if (had_no_core(causers, excess))  // then all that wait for it do so for a core
     return move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
-  std::vector<double> usual;  // of the others, an iteration
+  std::vector<double> others;  // by cell
   ByMoment evened = work_;
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
     const Means work = means(frame, cell, causers, is_causer,
                              [](const Part& part, std::size_t) { return part.work; });
-    const auto count =
-        static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
-    others += work.others;
-    iterations += count;
-    usual.push_back(work.others / count);
+    others.push_back(work.others);
     for (const std::size_t each : causers) {
       double& own = evened[each][frame.moments[cell]];
       own = which == More::kPositive ? std::min(own, work.others) : work.others;
@@ -289,9 +375,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   cause.gain_ns = gain_of(evened);
   cause.when = shape_of(amounts);
   is_when(frame, cause);
-  cause.others_ns = which == More::kPositive ? median_of(std::move(usual))
-                    : iterations > 0         ? others / iterations
-                                             : 0;
+  cause.others_ns = usual_of(frame, others, cause.when, which);
   cause.where = places_.of_more(causers, is_causer, excess,
                                 times_of(frame.loop, frame.iterations, cause.when));
   if (cause.where.empty() && cause.until_ns > 0)
@@ -304,6 +388,23 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   tell_no_core(cause, causers, excess);
   for (const auto& [where, ns] : waits_by_place(is)) cause.evidence.push_back({where, ns});
   out_.causes.push_back(std::move(cause));
+}
+
+double CauseSearch::usual_of(const Frame& frame, const std::vector<double>& work,
+                             const TimeShape& when, More which) const {
+  double sum = 0, iterations = 0;
+  std::vector<double> each;
+  const std::vector<bool> has_work = cells_with_work(frame);
+  for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
+    if (!has_work[cell] || !when.has(frame.cells[cell].first)) continue;
+    const auto count =
+        static_cast<double>(std::max<std::uint64_t>(1, frame.cells[cell].count));
+    sum += work[cell];
+    iterations += count;
+    each.push_back(work[cell] / count);
+  }
+  if (which == More::kPositive) return median_of(std::move(each));
+  return iterations > 0 ? sum / iterations : 0;
 }
 
 std::uint32_t CauseSearch::busiest(const std::vector<std::size_t>& causers) const {
@@ -356,7 +457,7 @@ void CauseSearch::tell_ranks(RootCause& cause,
     who = fmt::format("thread {} of {}", cause.thread, who);
   who = as_sentence(std::move(who));
   const bool several = cause.ranks.size() > 1 && cause.thread == RunProfile::kNone;
-  const double mine = cause.when.after;
+  const double mine = cause.when.amount();
   std::string much = fmt::format("{} longer than the other ranks", time_text(mine));
   if (!cause.loop.empty() && cause.others_ns > 0 &&
       cause.when.kind != TimeShape::Kind::kGrowing)
@@ -374,9 +475,7 @@ void CauseSearch::tell_ranks(RootCause& cause,
       cause,
       several ? "If they took as long as the others" : "If it took as long as the others",
       run_text(out_));
-  cause.hint =
-      "Distribute the work more evenly between ranks; share among all ranks what only "
-      "some of them do.";
+  cause.hint = kMoreEvenly;
   tell_frequency(cause, causers);
 }
 
@@ -392,17 +491,55 @@ void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
   is_when(frame, cause);
   join_outside(cause);
   cause.share = share(cause.lost_ns);
-  cause.what = "Work varies between ranks";
+  const std::string less = who_has_less(frame);
+  cause.what = less.empty() ? "Work varies between ranks" : "Uneven work between ranks";
   const std::string when = when_text(cause);
-  cause.text = fmt::format(
-      "Ranks wait for each other{}{}: {}. Over the whole run, no rank has clearly more "
-      "work than the others.",
-      when.empty() ? "" : " ", when, lost_text(cause));
+  cause.text =
+      fmt::format("Ranks wait for each other{}{}: {}. Over the whole run, {}.",
+                  when.empty() ? "" : " ", when, lost_text(cause),
+                  less.empty() ? "no rank has clearly more work than the others" : less);
   cause.gain = gain_text(cause, "If all took equally long each time", run_text(out_));
-  cause.hint = "The work varies over time, or other programs run on the same cores.";
+  cause.hint = less.empty()
+                   ? "The work varies over time, or other programs run on the same cores."
+                   : kMoreEvenly;
   for (const auto& [where, ns] : waits_by_place(std::vector<bool>(processes_)))
     cause.evidence.push_back({where, ns});
   out_.causes.push_back(std::move(cause));
+}
+
+std::string CauseSearch::who_has_less(const Frame& frame) const {
+  constexpr double kClearly = 0.25;  // of what those with more have
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < processes_; ++i) {
+    double work = 0;
+    for (std::size_t cell = 0; cell < frame.cells.size(); ++cell)
+      work += frame.at(cell, i).work;
+    order.emplace_back(work, i);
+  }
+  std::ranges::sort(order);
+  std::size_t less = 0;  // of them
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (less == 0 ||
+        order[i].first - order[i - 1].first > order[less].first - order[less - 1].first)
+      less = i;
+  if (less == 0 ||
+      order[less].first - order[less - 1].first < kClearly * order.back().first)
+    return {};
+  const auto part = [&](std::size_t first, std::size_t end) {
+    std::vector<std::uint32_t> ranks;
+    double sum = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      ranks.push_back(rank_of(order[i].second));
+      sum += order[i].first;
+    }
+    std::ranges::sort(ranks);
+    const std::string who = ranks_text(ranks);
+    return std::pair{who, time_text(sum / static_cast<double>(end - first))};
+  };
+  const auto [those, little] = part(0, less);
+  const auto [others, much] = part(less, order.size());
+  return fmt::format("{} {} less work than {}: {} instead of {}", those,
+                     less > 1 ? "have" : "has", others, little, much);
 }
 
 std::vector<std::pair<std::string, double>> CauseSearch::waits_by_place(

@@ -4,7 +4,8 @@
 // Method: at each moment a rank's clock goes on by what it has to do. Who is ahead waits for the one that is last, as far as it was in
 // MPI then or at the next moment (iterations begin with the call that waits, or end with it), and its clock is that one's then.
 // What it did not wait it is ahead until it is in MPI again, but no collective operation leaves it ahead: at the latest the next
-// one; of a single one, what it had to do less at that moment may have been after it. So ranks that have more work in turn, and do
+// one; of a single one, what it had to do less at that moment may have been after it. (Where nobody is in collective operations for
+// as long as that takes, these are each process' own.) So ranks that have more work in turn, and do
 // not wait meanwhile, cost nothing.
 // Source: computation replaced on the processes' own clocks as Dimemas does (Badia et al., 2003), by iterations instead of events.
 // Cost: O(moments x processes).

@@ -19,6 +19,7 @@ struct Run {
 
   RunParts parts() const {
     RunParts out;
+    out.threads.assign(work.size(), 1);
     Frame& frame = out.frames.emplace_back();
     const std::size_t cells = work[0].size();
     frame.cells.resize(cells);
@@ -99,6 +100,13 @@ TEST_CASE("Clocks of ranks: after a collective operation nobody is ahead") {
   Run messages = run;
   messages.messages = 1;
   CHECK(sum(met(messages).waited[2]) > 0);
+  // Each process' own operations take next to nothing: who is ahead waits where all meet.
+  const Run own = {.work = {{1, 1, 1, 1}, {3, 3, 3, 3}},
+                   .mpi = {{0.01, 0.01, 0.01, 8.01}, {0.01, 0.01, 0.01, 0.01}},
+                   .messages = 0};
+  double waited = 0;
+  for (const std::vector<double>& cell : met(own).waited) waited += cell[0];
+  CHECK(waited == Approx(8).epsilon(0.01));
 }
 
 TEST_CASE(

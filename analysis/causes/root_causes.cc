@@ -70,6 +70,7 @@ Conclusions CauseSearch::find() {
   counted_ = out_.time_ns - ledger(Account::kStart);
   last_seen();
   cores();
+  cores_at_work();
   if (mpi_ && processes_ > 1) ranks();
   serial_parts();
   locks();

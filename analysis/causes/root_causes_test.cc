@@ -1129,6 +1129,103 @@ TEST_CASE(
         std::string::npos);
 }
 
+TEST_CASE("Root causes: until an iteration, between two - with what is more in these") {
+  const auto found = [](const Work& work) {
+    const auto runs = ranks(3, 200, work);
+    const Conclusions out = conclude(runs);
+    check_sums(out, runs);
+    REQUIRE_FALSE(out.causes.empty());
+    return out.causes[0];
+  };
+  const RootCause until = found(
+      [](std::size_t rank, std::size_t i) { return rank == 1 && i < 60 ? 7000 : 4000; });
+  CHECK_THAT(until.text,
+             Catch::StartsWith("Rank 1 computes 3 us longer than the other ranks "
+                               "(7 us instead of 4 us per iteration, 75 % more), "
+                               "until iteration "));
+  // The others have less of it then, too.
+  const RootCause between = found([](std::size_t rank, std::size_t i) {
+    return i < 80 || i >= 120 ? 4000 : rank == 1 ? 5000 : 2000;
+  });
+  CHECK(between.when.kind == TimeShape::Kind::kBetween);
+  CHECK_THAT(between.text,
+             Catch::StartsWith("Rank 1 computes 3 us longer than the other "
+                               "ranks (5 us instead of 2 us per iteration, 150 "
+                               "% more), in iterations 80 to 119, of 200 of "));
+  const RootCause second = found([](std::size_t rank, std::size_t i) {
+    return rank == 1 && i % 2 == 1 ? 7000 : 4000;
+  });
+  CHECK_THAT(second.text, Catch::Contains("in every 2nd iteration (1, 3, ...), of 200 of"));
+}
+
+TEST_CASE("Root causes: few iterations - what is more in those that have work") {
+  // The last one begins with the call at the end of the loop.
+  for (const std::size_t iterations : {3, 5}) {
+    auto runs = ranks(2, iterations, [&](std::size_t rank, std::size_t i) {
+      return i + 1 == iterations ? 0 : rank == 1 ? 1400000 : 1000000;
+    });
+    const Conclusions found = conclude(runs);
+    REQUIRE_FALSE(found.causes.empty());
+    CHECK_THAT(found.causes[0].text,
+               Catch::Contains("(1.4 ms instead of 1 ms per iteration, 40 % more)"));
+  }
+}
+
+TEST_CASE(
+    "Root causes: a rank has less than all others, and which of these more is chance") {
+  const auto runs = ranks(4, 100, [](std::size_t rank, std::size_t i) {
+    return rank == 0 ? 3000 : 9000 + static_cast<std::int64_t>((rank * 7 + i * 5) % 11);
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].ranks.empty());
+  CHECK(found.causes[0].what == "Uneven work between ranks");
+  CHECK(found.causes[0].lost_ns == Approx(100 * 6000).epsilon(0.01));
+  CHECK_THAT(found.causes[0].text,
+             Catch::Contains("rank 0 has less work than ranks 1-3: 300 us instead of 90"));
+}
+
+TEST_CASE(
+    "Root causes: another rank with more in iterations of its own - is one more cause") {
+  const auto runs = ranks(2, 250, [](std::size_t rank, std::size_t i) {
+    if (rank == 0) return i % 25 == 24 ? 9000 : 3000;
+    return i >= 60 && i < 120 && i % 25 != 24 ? 6000 : 3000;
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 2);
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{1});
+  CHECK(found.causes[0].when.kind == TimeShape::Kind::kBetween);
+  CHECK(found.causes[1].ranks == std::vector<std::uint32_t>{0});
+  CHECK(found.causes[1].when.period == 25);
+  CHECK(found.causes[1].lost_ns == Approx(10 * 6000).epsilon(0.01));
+}
+
+TEST_CASE("Root causes: what is waited in MPI_Finalize is for who comes last") {
+  auto runs = ranks(3, 100, [](std::size_t, std::size_t) { return 4000; });
+  for (RunSummary& run : runs) {
+    const std::int64_t work = run.rank == 0 ? 300000 : 0, waits = 300000 - work + 500;
+    run.regions.push_back(
+        region("MPI_Finalize", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI));
+    run.nodes.push_back({.region = static_cast<std::uint32_t>(run.regions.size() - 1)});
+    RunSummary::Location& location = run.locations[0];
+    location.sums.push_back({.visits = 1, .time = static_cast<std::uint64_t>(waits)});
+    auto& row = location.iterations.rows.back();
+    row.times[kManagementOfMpi] += waits;
+    row.times[IterationRows::kOutside] += work;
+    run.end = location.iterations.end += 300500;
+  }
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].what == "Uneven work between ranks");
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{0});
+  CHECK(found.causes[0].lost_ns == Approx(2 * 300000));
+  CHECK(found.causes[0].gain_ns == Approx(300000).epsilon(0.01));
+  CHECK(of(found, Account::kStart) == Approx(3 * (10000 + 500)));
+}
+
 TEST_CASE("Root causes: several visits - from which iteration on, as rows are numbered") {
   auto runs = ranks(3, 200, [](std::size_t rank, std::size_t i) {
     return rank == 1 && i >= 150 ? 3000 : 1000;

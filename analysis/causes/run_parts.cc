@@ -43,6 +43,8 @@ struct Process {
 struct Sums {
   double wall = 0;
   double core_wait = 0;
+  double primary_core_wait = 0;
+  double primary_core = 0;  // time on one
   ClassTimes primary{};
   ClassTimes others{};
 };
@@ -64,6 +66,7 @@ class PartsBuilder {
     for (std::size_t i = 0; i < out_.moments.size(); ++i)
       out_.frames[out_.moments[i].frame].moments[out_.moments[i].cell] = i;
     for (std::size_t i = 0; i < processes_.size(); ++i) add_process(i);
+    wait_at_end();
     return std::move(out_);
   }
 
@@ -340,7 +343,10 @@ class PartsBuilder {
       }
       Sums& to = sums_of(places[i]);
       to.wall += rows[i].end_ns - rows[i].begin_ns;
-      to.core_wait += iterations_.counter(rows[i], base::kCoreWait);
+      const double core_wait = iterations_.counter(rows[i], base::kCoreWait);
+      to.core_wait += core_wait;
+      to.primary_core_wait += core_wait;
+      to.primary_core += iterations_.counter(rows[i], base::kCore);
       add(to.primary, rows[i].times);
     }
     for (const Track& other : process.others)
@@ -363,11 +369,51 @@ class PartsBuilder {
         finish(sums[frame][cell], frame == 0, workers, out_.frames[frame].at(cell, number));
   }
 
+  // In MPI_Finalize processes wait for each other: what it takes more than on that where it takes least, at the end of the run.
+  void wait_at_end() {
+    std::vector<double> times(processes_.size());
+    for (PathId i; i < profile_.paths.size(); ++i) {
+      const RunProfile::Path& path = profile_.paths[i];
+      if (path.region == RunProfile::kNone ||
+          profile_.regions[path.region].name != "MPI_Finalize")
+        continue;
+      for (const RunProfile::Sums& sums : path.sums)
+        if (profile_.locations[sums.location].primary)
+          times[profile_.locations[sums.location].process] +=
+              profile_.nanoseconds(sums.location, static_cast<double>(sums.own));
+    }
+    if (times.empty()) return;
+    const double least = std::ranges::min(times);
+    if (least <= 0) return;
+    Frame& outside = out_.frames[0];
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      Part& part = outside.at(outside.cells.size() - 1, i);
+      const double waited = std::min(times[i] - least, part.start);
+      if (waited <= 0) continue;
+      const double all = part.start_all * waited / part.start;
+      part.start -= waited;
+      part.start_all -= all;
+      part.mpi += waited;
+      part.mpi_all += all;
+      out_.ledger[static_cast<std::size_t>(Account::kStart)] -= all;
+      out_.ledger[static_cast<std::size_t>(Account::kCommunication)] += all;
+    }
+  }
+
   // Of the time in which other threads have no work, as much as the primary spends elsewhere.
   static double taken(double& idle, double most) {
     const double part = std::clamp(idle, 0.0, std::max(0.0, most));
     idle -= part;
     return part;
+  }
+
+  // Who waits in MPI polls there, so what it slept was at work; of the rest, for the same part without a core as in all.
+  static double core_wait_at_work(const Sums& sums, const Part& part) {
+    const double slept =
+        std::max(0.0, sums.wall - sums.primary_core - sums.primary_core_wait);
+    const double work = std::max(0.0, part.work - slept);
+    const double mpi = std::max(0.0, part.mpi - std::max(0.0, slept - part.work));
+    return work > 0 ? std::min(work, sums.primary_core_wait * work / (work + mpi)) : 0;
   }
 
   void finish(const Sums& sums, bool outside, double workers, Part& part) {
@@ -393,7 +439,9 @@ class PartsBuilder {
     part.messages = of(sums.primary, TimeClass::kMpiPointToPoint) +
                     of(sums.primary, TimeClass::kMpiOneSided);
     part.start = start;
+    part.start_all = start_of_all + in_start;
     part.core_wait = sums.core_wait;
+    part.core_wait_at_work = core_wait_at_work(sums, part);
     part.mpi_all = mpi + others + in_mpi;
     part.serial = idle + of(sums.primary, TimeClass::kLimitedParallelism);
     part.imbalance = both(TimeClass::kImbalance);

@@ -24,14 +24,17 @@ inline constexpr std::size_t kMaxParts = std::size_t{1} << 22;
 
 // Of a process in some iterations.
 struct Part {
-  double work = 0;       // of the primary thread: outside of MPI's communication
-  double mpi = 0;        // of the primary thread, in it
-  double messages = 0;   // the part of it in point-to-point and one-sided communication
-  double mpi_all = 0;    // of all threads in it, and of those that have no work meanwhile
-  double start = 0;      // of the primary thread, in start and end of MPI
-  double serial = 0;     // of threads without work otherwise
-  double imbalance = 0;  // of all threads, at the end of parallel regions and loops
-  double core_wait = 0;  // of all threads: ready to run without a core
+  double work = 0;      // of the primary thread: outside of MPI's communication
+  double mpi = 0;       // of the primary thread, in it
+  double messages = 0;  // the part of it in point-to-point and one-sided communication
+  double mpi_all = 0;   // of all threads in it, and of those that have no work meanwhile
+  double start = 0;     // of the primary thread, in start and end of MPI
+  double start_all =
+      0;              // likewise of all threads, and of those that have no work meanwhile
+  double serial = 0;  // of threads without work otherwise
+  double imbalance = 0;          // of all threads, at the end of parallel regions and loops
+  double core_wait = 0;          // of all threads: ready to run without a core
+  double core_wait_at_work = 0;  // of the primary thread, in `work`: estimated
 };
 
 struct Frame {

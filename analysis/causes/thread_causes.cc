@@ -30,7 +30,7 @@ void CauseSearch::serial_parts() {
   cause.text = fmt::format("Only one thread has work: {}{}{}{}. Lost: {}.",
                            cause.loop.empty()
                                ? time_text(serial) + (processes_ > 1 ? " per process" : "")
-                               : time_text(cause.when.after) + " per iteration",
+                               : time_text(cause.when.amount()) + " per iteration",
                            when.empty() ? "" : ", ", when,
                            cause.where.empty() ? "" : ", " + cause.where, lost_text(cause));
   cause.gain = gain_text(cause, "If all threads shared this work", run_text(out_));
@@ -116,10 +116,11 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
     sum += region.busy_ns[i];
     ++number;
   }
-  double most = 0, mean = 0;
+  double most = 0, second = 0, mean = 0;
   for (auto& [thread, each] : busy) {
     each.first /= each.second;
     mean += each.first;
+    second = std::max(second, std::min(most, each.first));
     if (each.first <= most) continue;
     most = each.first;
     cause.thread = thread;
@@ -136,7 +137,8 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
     cause.lost_ns = ns = without_core(Account::kUnevenThreads, ns);
     cause.share = share(ns);
   }
-  cause.gain_ns = named ? ns / waiting : ns / all_threads();
+  // Then the others wait for the next one.
+  cause.gain_ns = named ? std::min(ns / waiting, most - second) : ns / all_threads();
   cause.others_ns = others;
   const std::string when = when_text(cause);
   cause.what = named ? "Uneven work between threads" : "Work varies between threads";

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace refrain::analysis {
 namespace {
@@ -49,6 +51,100 @@ double half_of_all(std::vector<double> values) {
   return 0;
 }
 
+// Where most of these are in a row, with few others among them: the first one and the last one; none: nowhere.
+std::optional<std::pair<std::size_t, std::size_t>> in_a_row(
+    const std::vector<std::size_t>& found, std::size_t all) {
+  if (found.size() <= 3) return {};
+  std::vector<bool> is(all);
+  for (const std::size_t i : found) is[i] = true;
+  // The part in which they are most more than the others.
+  std::ptrdiff_t sum = 0, most = 0;
+  std::size_t begin = 0, first = 0, last = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    if (sum < 0) {
+      begin = i;
+      sum = 0;
+    }
+    sum += is[i] ? 1 : -1;
+    if (sum <= most) continue;
+    most = sum;
+    first = begin;
+    last = i;
+  }
+  const auto inside = static_cast<std::size_t>(
+      std::count(is.begin() + static_cast<std::ptrdiff_t>(first),
+                 is.begin() + static_cast<std::ptrdiff_t>(last) + 1, true));
+  if (10 * inside < 8 * found.size() || 10 * inside < 8 * (last - first + 1)) return {};
+  return std::pair{first, last};
+}
+
+// A few values at an end are no level.
+std::size_t fewest(std::size_t all) { return std::max<std::size_t>(3, all / 50); }
+
+// They are a level that changes once, rather.
+bool is_at_an_end(const std::vector<std::size_t>& found, std::size_t all) {
+  const auto row = in_a_row(found, all);
+  return row && (row->first < fewest(all) || row->second + fewest(all) >= all);
+}
+
+// They are at equal distances, mostly: how far from each other; 0: no.
+std::uint64_t period_of(std::span<const Amount> amounts,
+                        const std::vector<std::size_t>& found) {
+  if (found.size() < 3) return 0;
+  std::vector<double> steps;
+  for (const std::size_t i : found)
+    if (amounts[i].count != 1) return 0;
+  steps.reserve(found.size());
+  for (std::size_t i = 1; i < found.size(); ++i)
+    steps.push_back(
+        static_cast<double>(amounts[found[i]].first - amounts[found[i - 1]].first));
+  const double step = median_of(steps);
+  const auto equal = std::ranges::count(steps, step);
+  if (step < 2 || 10 * equal < 8 * static_cast<std::ptrdiff_t>(steps.size())) return 0;
+  return static_cast<std::uint64_t>(step);
+}
+
+// These iterations have it.
+TimeShape shape_of_some(std::span<const Amount> amounts,
+                        const std::vector<std::size_t>& found) {
+  TimeShape shape{.kind = TimeShape::Kind::kSome, .from = amounts[found.front()].first};
+  double sum = 0;
+  const auto add = [&](std::size_t i) {
+    shape.number += amounts[i].count;
+    sum += amounts[i].each * static_cast<double>(amounts[i].count);
+  };
+  shape.period = period_of(amounts, found);
+  const auto row = in_a_row(found, amounts.size());
+  if (shape.period != 0) {
+    shape.kind = TimeShape::Kind::kEvery;
+  } else if (row) {
+    shape.kind = TimeShape::Kind::kBetween;
+    shape.from = amounts[row->first].first;
+    shape.until = amounts[row->second].first + amounts[row->second].count;
+    for (std::size_t i = row->first; i <= row->second; ++i) add(i);
+  }
+  if (!row || shape.period != 0)
+    for (const std::size_t i : found) add(i);
+  shape.after = sum / static_cast<double>(std::max<std::uint64_t>(1, shape.number));
+  return shape;
+}
+
+// Those above a limit, if they have most of it all; none: they do not.
+std::vector<std::size_t> most_above(std::span<const Amount> amounts, double limit) {
+  double all = 0, in = 0;
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    const double time =
+        std::max(0.0, amounts[i].each) * static_cast<double>(amounts[i].count);
+    all += time;
+    if (amounts[i].each <= limit) continue;
+    in += time;
+    found.push_back(i);
+  }
+  if (in < 0.6 * all) found.clear();
+  return found;
+}
+
 // Few iterations that have most of it.
 bool some(std::span<const Amount> amounts, TimeShape& shape) {
   const std::vector<double> values = values_of(amounts);
@@ -59,42 +155,46 @@ bool some(std::span<const Amount> amounts, TimeShape& shape) {
   // 3.5 deviations, of which the MAD is 0.6745; and not what is small next to those that have half of it all.
   const double limit = middle + std::max(3.5 * median_of(distances) / 0.6745,
                                          0.25 * (half_of_all(values) - middle));
-  double all = 0, in = 0;
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < amounts.size(); ++i) {
-    const double time = std::max(0.0, values[i]) * static_cast<double>(amounts[i].count);
-    all += time;
-    if (values[i] <= limit) continue;
-    in += time;
-    found.push_back(i);
-  }
-  if (found.empty() || in < 0.6 * all || 10 * found.size() > 3 * amounts.size())
+  const std::vector<std::size_t> found = most_above(amounts, limit);
+  if (found.empty() || 10 * found.size() > 3 * amounts.size() ||
+      is_at_an_end(found, amounts.size()))
     return false;
-  // A level that changes, rather.
-  const bool in_row = 10 * found.size() >= 8 * (found.back() - found.front() + 1);
-  if (found.size() > 3 && in_row &&
-      (found.front() == 0 || found.back() + 1 == amounts.size()))
-    return false;
-  shape.kind = TimeShape::Kind::kSome;
-  shape.from = amounts[found.front()].first;
-  shape.number = 0;
-  double sum = 0;
-  for (const std::size_t i : found) {
-    shape.number += amounts[i].count;
-    sum += values[i] * static_cast<double>(amounts[i].count);
-  }
-  shape.after = sum / static_cast<double>(shape.number);
+  shape = shape_of_some(amounts, found);
   shape.before = middle;
-  if (found.size() < 3 || shape.number != found.size()) return true;
-  std::vector<double> steps;
-  for (std::size_t i = 1; i < found.size(); ++i)
-    steps.push_back(
-        static_cast<double>(amounts[found[i]].first - amounts[found[i - 1]].first));
-  const double step = median_of(steps);
-  const auto equal = std::ranges::count(steps, step);
-  if (step < 2 || 10 * equal < 8 * static_cast<std::ptrdiff_t>(steps.size())) return true;
-  shape.kind = TimeShape::Kind::kEvery;
-  shape.period = static_cast<std::uint64_t>(step);
+  return true;
+}
+
+// Two levels, in any order, that leave no more than this, in absolute deviations.
+bool levels(std::span<const Amount> amounts, double most, TimeShape& shape) {
+  const std::vector<double> values = values_of(amounts);
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  double all = 0;
+  for (const double value : sorted) all += value;
+  double sum = 0, best = -1;
+  std::size_t at = 0;  // how many are low
+  const auto n = static_cast<double>(sorted.size());
+  for (std::size_t k = 1; k < sorted.size(); ++k) {
+    sum += sorted[k - 1];
+    const auto low = static_cast<double>(k);
+    const double distance = sum / low - (all - sum) / (n - low);
+    const double between = low * (n - low) * distance * distance;
+    if (between <= best) continue;
+    best = between;
+    at = k;
+  }
+  const auto split = sorted.begin() + static_cast<std::ptrdiff_t>(at);
+  const std::vector<double> low(sorted.begin(), split), high(split, sorted.end());
+  const double below = median_of(low), above = median_of(high);
+  if (deviation(low, below) + deviation(high, above) > most ||
+      above - below < kMuch * std::max(std::abs(above), std::abs(below)))
+    return false;
+  const std::vector<std::size_t> found =
+      most_above(amounts, (low.back() + high.front()) / 2);
+  if (found.empty()) return false;
+  if (is_at_an_end(found, amounts.size())) return false;
+  shape = shape_of_some(amounts, found);
+  shape.before = below;
   return true;
 }
 
@@ -126,13 +226,12 @@ bool changes(const std::vector<double>& values) {
 std::size_t split(const std::vector<double>& values) {
   double all = 0;
   for (const double value : values) all += value;
-  // A few values at an end are no level.
-  const std::size_t fewest = std::max<std::size_t>(3, values.size() / 50);
+  const std::size_t least = fewest(values.size());
   double sum = 0, most = -1;
-  std::size_t at = fewest;
-  for (std::size_t k = 1; k + fewest <= values.size(); ++k) {
+  std::size_t at = least;
+  for (std::size_t k = 1; k + least <= values.size(); ++k) {
     sum += values[k - 1];
-    if (k < fewest) continue;
+    if (k < least) continue;
     const auto before = static_cast<double>(k);
     const auto after = static_cast<double>(values.size() - k);
     const double explained = sum * sum / before + (all - sum) * (all - sum) / after;
@@ -190,6 +289,25 @@ double median_of(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+bool TimeShape::has(std::uint64_t iteration) const {
+  switch (kind) {
+    case Kind::kSince:
+      return iteration >= from;
+    case Kind::kUntil:
+      return iteration < from;
+    case Kind::kBetween:
+      return iteration >= from && iteration < until;
+    case Kind::kEvery:
+      return iteration >= from &&
+             (iteration - from) % std::max<std::uint64_t>(1, period) == 0;
+    case Kind::kAll:
+    case Kind::kGrowing:
+    case Kind::kSome:
+      break;
+  }
+  return true;
+}
+
 std::uint64_t iterations_of(const TimeShape& shape, std::uint64_t all) {
   using Kind = TimeShape::Kind;
   switch (shape.kind) {
@@ -199,6 +317,7 @@ std::uint64_t iterations_of(const TimeShape& shape, std::uint64_t all) {
       return std::min(all, shape.from);
     case Kind::kEvery:
     case Kind::kSome:
+    case Kind::kBetween:
       return std::min(all, shape.number);
     case Kind::kAll:
     case Kind::kGrowing:
@@ -210,9 +329,14 @@ std::uint64_t iterations_of(const TimeShape& shape, std::uint64_t all) {
 TimeShape shape_of(std::span<const Amount> amounts) {
   TimeShape shape{.after = mean(amounts)};
   if (amounts.size() < kMin) return shape;
-  if (TimeShape found; some(amounts, found)) return found;
+  constexpr double kLittle = 0.35, kClearly = 0.8;
   const std::vector<double> values = values_of(amounts);
   const double one = deviation(values, median_of(values));
+  if (TimeShape few; some(amounts, few)) {
+    // As outliers are taken for noise where they are many, there may be more.
+    TimeShape more;
+    return levels(amounts, kLittle * one, more) && more.number > few.number ? more : few;
+  }
   const std::size_t at = split(values);
   double two = one;
   if (changes(values)) {
@@ -230,6 +354,8 @@ TimeShape shape_of(std::span<const Amount> amounts) {
       along += std::abs(values[i] - line.offset - line.slope * static_cast<double>(i));
   }
   const double least = std::min(two, along);
+  if (TimeShape found; levels(amounts, std::min(kLittle * one, kClearly * least), found))
+    return found;
   if (least >= kLeftOver * one) return shape;
   TimeShape found = shape;
   if (two <= along) {

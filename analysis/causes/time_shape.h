@@ -1,9 +1,10 @@
-// When in a run something costs time: in all iterations, from one on, in every k-th, growing, or in a few.
+// When in a run something costs time: in all iterations, from one on, between two, in every k-th, growing, or in some.
 //
 // Thread-safety: pure. Units: any amount; iterations, counted through all visits of a loop from 0.
 // Method: few large values among small ones are outliers, by median and MAD (Iglewicz and Hoaglin 1993), periodic if their
 // distances agree. Otherwise a change between two levels (Pettitt 1979, by ranks; where, by least squares) or a trend (Mann 1945, with Sen's slope, 1968),
-// whichever leaves less, in sum of absolute deviations; neither where chance explains it (p > 0.01) or where it leaves most.
+// whichever leaves less, in sum of absolute deviations; neither where chance explains it (p > 0.01) or where it leaves most. Or two levels in any
+// order (Otsu 1979), where they leave little and clearly less than that: large ones that are in a row, at equal distances, or neither.
 // Cost: O(n log n) for n values, and kMaxTrend^2 / 2 for the trend. Memory: O(n).
 #pragma once
 
@@ -22,15 +23,22 @@ struct Amount {
 };
 
 struct TimeShape {
-  enum class Kind { kAll, kSince, kUntil, kEvery, kGrowing, kSome };
+  enum class Kind { kAll, kSince, kUntil, kEvery, kGrowing, kSome, kBetween };
   Kind kind = Kind::kAll;
-  std::uint64_t from = 0;  // kSince, kUntil: where it changes; kEvery, kSome: the first one
+  // kSince, kUntil: where it changes; kEvery, kSome, kBetween: the first one
+  std::uint64_t from = 0;
+  std::uint64_t until = 0;   // kBetween: where it ends
   std::uint64_t period = 0;  // kEvery
-  std::uint64_t number = 0;  // kEvery, kSome: of iterations
+  std::uint64_t number = 0;  // kEvery, kSome, kBetween: of iterations
   double before =
       0;  // an iteration's amount; kSince, kUntil: before the change; kGrowing: at the start
   double after =
-      0;  // likewise after it; at the end; kEvery, kSome: of those iterations; kAll: of each
+      0;  // likewise after it; at the end; kEvery, kSome, kBetween: of those iterations; kAll: of each
+
+  // Of the iterations that have it.
+  double amount() const { return kind == Kind::kUntil ? before : after; }
+  // The iteration may have it: of kAll, kGrowing and kSome any.
+  bool has(std::uint64_t iteration) const;
 };
 
 // In the order of iterations; negative amounts are what chance takes away.

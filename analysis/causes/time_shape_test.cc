@@ -59,6 +59,9 @@ TEST_CASE("Shape in time: from an iteration on, until one") {
         200, [](std::size_t i) { return i < 50 ? 1.0 : 0.2; }, 0.1, seed);
     REQUIRE(until.kind == Kind::kUntil);
     CHECK(std::abs(static_cast<double>(until.from) - 50) <= 2);
+    CHECK(since.amount() == since.after);
+    CHECK(until.amount() == until.before);
+    CHECK(until.amount() == Approx(1).margin(0.05));
   }
 }
 
@@ -89,10 +92,43 @@ TEST_CASE("Shape in time: every tenth iteration, and some") {
               200, [](std::size_t i) { return i == 50 ? 30.0 : 0.0; }, 0.1, seed)
               .number == 1);
   }
-  // Every second one: too many to be outliers.
-  CHECK(of(
-            200, [](std::size_t i) { return i % 2 != 0 ? 1.0 : 0.0; }, 0.01)
-            .kind == Kind::kAll);
+}
+
+TEST_CASE("Shape in time: every second to fourth iteration, too many to be outliers") {
+  for (unsigned seed = 0; seed < 50; ++seed)
+    for (const std::size_t period : {2U, 3U, 4U}) {
+      CAPTURE(seed, period);
+      const auto every = of(
+          200, [&](std::size_t i) { return i % period == 1 ? 1.0 : 0.0; }, 0.12, seed);
+      REQUIRE(every.kind == Kind::kEvery);
+      CHECK(every.period == period);
+      CHECK(every.after == Approx(1).margin(0.1));
+      CHECK(every.has(1));
+      CHECK_FALSE(every.has(period));
+    }
+  // All but every third.
+  const auto most = of(
+      300, [](std::size_t i) { return i % 3 != 0 ? 1.0 : 0.0; }, 0.1);
+  CHECK(most.kind == Kind::kSome);
+  CHECK(most.number == 200);
+}
+
+TEST_CASE("Shape in time: between two iterations") {
+  for (unsigned seed = 0; seed < 50; ++seed)
+    for (const auto& [first, end] :
+         {std::pair{80U, 160U}, {40U, 140U}, {100U, 140U}, {20U, 200U}, {180U, 220U}}) {
+      CAPTURE(seed, first, end);
+      // And an outlier elsewhere.
+      const auto shape = of(
+          240, [&](std::size_t i) { return (i >= first && i < end) || i == 2 ? 1.0 : 0.0; },
+          0.1, seed);
+      REQUIRE(shape.kind == Kind::kBetween);
+      CHECK(std::abs(static_cast<double>(shape.from) - first) <= 2);
+      CHECK(std::abs(static_cast<double>(shape.until) - end) <= 2);
+      CHECK(shape.amount() == Approx(1).margin(0.05));
+      CHECK(shape.before == Approx(0).margin(0.1));
+      CHECK(iterations_of(shape, 240) == shape.until - shape.from);
+    }
 }
 
 TEST_CASE("Shape in time: growing") {

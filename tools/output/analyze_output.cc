@@ -337,11 +337,15 @@ void replay_gains(analysis::Conclusions& conclusions, const std::string& archive
 
 void add_what_events_say(analysis::Conclusions& conclusions, const std::string& archive,
                          const WaitAnalysis& analysis) {
-  for (analysis::RootCause& cause : conclusions.causes)
-    if (cause.account == analysis::Account::kCommunication)
+  // What is left of the waits for ranks that are named before has not their origin.
+  bool named = false;
+  for (analysis::RootCause& cause : conclusions.causes) {
+    named |= cause.account == analysis::Account::kUnevenRanks && !cause.ranks.empty();
+    if (cause.account == analysis::Account::kCommunication && !named)
       cause.origin = waits::origin_text(analysis, waits::origin_of(analysis, cause.where));
     else if (cause.account == analysis::Account::kCores)
       cause.origin = waits::waiting_text(analysis);
+  }
   replay_gains(conclusions, archive);
 }
 
@@ -371,7 +375,8 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
   for (std::size_t i = 0; i < analysis::kAccounts; ++i)
     ledger[analysis::account_name(static_cast<analysis::Account>(i))] =
         conclusions.ledger[i] / 1e9;
-  constexpr std::array kShapes = {"all", "since", "until", "every", "growing", "some"};
+  constexpr std::array kShapes = {"all",     "since", "until",  "every",
+                                  "growing", "some",  "between"};
   for (const analysis::RootCause& cause : conclusions.causes) {
     json waits = json::array();
     for (const analysis::RootCause::Evidence& each : cause.evidence)
@@ -400,6 +405,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
          {"when",
           {{"shape", kShapes[static_cast<std::size_t>(when.kind)]},
            {"from", when.from},
+           {"until", when.until},
            {"period", when.period},
            {"number", when.number},
            {"before_seconds", when.before / 1e9},
