@@ -532,8 +532,9 @@ void CauseSearch::few_cores() {
   if (mpi_ && processes_ > 1 && knows_cores_) {
     // Who polls for what others do needs their cores, not its own.
     ByMoment left = waits_;
-    cause.gain_ns = std::clamp(
-        work_end_ - meet(parts_, by_moment(at_work_with_cores), left), 0.0, cause.gain_ns);
+    cause.gain_ns =
+        std::clamp(work_end_ - meet(parts_, by_moment(at_work_with_cores), left), 0.0,
+                   std::ranges::max(core_waits_));
     cause.gain = gain_text(cause, "At best, without it", run_text(out_));
   }
   cause.what = "Too few cores";

@@ -1008,6 +1008,45 @@ TEST_CASE("Root causes: threads without a core - of what nobody in particular ca
   CHECK(found.causes[0].share == Approx(0.5).margin(0.02));
 }
 
+// Six ranks that have more work in turn, on half of the cores that they need when they do not sleep.
+TEST_CASE(
+    "Root causes: too few cores explain what ranks had none for at work, not while they polled") {
+  const auto found = [](bool sleep) {
+    auto runs = ranks(6, 120, [](std::size_t rank, std::size_t i) {
+      return rank == i % 6 ? 2'000'000 : 1'000'000;
+    });
+    for (RunSummary& run : runs) {
+      run.counters = {{"core_ns", "ns"}, {"core_wait_ns", "ns"}};
+      for (auto& row : run.locations[0].iterations.rows) {
+        const auto work = static_cast<std::uint64_t>(row.times[IterationRows::kOutside]);
+        const std::uint64_t busy =
+            static_cast<std::uint64_t>(row.times[kCollective]) + (sleep ? work / 10 : work);
+        row.counters = {busy / 2, busy / 2};
+        run.locations[0].use.core_wait_ns += busy / 2;
+      }
+    }
+    const Conclusions out = conclude(runs);
+    check_sums(out, runs);
+    return out;
+  };
+  // Each waits 1 ms in five of six iterations, which is the sum of what they lose.
+  constexpr double kLost = 120 * 5e6;
+  const auto varying = [](const Conclusions& out) {
+    double lost = 0, gain = 0;
+    for (const RootCause& cause : out.causes) {
+      if (cause.account == Account::kUnevenRanks) lost = cause.lost_ns;
+      if (cause.account == Account::kCores) gain = cause.gain_ns;
+    }
+    return std::pair{lost, gain};
+  };
+  const auto [asleep, gain_asleep] = varying(found(true));
+  CHECK(asleep == Approx(kLost).epsilon(0.1));
+  CHECK(gain_asleep < 0.1 * 120 * 2e6);
+  const auto [busy, gain_busy] = varying(found(false));
+  CHECK(busy == Approx(kLost / 2).epsilon(0.1));
+  CHECK(gain_busy == Approx(120 * 1e6).epsilon(0.1));
+}
+
 TEST_CASE("Root causes: a rank with slower cores - not its work") {
   // 2 GHz instead of 3 make half as much again.
   const bool slower = GENERATE(true, false);

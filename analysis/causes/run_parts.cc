@@ -367,6 +367,8 @@ class PartsBuilder {
     for (std::size_t frame = 0; frame < sums.size(); ++frame)
       for (std::size_t cell = 0; cell < sums[frame].size(); ++cell)
         finish(sums[frame][cell], frame == 0, workers, out_.frames[frame].at(cell, number));
+    for (std::size_t frame = 0; frame < sums.size(); ++frame)
+      set_core_waits(sums[frame], out_.frames[frame], number);
   }
 
   // In MPI_Finalize processes wait for each other: what it takes more than on that where it takes least, at the end of the run.
@@ -416,6 +418,28 @@ class PartsBuilder {
     return work > 0 ? std::min(work, sums.primary_core_wait * work / (work + mpi)) : 0;
   }
 
+  // Of iterations that are long enough together.
+  void set_core_waits(const std::vector<Sums>& sums, Frame& frame, std::size_t number) {
+    constexpr double kTogether = 10 * base::kRowUseApart_s * 1e9;
+    for (std::size_t begin = 0; begin < sums.size();) {
+      Sums all;
+      Part parts;
+      std::size_t end = begin;
+      for (; end < sums.size() && all.wall < kTogether; ++end) {
+        all.wall += sums[end].wall;
+        all.primary_core += sums[end].primary_core;
+        all.primary_core_wait += sums[end].primary_core_wait;
+        parts.work += frame.at(end, number).work;
+        parts.mpi += frame.at(end, number).mpi;
+      }
+      const double waited = core_wait_at_work(all, parts);
+      for (; begin < end; ++begin) {
+        Part& part = frame.at(begin, number);
+        if (parts.work > 0) part.core_wait_at_work = part.work * waited / parts.work;
+      }
+    }
+  }
+
   void finish(const Sums& sums, bool outside, double workers, Part& part) {
     const auto both = [&](TimeClass cls) {
       return of(sums.primary, cls) + of(sums.others, cls);
@@ -441,7 +465,6 @@ class PartsBuilder {
     part.start = start;
     part.start_all = start_of_all + in_start;
     part.core_wait = sums.core_wait;
-    part.core_wait_at_work = core_wait_at_work(sums, part);
     part.mpi_all = mpi + others + in_mpi;
     part.serial = idle + of(sums.primary, TimeClass::kLimitedParallelism);
     part.imbalance = both(TimeClass::kImbalance);

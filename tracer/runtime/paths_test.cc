@@ -239,9 +239,11 @@ TEST_CASE("Paths: stale words - where a frame of variable size lies over old one
     } while (g_site.stack > stack && (bytes += 16) != 0);
     alike += g_site.stack == stack ? 1 : 0;
   }
-  // Sanitizers put more than is asked for between frames.
+  // Sanitizers and clang put more than is asked for between frames.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
   CHECK(alike == 20);
+#else
+  CHECK(alike >= 0);
 #endif
   CHECK(longer[0] != shorter[0]);
   CHECK(std::count(longer.begin(), longer.end(), longer[0]) ==
