@@ -18,6 +18,10 @@
 
 namespace refrain::periodicity {
 
+// Is told of large arrays that come and go, from any thread; set once, before the first. Null: nobody wants to know.
+using OnArray = void (*)(void* begin, std::size_t bytes, bool comes);
+inline constinit OnArray g_on_array = nullptr;
+
 template <typename T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -45,15 +49,19 @@ class ZeroedArray {
     if (bytes < kMapped) return static_cast<T*>(std::calloc(1, bytes));
     void* const pages =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? nullptr : static_cast<T*>(pages);
+    if (pages == MAP_FAILED) return nullptr;
+    if (g_on_array != nullptr) g_on_array(pages, bytes, true);
+    return static_cast<T*>(pages);
   }
   struct Free {
     std::size_t bytes = 0;
     void operator()(T* values) const noexcept {
-      if (bytes < kMapped)
+      if (bytes < kMapped) {
         std::free(values);
-      else
-        munmap(values, bytes);
+        return;
+      }
+      if (g_on_array != nullptr) g_on_array(values, bytes, false);
+      munmap(values, bytes);
     }
   };
   std::unique_ptr<T[], Free> values_;

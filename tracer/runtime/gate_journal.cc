@@ -7,6 +7,7 @@
 #include "tracer/recorder/clock.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
+#include "tracer/runtime/own_arrays.h"
 
 namespace refrain::runtime {
 
@@ -157,8 +158,10 @@ void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
     return;
   memory_ticks_ = ticks;
   const recorder::ProcessMemory memory = journal_.file().note_memory();
-  if (memory.anonymous_bytes != 0)
-    journal_.put(spool::kMemory, ticks, 0, memory.anonymous_bytes);
+  if (memory.anonymous_bytes == 0) return;
+  const std::uint64_t own = resident_in_own_arrays();
+  journal_.put(spool::kMemory, ticks, 0,
+               memory.anonymous_bytes - std::min(memory.anonymous_bytes, own));
 }
 
 void GateJournal::iteration(const filters::LoopMark& mark) noexcept {

@@ -21,6 +21,7 @@
 #include "tracer/runtime/file_regions.h"
 #include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/notices.h"
+#include "tracer/runtime/own_arrays.h"
 #include "tracer/sampler/sampler.h"
 
 namespace refrain::runtime {
@@ -49,6 +50,7 @@ base::Result<std::unique_ptr<Session>> Session::create(const filters::Settings& 
                                                        bool of_job) {
   Clock::choose(settings.clock == "logical" ? "auto" : settings.clock);
   const recorder::NoLowDescriptors no_low_descriptors;
+  watch_own_arrays();
   std::unique_ptr<Session> session(new Session(settings, of_job));
   session->program_ = program_path();
   if (const auto made = session->folder_.make(settings, session->program_, of_job); !made)
