@@ -158,10 +158,15 @@ void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
     return;
   memory_ticks_ = ticks;
   const recorder::ProcessMemory memory = journal_.file().note_memory();
-  if (memory.anonymous_bytes == 0) return;
-  const std::uint64_t own = resident_in_own_arrays();
-  journal_.put(spool::kMemory, ticks, 0,
-               memory.anonymous_bytes - std::min(memory.anonymous_bytes, own));
+  const std::uint64_t bytes = memory.anonymous_bytes;
+  if (bytes == 0) return;
+  // Own arrays have grown only where all has. A look at them takes longer than one at that.
+  constexpr std::uint64_t kGrown = 256 << 10;
+  if (std::max(bytes, memory_looked_) - std::min(bytes, memory_looked_) >= kGrown) {
+    memory_looked_ = bytes;
+    memory_own_ = resident_in_own_arrays();
+  }
+  journal_.put(spool::kMemory, ticks, 0, bytes - std::min(bytes, memory_own_));
 }
 
 void GateJournal::iteration(const filters::LoopMark& mark) noexcept {

@@ -96,8 +96,10 @@ class GateJournal final : public filters::GateSink {
   IterationSteps* iterations_ = nullptr;
   std::uint32_t processes_ = 1;
   std::uint64_t latest_gap_ = 0;
-  std::uint64_t memory_first_ = 0;  // when it was looked at first,
-  std::uint64_t memory_ticks_ = 0;  // and last
+  std::uint64_t memory_first_ = 0;   // when it was looked at first,
+  std::uint64_t memory_ticks_ = 0;   // and last
+  std::uint64_t memory_own_ = 0;     // of that in own arrays,
+  std::uint64_t memory_looked_ = 0;  // when it had so many bytes
   bool gap_open_ = false;
   // Loops that are open in the journal, by level: their latest iteration.
   struct OpenMark {
