@@ -371,7 +371,12 @@ class PartsBuilder {
       set_core_waits(sums[frame], out_.frames[frame], number);
   }
 
-  // In MPI_Finalize processes wait for each other: what it takes more than on that where it takes least, at the end of the run.
+  static double end_of(const Process& process) {
+    const std::vector<Row>& rows = process.primary.all();
+    return rows.empty() ? 0 : rows.back().end_ns;
+  }
+
+  // In MPI_Finalize, at the end of the run, processes wait until the last one is there.
   void wait_at_end() {
     std::vector<double> times(processes_.size());
     for (PathId i; i < profile_.paths.size(); ++i) {
@@ -384,13 +389,16 @@ class PartsBuilder {
           times[profile_.locations[sums.location].process] +=
               profile_.nanoseconds(sums.location, static_cast<double>(sums.own));
     }
-    if (times.empty()) return;
-    const double least = std::ranges::min(times);
-    if (least <= 0) return;
+    double last = 0;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (times[i] <= 0) return;
+      last = std::max(last, end_of(processes_[i]) - times[i]);
+    }
     Frame& outside = out_.frames[0];
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       Part& part = outside.at(outside.cells.size() - 1, i);
-      const double waited = std::min(times[i] - least, part.start);
+      const double begun = end_of(processes_[i]) - times[i];
+      const double waited = std::min({last - begun, times[i], part.start});
       if (waited <= 0) continue;
       const double all = part.start_all * waited / part.start;
       part.start -= waited;
