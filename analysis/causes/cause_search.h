@@ -216,6 +216,10 @@ class CauseSearch {
   // --- thread_causes.cc: what the threads of a process wait for
 
   void serial_parts();
+  // Of primary threads, and not in MPI.
+  double outside_of_regions() const;
+  // Threads have no work while regions are open.
+  void fewer_threads(RootCause cause, const std::string& when);
   // Without what locks make.
   double imbalance(const ParallelRegion& region) const;
   bool is_lock(const RunProfile::Path& path) const;

@@ -38,11 +38,6 @@ std::vector<double> shares_of_waits(const std::vector<double>& work) {
   return shares;
 }
 
-// Not in all, nor in a few by chance.
-bool has_own_iterations(TimeShape::Kind kind) {
-  return kind != TimeShape::Kind::kAll && kind != TimeShape::Kind::kSome;
-}
-
 // In the same iterations, about. `all`: of the loop.
 bool are_together(const TimeShape& a, const TimeShape& b, std::uint64_t all) {
   constexpr std::uint64_t kNear = 3;
@@ -50,6 +45,7 @@ bool are_together(const TimeShape& a, const TimeShape& b, std::uint64_t all) {
     return std::max(one, other) - std::min(one, other) <= std::max(kNear, all / 50);
   };
   if (a.kind != b.kind || a.period != b.period) return false;
+  if (a.kind == TimeShape::Kind::kEvery) return a.has(b.from) || b.has(a.from);
   return a.kind == TimeShape::Kind::kSome ||
          (near(a.from, b.from) && near(a.until, b.until));
 }
@@ -207,11 +203,16 @@ bool CauseSearch::in_own_iterations(Frame& frame, const std::vector<double>& cos
   for (std::size_t i = 0; i < processes_; ++i) {
     if (cost[i] < 0.1 * total_of(cost)) continue;
     const TimeShape when = shape_of_positive(frame, i);
-    if (!has_own_iterations(when.kind)) continue;
+    if (when.kind == TimeShape::Kind::kAll) continue;
     add_to_groups(groups, {}, when, frame.iterations, i);
     sum += cost[i];
   }
-  if (groups.size() < 2 || sum < kNamed * total_of(cost)) return false;
+  // Some by chance, of each, are no iterations of their own; and if each has its turn it is the work that varies.
+  const bool no_own = std::ranges::all_of(groups, [&](const Group& group) {
+    return group.when.kind == TimeShape::Kind::kSome ||
+           (group.when.kind == TimeShape::Kind::kEvery && group.when.period == processes_);
+  });
+  if (groups.size() < 2 || no_own || sum < kNamed * total_of(cost)) return false;
   for (const Group& group : groups)
     if (2 * group.processes.size() > processes_) return false;
   for (const Group& group : groups) {
@@ -466,7 +467,8 @@ void CauseSearch::tell_ranks(RootCause& cause,
                         percent_text(mine / cause.others_ns));
   std::string when = when_text(cause);
   if (cause.outside_ns > 0)
-    when += fmt::format(", and {} longer outside of it", time_text(cause.outside_ns));
+    when += fmt::format(", and {} longer in all before it was known or outside of it",
+                        time_text(cause.outside_ns));
   cause.text = fmt::format("{} compute{} {}{}{}. Waiting for {} costs {}.", who,
                            several ? "" : "s", much, when.empty() ? "" : ", " + when,
                            cause.where.empty() ? "" : ", " + cause.where,

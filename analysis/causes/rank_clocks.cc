@@ -35,7 +35,7 @@ double meet(const RunParts& parts, const ByMoment& own, ByMoment& left,
     }
     for (std::size_t i = 0; i < processes; ++i) ahead[i] = last - clocks[i];
     // Or these operations are each process' own, or of few.
-    constexpr double kMeets = 0.05;
+    constexpr double kMeets = 0.2;
     const double in_collective = std::max(
         most_collective(parts, moment), has_next ? most_collective(parts, moment + 1) : 0);
     const bool meets = in_collective >= kMeets * std::ranges::max(ahead);

@@ -84,9 +84,7 @@ Conclusions CauseSearch::find() {
   memory();
   tracing();
   unknown();
-  std::erase_if(out_.causes,
-                [](const RootCause& cause) { return cause.share < kMinShare; });
-  std::ranges::stable_sort(out_.causes, std::greater(), &RootCause::lost_ns);
+  sort_causes(out_);
   return std::move(out_);
 }
 
@@ -263,6 +261,27 @@ void tell_replayed(const Conclusions& conclusions, RootCause& cause,
 
 }  // namespace
 
+void charge_to(Conclusions& conclusions, std::size_t into, std::size_t from, double part) {
+  RootCause& to = conclusions.causes[into];
+  RootCause& of = conclusions.causes[from];
+  const std::array<std::string, 2> before = {lost_text(to), lost_text(of)};
+  for (double RootCause::*what : {&RootCause::lost_ns, &RootCause::share}) {
+    to.*what += part * (of.*what);
+    of.*what -= part * (of.*what);
+  }
+  for (RootCause* cause : {&to, &of}) {
+    const std::string& old = before[cause == &to ? 0 : 1];
+    if (const std::size_t at = cause->text.rfind(old); at != std::string::npos)
+      cause->text.replace(at, old.size(), lost_text(*cause));
+  }
+}
+
+void sort_causes(Conclusions& conclusions) {
+  std::erase_if(conclusions.causes,
+                [](const RootCause& cause) { return cause.share < kMinShare; });
+  std::ranges::stable_sort(conclusions.causes, std::greater(), &RootCause::lost_ns);
+}
+
 std::string evidence_text(const RootCause& cause) {
   if (cause.evidence.empty()) return {};
   std::string text = cause.waits == RootCause::Waits::kNone
@@ -297,9 +316,7 @@ bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>
     found[i]->gain_ns = std::min(most_gained(*found[i]), at_most[i]);
     tell_replayed(conclusions, *found[i], replays[i]);
   }
-  std::erase_if(conclusions.causes,
-                [](const RootCause& cause) { return cause.share < kMinShare; });
-  std::ranges::stable_sort(conclusions.causes, std::greater(), &RootCause::lost_ns);
+  sort_causes(conclusions);
   return true;
 }
 

@@ -128,6 +128,11 @@ bool has_cause(const Conclusions& conclusions, Account account) noexcept;
 // A sentence on where ranks wait because of it; empty: nowhere else.
 std::string evidence_text(const RootCause& cause);
 
+// A part of what a cause lost is another one's, which the first one's sentences then say. Both are places in conclusions.causes.
+void charge_to(Conclusions& conclusions, std::size_t into, std::size_t from, double part);
+// Those that are large enough, most time first. After charge_to().
+void sort_causes(Conclusions& conclusions);
+
 struct WithoutWaits;
 
 // What replays of the events say of causes that only name a call in which ranks wait (RootCause::waits): `causes` are their places in

@@ -188,9 +188,10 @@ TEST_CASE(
   CHECK(cause.outside_ns == Approx(10 * 2000).epsilon(0.01));
   CHECK(cause.gain_ns == Approx(40 * 2000).epsilon(0.01));
   CHECK(cause.of_ns == Approx(40 * 3020).epsilon(0.02));
-  CHECK_THAT(cause.text,
-             Catch::Contains(
-                 "in all 30 iterations of main p.c:7-12, and 20 us longer outside of it"));
+  CHECK_THAT(
+      cause.text,
+      Catch::Contains(
+          "in all 30 iterations of main p.c:7-12, and 20 us longer in all before it was known or outside of it"));
   CHECK_THAT(cause.gain,
              Catch::Contains("the run without start and end of MPI would take"));
 }
@@ -570,6 +571,22 @@ TEST_CASE("Root causes: waits that are gone with a barrier's are the barrier's")
   conclusions.causes = {waits_in("MPI_Barrier @p.c:5", 800)};
   CHECK_FALSE(set_replayed_gains(conclusions, {0}, {}));
   CHECK(conclusions.causes[0].gain_ns == 1000);
+}
+
+TEST_CASE("Root causes: what is another cause's, is said there") {
+  Conclusions conclusions;
+  conclusions.causes = {waits_in("MPI_Barrier @p.c:5", 800),
+                        waits_in("MPI_Allreduce @p.c:9", 200)};
+  charge_to(conclusions, 1, 0, 0.75);
+  CHECK(conclusions.causes[0].text ==
+        "MPI_Barrier @p.c:5. Lost: 200 ns, 10 % of the time of all threads.");
+  CHECK(conclusions.causes[1].text ==
+        "MPI_Allreduce @p.c:9. Lost: 800 ns, 40 % of the time of all threads.");
+  CHECK(conclusions.causes[1].share == Approx(0.4));
+  charge_to(conclusions, 1, 0, 1);
+  sort_causes(conclusions);
+  REQUIRE(conclusions.causes.size() == 1);
+  CHECK(conclusions.causes[0].lost_ns == Approx(1000));
 }
 
 TEST_CASE("Root causes: a killed run - where its ranks were, and since when") {
@@ -1239,6 +1256,28 @@ TEST_CASE(
   CHECK(found.causes[1].ranks == std::vector<std::uint32_t>{0});
   CHECK(found.causes[1].when.period == 25);
   CHECK(found.causes[1].lost_ns == Approx(10 * 6000).epsilon(0.01));
+}
+
+TEST_CASE("Root causes: two ranks with as much in iterations of their own - two causes") {
+  const auto check = [](const Work& work, std::uint64_t first, std::uint64_t second) {
+    const auto runs = ranks(2, 200, work);
+    const Conclusions found = conclude(runs);
+    check_sums(found, runs);
+    REQUIRE(found.causes.size() == 2);
+    for (const RootCause& cause : found.causes) {
+      REQUIRE(cause.ranks.size() == 1);
+      CHECK(cause.when.number + (cause.when.kind == TimeShape::Kind::kUntil ? 80 : 0) ==
+            (cause.ranks[0] == 0 ? first : second));
+    }
+  };
+  check([](std::size_t rank, std::size_t i) { return i % 4 == 2 * rank ? 10000 : 4000; },
+        50, 50);
+  // Every third one, and until one of them.
+  check(
+      [](std::size_t rank, std::size_t i) {
+        return (rank == 0 && i % 3 == 0) || (rank == 1 && i < 80) ? 10000 : 4000;
+      },
+      40, 53);
 }
 
 TEST_CASE("Root causes: what is waited in MPI_Finalize is for who comes last") {

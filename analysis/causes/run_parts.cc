@@ -322,6 +322,24 @@ class PartsBuilder {
     return {.frame = 1 + place.loop, .cell = place.cell};
   }
 
+  // Calls take(number, part) for these rows, of which the row is a part each; all of it.
+  template <typename Take>
+  static void spread(const Row& row, const std::vector<Row>& rows, const Take& take) {
+    auto first = std::ranges::upper_bound(rows, row.begin_ns, {}, &Row::begin_ns);
+    if (first != rows.begin()) --first;
+    const auto overlap = [&](const Row& other) {
+      return std::max(
+          0.0, std::min(row.end_ns, other.end_ns) - std::max(row.begin_ns, other.begin_ns));
+    };
+    double all = 0;
+    for (auto at = first; at != rows.end() && at->begin_ns < row.end_ns; ++at)
+      all += overlap(*at);
+    if (all <= 0) return take(static_cast<std::size_t>(first - rows.begin()), 1.0);
+    for (auto at = first; at != rows.end() && at->begin_ns < row.end_ns; ++at)
+      if (const double part = overlap(*at); part > 0)
+        take(static_cast<std::size_t>(at - rows.begin()), part / all);
+  }
+
   void add_process(std::size_t number) {
     const Process& process = processes_[number];
     std::vector<std::vector<Sums>> sums;
@@ -355,6 +373,17 @@ class PartsBuilder {
         const double middle = (row.begin_ns + row.end_ns) / 2;
         auto at = std::ranges::upper_bound(rows, middle, {}, &Row::begin_ns);
         if (at != rows.begin()) --at;
+        // Of one who has no rows of his own for that long: by their overlap.
+        const double length = row.end_ns - row.begin_ns;
+        if (at != rows.end() && length > 2 * (at->end_ns - at->begin_ns)) {
+          spread(row, rows, [&](std::size_t number, double part) {
+            Sums& to = sums_of(places[number]);
+            to.core_wait += part * iterations_.counter(row, base::kCoreWait);
+            for (std::size_t i = 0; i < row.times.size(); ++i)
+              to.others[i] += part * row.times[i];
+          });
+          continue;
+        }
         const Place place = at == rows.end()
                                 ? Place{}
                                 : places[static_cast<std::size_t>(at - rows.begin())];

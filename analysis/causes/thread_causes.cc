@@ -27,6 +27,9 @@ void CauseSearch::serial_parts() {
                                 times_of(cause.loop, cause.iterations, cause.when));
   cause.what = "Serial parts";
   const std::string when = when_text(cause);
+  if (cause.lost_ns >
+      2 * outside_of_regions() * workers() / static_cast<double>(processes_))
+    return fewer_threads(std::move(cause), when);
   cause.text = fmt::format("Only one thread has work: {}{}{}{}. Lost: {}.",
                            cause.loop.empty()
                                ? time_text(serial) + (processes_ > 1 ? " per process" : "")
@@ -35,6 +38,26 @@ void CauseSearch::serial_parts() {
                            cause.where.empty() ? "" : ", " + cause.where, lost_text(cause));
   cause.gain = gain_text(cause, "If all threads shared this work", run_text(out_));
   cause.hint = "Parallelize more of the program, or use fewer threads.";
+  out_.causes.push_back(std::move(cause));
+}
+
+double CauseSearch::outside_of_regions() const {
+  double time = 0;
+  for (const Frame& frame : parts_.frames)
+    for (const Part& part : frame.parts) time += part.work;
+  for (const ParallelRegion& region : totals_.parallel_regions) time -= region.fork_ns;
+  return std::max(0.0, time);
+}
+
+void CauseSearch::fewer_threads(RootCause cause, const std::string& when) {
+  cause.where.clear();
+  cause.gain_ns = cause.lost_ns / all_threads();
+  cause.what = "Threads without work";
+  cause.text = fmt::format(
+      "Parallel regions use fewer threads than there are{}{}; the others have no work. Lost: {}.",
+      when.empty() ? "" : ", ", when, lost_text(cause));
+  cause.gain = gain_text(cause, "At best, if all had as much", run_text(out_));
+  cause.hint = "Give regions all threads (num_threads), or start fewer.";
   out_.causes.push_back(std::move(cause));
 }
 
@@ -100,6 +123,20 @@ void CauseSearch::threads() {
   }
 }
 
+namespace {
+
+// Of times of threads; part of a sentence.
+std::string less_text(std::vector<std::pair<double, std::uint32_t>> times) {
+  constexpr double kClearly = 0.75;
+  std::ranges::sort(times);
+  if (times.size() < 2 || times[0].first >= kClearly * times[1].first)
+    return "none has more work";
+  return fmt::format("thread {} has less work than the others: {} instead of {} and more",
+                     times[0].second, time_text(times[0].first), time_text(times[1].first));
+}
+
+}  // namespace
+
 void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
                                  bool most_of_all) {
   RootCause cause;
@@ -117,8 +154,10 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
     ++number;
   }
   double most = 0, second = 0, mean = 0;
+  std::vector<std::pair<double, std::uint32_t>> order;
   for (auto& [thread, each] : busy) {
     each.first /= each.second;
+    order.emplace_back(each.first, thread);
     mean += each.first;
     second = std::max(second, std::min(most, each.first));
     if (each.first <= most) continue;
@@ -128,8 +167,10 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   const auto threads = static_cast<double>(busy.size());
   const double others = threads > 1 ? (mean - most) / (threads - 1) : 0;
   const double waiting = std::max(1.0, workers());
-  // All others wait for it.
-  const bool named = threads > 1 && (most - others) * waiting > 0.5 * ns;
+  // All others wait for it, also the one that has most of them.
+  constexpr double kAlone = 0.25;
+  const bool named = threads > 1 && (most - others) * waiting > 0.5 * ns &&
+                     most - second >= kAlone * (most - others);
   if (named && thread_had_no_core(cause.thread, most - others))
     return move(Account::kUnevenThreads, Account::kCores, ns);
   if (!named) {
@@ -150,9 +191,10 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
         lost_text(cause));
   else
     cause.text = fmt::format(
-        "Threads wait for each other {}{}{}: {}. Over the whole run none has more work; "
+        "Threads wait for each other {}{}{}: {}. Over the whole run {}; "
         "the region runs {} times, {} each.",
-        cause.where, when.empty() ? "" : ", ", when, lost_text(cause), region.forks,
+        cause.where, when.empty() ? "" : ", ", when, lost_text(cause),
+        less_text(std::move(order)), region.forks,
         time_text(region.forks > 0 ? region.fork_ns / static_cast<double>(region.forks)
                                    : 0));
   cause.gain = gain_text(

@@ -314,7 +314,8 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
 
 namespace {
 
-void replay_gains(analysis::Conclusions& conclusions, const std::string& archive) {
+// Returns true if there was a replay.
+bool replay_gains(analysis::Conclusions& conclusions, const std::string& archive) {
   constexpr std::size_t kMost = 4;  // calls
   std::vector<std::size_t> causes;
   std::vector<std::string> calls;
@@ -323,14 +324,47 @@ void replay_gains(analysis::Conclusions& conclusions, const std::string& archive
     causes.push_back(i);
     calls.push_back(conclusions.causes[i].where);
   }
-  if (calls.empty()) return;
+  if (calls.empty()) return false;
   // What is wrong with the archive who read it first has said.
   const std::vector<std::string> notes = base::take_notes();
   const auto replayed = analysis::without_waits(archive, calls);
   const bool whole = base::take_notes().empty();
   for (const std::string& note : notes) base::note(note);
-  if (replayed && whole && replayed->unknown.empty())
-    analysis::set_replayed_gains(conclusions, causes, replayed->calls);
+  return replayed && whole && replayed->unknown.empty() &&
+         analysis::set_replayed_gains(conclusions, causes, replayed->calls);
+}
+
+// Which part of the waits at a call goes back to these ranks.
+double part_of_ranks(const WaitAnalysis& analysis, const waits::Origin& origin,
+                     const std::vector<std::uint32_t>& ranks) {
+  double theirs = 0;
+  for (const waits::Causer& each : origin.causers)
+    if (std::ranges::count(ranks, analysis.processes[each.process].rank) != 0)
+      theirs += each.seconds;
+  return origin.waited > 0 ? theirs / origin.waited : 0;
+}
+
+// What is waited at a call for ranks that are named with more work is theirs, where it is little beside that, or would be waited elsewhere without the call.
+void charge_named(analysis::Conclusions& conclusions, const WaitAnalysis& analysis,
+                  bool replayed) {
+  constexpr double kMostOf = 0.6, kLittle = 0.2, kSaves = 0.1;
+  for (std::size_t from = 0; from < conclusions.causes.size(); ++from) {
+    const analysis::RootCause& call = conclusions.causes[from];
+    if (call.waits == analysis::RootCause::Waits::kNone) continue;
+    const waits::Origin origin = waits::origin_of(analysis, call.where);
+    for (std::size_t into = 0; into < conclusions.causes.size(); ++into) {
+      const analysis::RootCause& ranks = conclusions.causes[into];
+      if (ranks.account != analysis::Account::kUnevenRanks ||
+          part_of_ranks(analysis, origin, ranks.ranks) < kMostOf)
+        continue;
+      if (call.lost_ns > kLittle * ranks.lost_ns &&
+          (!replayed || call.gain_ns > kSaves * call.share * call.of_ns))
+        continue;
+      analysis::charge_to(conclusions, into, from, 1);
+      break;
+    }
+  }
+  analysis::sort_causes(conclusions);
 }
 
 }  // namespace
@@ -346,7 +380,7 @@ void add_what_events_say(analysis::Conclusions& conclusions, const std::string& 
     else if (cause.account == analysis::Account::kCores)
       cause.origin = waits::waiting_text(analysis);
   }
-  replay_gains(conclusions, archive);
+  charge_named(conclusions, analysis, replay_gains(conclusions, archive));
 }
 
 std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclusions,
