@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <otf2/otf2.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <numeric>
@@ -689,8 +690,10 @@ TEST_CASE(
 
 namespace {
 
-// Of four threads the last one has twice the work of the others in a parallel region, 100 times.
-RunSummary uneven_threads() {
+using Waits = std::array<std::int64_t, 4>;
+
+// Of four threads the last one has twice the work of the others in a parallel region, 100 times. `waits`: for it, each time.
+RunSummary uneven_threads(const Waits& waits = {1000, 1000, 1000, 0}) {
   RunSummary run;
   run.rank = RunSummary::kNone;
   run.regions = {
@@ -708,7 +711,7 @@ RunSummary uneven_threads() {
     location.number = thread;
     location.primary = thread == 0;
     location.sums.resize(3);
-    const std::int64_t wait = thread == 3 ? 0 : 1000;
+    const std::int64_t wait = waits[thread];
     for (int node = thread == 0 ? 0 : 1; node < 2; ++node) {
       location.sums[node].visits = 100;
       location.sums[node].time = run.end;
@@ -747,6 +750,48 @@ TEST_CASE("Root causes: a thread with more work, in a parallel region") {
   REQUIRE_FALSE(whole.causes.empty());
   for (const RootCause& each : whole.causes)
     CHECK(each.gain.find(", the run would take about ") != std::string::npos);
+}
+
+TEST_CASE("Root causes: threads with more and more work - who is next is waited for then") {
+  const RunSummary run = uneven_threads({1500, 1000, 500, 0});
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].thread == 3);
+  CHECK(found.causes[0].lost_ns == Approx(3000 * 100));
+  CHECK(found.causes[0].gain_ns == Approx(500 * 100));
+}
+
+TEST_CASE("Root causes: a thread with less work - none of the others has more") {
+  const RunSummary run = uneven_threads({0, 1000, 0, 0});
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].thread == RootCause::kNone);
+  CHECK_THAT(
+      found.causes[0].text,
+      Catch::Contains("thread 1 has less work than the others: 100 us instead of 200 us"));
+}
+
+TEST_CASE("Root causes: regions of fewer threads than there are - no serial part") {
+  RunSummary run = uneven_threads({0, 0, 0, 0});
+  for (const std::uint32_t thread : {2U, 3U}) {
+    RunSummary::Location& location = run.locations[thread];
+    for (auto& sums : location.sums) sums.time = 0;
+    location.iterations.rows = {{.begin = 0, .counters = {}}};
+    location.iterations.rows[0].times[IterationRows::kOutside] =
+        static_cast<std::int64_t>(run.end);
+  }
+  run.locations[0].sums[0].time = run.end;
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  INFO(cause.text);
+  CHECK(cause.account == Account::kSerial);
+  CHECK(cause.what == "Threads without work");
+  CHECK(cause.lost_ns == Approx(2 * 100 * 2000));
+  CHECK(cause.when.kind == TimeShape::Kind::kAll);
 }
 
 TEST_CASE(

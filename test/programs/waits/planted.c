@@ -16,6 +16,7 @@
  *     small    nothing but many Allreduces
  *     barrier  many small steps, which take ranks in turn longer, each with a barrier after it; nobody has more in all
  *     turns    two halves with a barrier between them, of which even ranks have more in the one, odd ranks in the other
+ *     pairs    as rank, but even ranks and odd ranks have an operation of their own before that of all
  *     order    even ranks compute parts and send each to the next rank, which receives the last one first, and then computes
  *     link     what rank 1 sends to its neighbour takes long
  *     core     ranks compute on one core
@@ -227,6 +228,15 @@ static void steps(void) {
   }
 }
 
+/* Of ranks that are even, or odd. */
+static MPI_Comm half;
+static void sum_of_half(void) {
+  double part = 1, all;
+  begin_mpi();
+  MPI_Allreduce(&part, &all, 1, MPI_DOUBLE, MPI_SUM, half); /* of half */
+  end_mpi();
+}
+
 static void halves(void) {
   compute((rank % 2 == 0 ? 1.5 : 0.5) * unit);
   meet();
@@ -257,6 +267,7 @@ static void broadcast(void) {}
 static void to_itself(void) {}
 static void steps(void) {}
 static void halves(void) {}
+static void sum_of_half(void) {}
 static void parts(void) {}
 #endif
 
@@ -267,8 +278,8 @@ static double planted(int i, int n) {
   if (is("phases")) return (i == 1 && rank == 0 ? 40 : i == 5 && rank == 1 ? 30 : 0) * unit;
   if (is("io+growing") && rank == 2) return 3 * unit * i / n;
   if (rank != 1) return 0;
-  if (is("rank") || is("clock") || is("rare") || is("io") || is("file") || is("faults") ||
-      is("rank+serial") || is("io+growing"))
+  if (is("rank") || is("clock") || is("rare") || is("pairs") || is("io") || is("file") ||
+      is("faults") || is("rank+serial") || is("io+growing"))
     return 1.5 * unit;
   if (is("since")) return i >= n / 2 ? 1.5 * unit : 0;
   if (is("every")) return i % 10 == 9 ? 15 * unit : 0;
@@ -406,6 +417,7 @@ NOINLINE static void iterate(int i, int n) {
     to_itself();
     calls = i % 10 == 9;
   }
+  if (is("pairs")) sum_of_half();
   for (; calls > 0; --calls) sum();
   work[i] = now() - begin - iteration_mpi;
   all_mpi += iteration_mpi;
@@ -528,6 +540,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
 #endif
   const int n = (int)argument(argc, argv, 2, 100, 1);
   unit = (double)argument(argc, argv, 3, 1000, 1) * 1e-6;
