@@ -319,12 +319,14 @@ std::vector<std::size_t> CauseSearch::most_of(const std::vector<double>& cost) c
     causers.push_back(each);
     sum += cost[each];
   }
-  // Which of several that cause as much would be chance.
+  // Which of several that cause as much would be chance: none of these.
   constexpr double kAsMuch = 0.8;
-  const std::size_t next = causers.size();
-  const bool equal = next > 0 && next < order.size() &&
-                     cost[order[next]] >= kAsMuch * cost[causers.back()];
-  if (sum < kNamed * all || equal) causers.clear();
+  const double next = causers.size() < order.size() ? cost[order[causers.size()]] : 0;
+  while (!causers.empty() && next > 0 && next >= kAsMuch * cost[causers.back()]) {
+    sum -= cost[causers.back()];
+    causers.pop_back();
+  }
+  if (sum < kNamed * all) causers.clear();
   std::ranges::sort(causers);
   return causers;
 }

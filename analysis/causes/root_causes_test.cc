@@ -1287,6 +1287,20 @@ TEST_CASE(
              Catch::Contains("rank 0 has less work than ranks 1-3: 300 us instead of 90"));
 }
 
+// What others cause at times, as much each, hides nobody.
+TEST_CASE(
+    "Root causes: a rank with more, and others that are late at times - it is named") {
+  const auto runs = ranks(4, 120, [](std::size_t rank, std::size_t i) {
+    const std::size_t drawn = (i * 2654435761U >> 7) % 12;
+    return rank == 0 ? 2000 : drawn == rank - 1 ? 3800 : 1000;
+  });
+  const Conclusions found = conclude(runs);
+  check_sums(found, runs);
+  REQUIRE_FALSE(found.causes.empty());
+  INFO(found.causes[0].text);
+  CHECK(found.causes[0].ranks == std::vector<std::uint32_t>{0});
+}
+
 TEST_CASE(
     "Root causes: another rank with more in iterations of its own - is one more cause") {
   const auto runs = ranks(2, 250, [](std::size_t rank, std::size_t i) {
