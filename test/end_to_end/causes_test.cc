@@ -347,20 +347,20 @@ TEST_CASE(
 
 TEST_CASE(
     "Causes: a barrier within an iteration, whose ranks take turns - with what they wait after it") {
-  for (const int ranks : {2, 4})
-    for (const std::string limit : {"10", "0"}) {
-      const Case of = {.cause = "turns", .ranks = ranks, .limit = limit};
-      const std::optional<Run> run = run_planted(of);
-      if (!run) continue;
-      const Json cause = first_of(*run, "communication");
-      INFO(cause.dump(1));
-      CHECK(cause["what"] == "Barriers");
-      CHECK(starts(cause["where"], "MPI_Barrier"));
-      check_communication(*run, cause);
-      check_gain(of, *run, cause);
-      REQUIRE(!cause["waits"].empty());
-      CHECK(starts(cause["waits"][0]["where"], "MPI_Allreduce"));
-    }
+  // With a core for each: of a few written iterations of others the replay says what these were like.
+  for (const std::string limit : {"10", "0"}) {
+    const Case of = {.cause = "turns", .ranks = 2, .limit = limit};
+    const std::optional<Run> run = run_planted(of);
+    if (!run) continue;
+    const Json cause = first_of(*run, "communication");
+    INFO(cause.dump(1));
+    CHECK(cause["what"] == "Barriers");
+    CHECK(starts(cause["where"], "MPI_Barrier"));
+    check_communication(*run, cause);
+    check_gain(of, *run, cause);
+    REQUIRE(!cause["waits"].empty());
+    CHECK(starts(cause["waits"][0]["where"], "MPI_Allreduce"));
+  }
 }
 
 TEST_CASE(
