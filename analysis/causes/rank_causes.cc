@@ -181,9 +181,14 @@ void CauseSearch::in_further_iterations(Frame& frame, const std::vector<double>&
                                         RootCause cause) {
   for (std::size_t i = 0; i < processes_; ++i) {
     if (is_causer[i] || share(cost[i]) < kMinShare) continue;
-    if (shape_of_positive(frame, i).kind == TimeShape::Kind::kAll) continue;
     std::vector<bool> is(processes_);
     is[i] = true;
+    double excess = 0;
+    const TimeShape when = shape_of(more_of(frame, {i}, is, More::kPositive, excess));
+    // Who was behind because of others has no more to do.
+    if (when.kind == TimeShape::Kind::kAll ||
+        2 * excess * (static_cast<double>(processes_) - 1) < cost[i])
+      continue;
     cause.lost_ns = cost[i];
     named(frame, {i}, is, More::kPositive, cause);
   }

@@ -119,7 +119,7 @@ std::optional<Run> run_planted(const Case& of) {
         quiet ? std::ranges::any_of(run.causes, is_cores) : much_for_cores(run.causes);
     const bool disturbed =
         of.cause != "core" &&
-        (without_core || (quiet && share_without_core(folder / "archive") > 0.06));
+        (without_core || share_without_core(folder / "archive") > (quiet ? 0.06 : 0.25));
     if (disturbed && again(of, attempt)) continue;
     if (disturbed) {
       WARN("busy machine: not checked, " << of.cause);
