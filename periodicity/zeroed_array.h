@@ -18,7 +18,7 @@
 
 namespace refrain::periodicity {
 
-// Is told of large arrays that come and go, from any thread; set once, before the first. Null: nobody wants to know.
+// Called when large arrays are mapped and unmapped, from any thread. Set once, before the first; null: none.
 using OnArray = void (*)(void* begin, std::size_t bytes, bool comes);
 inline constinit OnArray g_on_array = nullptr;
 

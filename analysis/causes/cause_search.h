@@ -155,8 +155,9 @@ class CauseSearch {
   // Of the others, who have more in iterations of their own.
   void in_further_iterations(Frame& frame, const std::vector<double>& cost,
                              const std::vector<bool>& is_causer, RootCause cause);
-  // Of what this process has more than all others, where it does.
-  TimeShape shape_of_positive(const Frame& frame, std::size_t process) const;
+  // Of what this process has more than all others, where it does: `excess` ns in all.
+  TimeShape shape_of_positive(const Frame& frame, std::size_t process,
+                              double& excess) const;
   // Empty: no few cause most of it.
   std::vector<std::size_t> most_of(const std::vector<double>& cost) const;
   struct Means {

@@ -181,23 +181,23 @@ void CauseSearch::in_further_iterations(Frame& frame, const std::vector<double>&
                                         RootCause cause) {
   for (std::size_t i = 0; i < processes_; ++i) {
     if (is_causer[i] || share(cost[i]) < kMinShare) continue;
-    std::vector<bool> is(processes_);
-    is[i] = true;
     double excess = 0;
-    const TimeShape when = shape_of(more_of(frame, {i}, is, More::kPositive, excess));
+    const TimeShape when = shape_of_positive(frame, i, excess);
     // Who was behind because of others has no more to do.
     if (when.kind == TimeShape::Kind::kAll ||
         2 * excess * (static_cast<double>(processes_) - 1) < cost[i])
       continue;
+    std::vector<bool> is(processes_);
+    is[i] = true;
     cause.lost_ns = cost[i];
     named(frame, {i}, is, More::kPositive, cause);
   }
 }
 
-TimeShape CauseSearch::shape_of_positive(const Frame& frame, std::size_t process) const {
+TimeShape CauseSearch::shape_of_positive(const Frame& frame, std::size_t process,
+                                         double& excess) const {
   std::vector<bool> is(processes_);
   is[process] = true;
-  double excess = 0;
   return shape_of(more_of(frame, {process}, is, More::kPositive, excess));
 }
 
@@ -207,12 +207,13 @@ bool CauseSearch::in_own_iterations(Frame& frame, const std::vector<double>& cos
   double sum = 0;
   for (std::size_t i = 0; i < processes_; ++i) {
     if (cost[i] < 0.1 * total_of(cost)) continue;
-    const TimeShape when = shape_of_positive(frame, i);
+    double excess = 0;
+    const TimeShape when = shape_of_positive(frame, i, excess);
     if (when.kind == TimeShape::Kind::kAll) continue;
     add_to_groups(groups, {}, when, frame.iterations, i);
     sum += cost[i];
   }
-  // Some by chance, of each, are no iterations of their own; and if each has its turn it is the work that varies.
+  // Irregular ones of each are no iterations of their own; and if each has its turn it is the work that varies.
   const bool no_own = std::ranges::all_of(groups, [&](const Group& group) {
     return group.when.kind == TimeShape::Kind::kSome ||
            (group.when.kind == TimeShape::Kind::kEvery && group.when.period == processes_);

@@ -215,6 +215,12 @@ std::vector<std::size_t> first_to_change(const std::vector<RootCause*>& causes,
   return order;
 }
 
+// In the place of what its text said before.
+void say_lost(RootCause& cause, const std::string& before, const std::string& more = {}) {
+  if (const std::size_t at = cause.text.rfind(before); at != std::string::npos)
+    cause.text.replace(at, before.size(), lost_text(cause) + more);
+}
+
 // Of the waits in a call, those that are gone with another one's are that one's.
 void take_gone(RootCause& cause, RootCause& other, double gone) {
   constexpr double kFew = 0.2, kMost = 0.8;
@@ -230,9 +236,7 @@ void take_gone(RootCause& cause, RootCause& other, double gone) {
   take(&RootCause::share);
   take(&RootCause::gain_ns);
   cause.evidence.push_back({other.where, take(&RootCause::lost_ns)});
-  if (const std::size_t at = other.text.rfind(lost); at != std::string::npos)
-    other.text.replace(at, lost.size(),
-                       lost_text(other) + ", without what is because of " + cause.where);
+  say_lost(other, lost, ", without what is because of " + cause.where);
 }
 
 // When all wait for each other, no run is shorter by more than they wait on average.
@@ -264,16 +268,16 @@ void tell_replayed(const Conclusions& conclusions, RootCause& cause,
 void charge_to(Conclusions& conclusions, std::size_t into, std::size_t from, double part) {
   RootCause& to = conclusions.causes[into];
   RootCause& of = conclusions.causes[from];
-  const std::array<std::string, 2> before = {lost_text(to), lost_text(of)};
+  const std::string to_lost = lost_text(to), of_lost = lost_text(of);
+  const double ns = part * of.lost_ns;
+  conclusions.ledger[static_cast<std::size_t>(of.account)] -= ns;
+  conclusions.ledger[static_cast<std::size_t>(to.account)] += ns;
   for (double RootCause::*what : {&RootCause::lost_ns, &RootCause::share}) {
     to.*what += part * (of.*what);
     of.*what -= part * (of.*what);
   }
-  for (RootCause* cause : {&to, &of}) {
-    const std::string& old = before[cause == &to ? 0 : 1];
-    if (const std::size_t at = cause->text.rfind(old); at != std::string::npos)
-      cause->text.replace(at, old.size(), lost_text(*cause));
-  }
+  say_lost(to, to_lost);
+  say_lost(of, of_lost);
 }
 
 void sort_causes(Conclusions& conclusions) {
@@ -295,7 +299,7 @@ std::string evidence_text(const RootCause& cause) {
 
 bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>& causes,
                         const std::vector<WithoutWaits>& replays) {
-  // What is known of few iterations may be wrong by so much: the time of the replays beside the waits in them.
+  // Room for what is known of few iterations only: the time of the replays compared with the waits in them.
   constexpr double kRoom = 1.5;
   if (causes.size() != replays.size()) return false;
   for (const WithoutWaits& replay : replays)

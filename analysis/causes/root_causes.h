@@ -128,7 +128,8 @@ bool has_cause(const Conclusions& conclusions, Account account) noexcept;
 // A sentence on where ranks wait because of it; empty: nowhere else.
 std::string evidence_text(const RootCause& cause);
 
-// A part of what a cause lost is another one's, which the first one's sentences then say. Both are places in conclusions.causes.
+// A part of what the cause `from` lost is that of the cause `into`: in the ledger, and in the sentences of both. They are places in
+// conclusions.causes.
 void charge_to(Conclusions& conclusions, std::size_t into, std::size_t from, double part);
 // Those that are large enough, most time first. After charge_to().
 void sort_causes(Conclusions& conclusions);

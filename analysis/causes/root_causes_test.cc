@@ -578,7 +578,11 @@ TEST_CASE("Root causes: what is another cause's, is said there") {
   Conclusions conclusions;
   conclusions.causes = {waits_in("MPI_Barrier @p.c:5", 800),
                         waits_in("MPI_Allreduce @p.c:9", 200)};
+  conclusions.causes[1].account = Account::kUnevenRanks;
+  conclusions.ledger[static_cast<std::size_t>(Account::kCommunication)] = 1000;
   charge_to(conclusions, 1, 0, 0.75);
+  CHECK(of(conclusions, Account::kCommunication) == Approx(400));
+  CHECK(of(conclusions, Account::kUnevenRanks) == Approx(600));
   CHECK(conclusions.causes[0].text ==
         "MPI_Barrier @p.c:5. Lost: 200 ns, 10 % of the time of all threads.");
   CHECK(conclusions.causes[1].text ==
@@ -792,6 +796,30 @@ TEST_CASE("Root causes: regions of fewer threads than there are - no serial part
   CHECK(cause.what == "Threads without work");
   CHECK(cause.lost_ns == Approx(2 * 100 * 2000));
   CHECK(cause.when.kind == TimeShape::Kind::kAll);
+}
+
+// A serial part as long as the region, in which there is another one: its time counts once.
+TEST_CASE("Root causes: a serial part, and regions in each other - it is serial") {
+  RunSummary run = uneven_threads({0, 0, 0, 0});
+  run.end *= 2;
+  run.nodes.push_back({.parent = 1, .region = 0, .kind = RunSummary::Kind::kFork});
+  run.nodes.push_back({.parent = 3, .region = 0});
+  for (RunSummary::Location& location : run.locations) {
+    const std::uint64_t inside = location.primary ? run.end / 2 : 0;
+    for (int node = 3; node < 5; ++node)
+      location.sums.push_back({.visits = inside == 0 ? 0U : 100U, .time = inside});
+    location.sums[1].time = run.end / 2;
+    auto& serial = location.iterations.rows.emplace_back();
+    serial = {.begin = run.end / 2, .counters = {}};
+    serial.times[IterationRows::kOutside] = static_cast<std::int64_t>(run.end / 2);
+    location.iterations.end = run.end;
+  }
+  run.locations[0].sums[0].time = run.end / 2;
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE_FALSE(found.causes.empty());
+  INFO(found.causes[0].text);
+  CHECK(found.causes[0].what == "Serial parts");
 }
 
 TEST_CASE(

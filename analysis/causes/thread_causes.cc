@@ -45,7 +45,11 @@ double CauseSearch::outside_of_regions() const {
   double time = 0;
   for (const Frame& frame : parts_.frames)
     for (const Part& part : frame.parts) time += part.work;
-  for (const ParallelRegion& region : totals_.parallel_regions) time -= region.fork_ns;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    if (around(profile_.paths[i].parent) != nullptr) continue;  // nested
+    for (const RunProfile::Sums& sums : profile_.paths[i].sums)
+      time -= profile_.nanoseconds(sums.location, static_cast<double>(sums.fork_time));
+  }
   return std::max(0.0, time);
 }
 

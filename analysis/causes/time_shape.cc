@@ -191,8 +191,7 @@ bool levels(std::span<const Amount> amounts, double most, TimeShape& shape) {
     return false;
   const std::vector<std::size_t> found =
       most_above(amounts, (low.back() + high.front()) / 2);
-  if (found.empty()) return false;
-  if (is_at_an_end(found, amounts.size())) return false;
+  if (found.empty() || is_at_an_end(found, amounts.size())) return false;
   shape = shape_of_some(amounts, found);
   shape.before = below;
   return true;

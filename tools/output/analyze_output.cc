@@ -344,7 +344,8 @@ double part_of_ranks(const WaitAnalysis& analysis, const waits::Origin& origin,
   return origin.waited > 0 ? theirs / origin.waited : 0;
 }
 
-// What is waited at a call for ranks that are named with more work is theirs, where it is little beside that, or would be waited elsewhere without the call.
+// Waits at a call for ranks that are named with more work are charged to these, where they are little compared with that, or would
+// come back elsewhere without the call.
 void charge_named(analysis::Conclusions& conclusions, const WaitAnalysis& analysis,
                   bool replayed) {
   constexpr double kMostOf = 0.6, kLittle = 0.2, kSaves = 0.1;

@@ -1,5 +1,5 @@
-// How much memory the large arrays of this library take, of which the program knows nothing: they are resident only where they have been written, and so
-// grow while it runs.
+// Resident memory of this library's own large arrays. They are resident only where they have been written, and so grow while
+// the program runs, which does not allocate them.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3; taken from the samples of memory (gate_journal.h). Thread-safety: any thread.
 // Errors: arrays beyond kMostArrays are not known. Cost of a look: a system call for each 512 pages of them, some 60 us in all.

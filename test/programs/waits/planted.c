@@ -540,7 +540,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  if (is("pairs")) MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
 #endif
   const int n = (int)argument(argc, argv, 2, 100, 1);
   unit = (double)argument(argc, argv, 3, 1000, 1) * 1e-6;
