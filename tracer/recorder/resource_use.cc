@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,15 +114,32 @@ double cycles_per_ns() noexcept {
 #endif
 }
 
-base::ThreadUse row_use_of(pid_t thread) noexcept {
-  const SlowPath slow_path;
+base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller,
+                                   std::uint64_t ticks) noexcept {
   base::ThreadUse use;
   if (thread <= 0) return use;
-  on_own_stack([&] { add_times(use, thread); });
-  rusage usage{};
-  if (thread == static_cast<pid_t>(syscall(SYS_gettid)) &&
-      getrusage(RUSAGE_THREAD, &usage) == 0)
+  std::uint64_t switches = ~switches_;
+  if (is_caller) {
+    rusage usage{};
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) return use;
     use.page_faults = static_cast<std::uint64_t>(usage.ru_minflt);
+    switches = static_cast<std::uint64_t>(usage.ru_nvcsw) +
+               static_cast<std::uint64_t>(usage.ru_nivcsw);
+  }
+  if (switches != switches_ && (!is_caller || looks_.due(ticks))) {
+    const SlowPath slow_path;
+    const std::uint64_t begin = Clock::now();
+    on_own_stack([&] { add_times(times_, thread); });
+    looks_.looked(ticks, Clock::now() - begin);
+    switches_ = switches;
+  }
+  use.core_ns = times_.core_ns;
+  use.core_wait_ns = times_.core_wait_ns;
+  timespec on_core{};
+  if (is_caller && use.core_ns != 0 &&
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &on_core) == 0)
+    use.core_ns = static_cast<std::uint64_t>(on_core.tv_sec) * 1'000'000'000 +
+                  static_cast<std::uint64_t>(on_core.tv_nsec);
   return use;
 }
 

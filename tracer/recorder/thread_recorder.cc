@@ -87,6 +87,7 @@ void ThreadRecorder::thread_begins(bool anew) noexcept {
   const bool counts_more = anew || thread_ == getpid();
   used_before_ = counts_more ? thread_use_of(thread_) : base::ThreadUse{};
   row_use_seen_ = used_before_;
+  row_use_reader_ = {};
   row_use_every_ = Clock::ticks_of_seconds(base::kRowUseApart_s);
   tracing_time_.thread_begins();
 }
@@ -108,12 +109,13 @@ void ThreadRecorder::thread_ends() noexcept {
 
 void ThreadRecorder::look_at_use_slow(std::uint64_t ticks) noexcept {
   row_use_ticks_ = ticks;
-  if (rows_.is_open()) add_row_use(row_use_of(thread_));
+  if (!rows_.is_open() || thread_ == 0) return;
+  const bool is_caller = pthread_equal(posix_thread_, pthread_self()) != 0;
+  if (is_caller) row_cycles_per_ns_ = cycles_per_ns();
+  add_row_use(row_use_reader_.read(thread_, is_caller, ticks));
 }
 
 void ThreadRecorder::add_row_use(base::ThreadUse now) noexcept {
-  if (thread_ == static_cast<pid_t>(syscall(SYS_gettid)))
-    row_cycles_per_ns_ = cycles_per_ns();
   const std::uint64_t more_ns = now.core_ns - std::min(now.core_ns, row_use_seen_.core_ns);
   now.core_cycles =
       row_use_seen_.core_cycles +

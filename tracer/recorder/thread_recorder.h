@@ -604,7 +604,7 @@ class ThreadRecorder {
     return {ticks, tree_.class_since(), tree_.current_class(),
             metrics_ == nullptr ? nullptr : metric_values_};
   }
-  // Of the rows, what the thread uses of the machine: at most each 10 ms, which costs a thousandth.
+  // Of the rows, what the thread uses of the machine: at most each 10 ms.
   __attribute__((hot)) void look_at_use(std::uint64_t ticks) noexcept {
     if (ticks - row_use_ticks_ < row_use_every_) [[likely]]
       return;
@@ -681,6 +681,7 @@ class ThreadRecorder {
   // Rare.
   base::ThreadUse used_before_;
   base::ThreadUse row_use_seen_;  // of the thread, at the latest look
+  RowUseReader row_use_reader_;
   spool::RowUse row_use_{};       // of the location
   double row_cycles_per_ns_ = 0;  // at the latest look of the thread itself
   pid_t thread_ = 0;              // 0: none

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
@@ -107,22 +107,72 @@ TEST_CASE(
   }).join();
 }
 
-TEST_CASE("Use of the machine: of rows - the same, but page faults of others") {
-  const auto of_rows = [](const ThreadUse& use) {
-    return std::array{use.core_ns, use.core_wait_ns, use.page_faults};
-  };
-  const auto low = of_rows(thread_use_of(this_thread()));
-  const auto own = of_rows(row_use_of(this_thread()));
-  const auto high = of_rows(thread_use_of(this_thread()));
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    CHECK(low[i] <= own[i]);
-    CHECK(own[i] <= high[i]);
-  }
+TEST_CASE("Use of the machine: of rows - the same, of others without page faults") {
   const pid_t thread = this_thread();
-  std::thread([thread, high] {
-    CHECK(row_use_of(thread).page_faults == 0);
-    CHECK(row_use_of(thread).core_ns >= high[0]);
+  RowUseReader reader;
+  const rusage low = own_usage();
+  const ThreadUse before = thread_use_of(thread);
+  const std::uint64_t begin = used_ns();
+  const ThreadUse own = reader.read(thread, true, Clock::now());
+  const std::uint64_t end = used_ns();
+  const ThreadUse after = thread_use_of(thread);
+  const rusage high = own_usage();
+  if (before.core_ns != 0) {  // the kernel counts
+    CHECK(own.core_ns >= begin);
+    CHECK(own.core_ns <= end);
+  }
+  CHECK(own.core_wait_ns >= before.core_wait_ns);
+  CHECK(own.core_wait_ns <= after.core_wait_ns);
+  CHECK(own.page_faults >= static_cast<std::uint64_t>(low.ru_minflt));
+  CHECK(own.page_faults <= static_cast<std::uint64_t>(high.ru_minflt));
+  std::thread([&] {
+    for (int i = 0; i < 2; ++i) {
+      const ThreadUse other = RowUseReader().read(thread, false, Clock::now());
+      CHECK(other.page_faults == 0);
+      CHECK(other.core_ns >= after.core_ns);
+      CHECK(other.core_wait_ns >= after.core_wait_ns);
+    }
   }).join();
+}
+
+TEST_CASE(
+    "Use of the machine: of rows - what a thread waited for its core, once it may be looked at") {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  std::thread([&] {
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const pid_t thread = this_thread();
+    RowUseReader reader;
+    const ThreadUse first = reader.read(thread, true, Clock::now());
+    if (first.core_ns == 0) return;  // this kernel does not count
+    std::atomic<bool> ends{false};
+    std::thread other([&] {  // on the same core
+      while (!ends) continue;
+    });
+    const std::uint64_t waited = thread_use_of(thread).core_wait_ns;
+    while (thread_use_of(thread).core_wait_ns < waited + 10'000'000) continue;
+    ends = true;
+    other.join();
+    const ThreadUse early = reader.read(thread, true, 0);
+    CHECK(early.core_wait_ns == first.core_wait_ns);
+    CHECK(early.core_ns > first.core_ns);
+    const std::uint64_t then = Clock::now() + Clock::ticks_of_seconds(1);
+    CHECK(reader.read(thread, true, then).core_wait_ns >= waited + 10'000'000);
+  }).join();
+}
+
+TEST_CASE(
+    "Use of the machine: looks take a thousandth of the time, but for interrupted ones") {
+  const std::uint64_t most = Clock::ticks_of_seconds(1e-4);
+  Looks looks;
+  CHECK(looks.due(0));
+  looks.looked(500, 10);
+  CHECK_FALSE(looks.due(10'499));
+  CHECK(looks.due(10'500));
+  looks.looked(5000, 10 * most);
+  CHECK_FALSE(looks.due(5000 + 1000 * most - 1));
+  CHECK(looks.due(5000 + 1000 * most));
 }
 
 // Twice as many additions as cycles, or half as many, would be outside of what processors have.
@@ -140,7 +190,7 @@ TEST_CASE("Use of the machine: the frequency of the core - steady, and one that 
 }
 
 TEST_CASE("Use of the machine: of a thread that there is not - nothing") {
-  CHECK(row_use_of(0) == ThreadUse{});
+  CHECK(RowUseReader().read(0, true, 0) == ThreadUse{});
   CHECK(thread_use_of(0) == ThreadUse{});
   CHECK(thread_use_of(-1) == ThreadUse{});
   ThreadUse more{.core_ns = 5, .cores = {}};

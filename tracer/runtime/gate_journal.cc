@@ -152,21 +152,24 @@ void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
   constexpr double kSeconds = 0.01;
   constexpr std::uint64_t kShare = 512;
   if (memory_first_ == 0) memory_first_ = ticks;
+  if (!memory_looks_.due(ticks)) return;
   if (memory_ticks_ != 0 &&
       ticks - memory_ticks_ < std::max(recorder::Clock::ticks_of_seconds(kSeconds),
                                        (ticks - memory_first_) / kShare))
     return;
   memory_ticks_ = ticks;
+  const std::uint64_t begin = recorder::Clock::now();
   const recorder::ProcessMemory memory = journal_.file().note_memory();
   const std::uint64_t bytes = memory.anonymous_bytes;
-  if (bytes == 0) return;
   // Own arrays have grown only where all has. A look at them takes longer than one at that.
   constexpr std::uint64_t kGrown = 256 << 10;
   if (std::max(bytes, memory_looked_) - std::min(bytes, memory_looked_) >= kGrown) {
     memory_looked_ = bytes;
     memory_own_ = resident_in_own_arrays();
   }
-  journal_.put(spool::kMemory, ticks, 0, bytes - std::min(bytes, memory_own_));
+  memory_looks_.looked(ticks, recorder::Clock::now() - begin);
+  if (bytes != 0)
+    journal_.put(spool::kMemory, ticks, 0, bytes - std::min(bytes, memory_own_));
 }
 
 void GateJournal::iteration(const filters::LoopMark& mark) noexcept {
