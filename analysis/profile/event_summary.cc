@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analysis/profile/message_calls.h"
 #include "analysis/profile/run_profile.h"
@@ -15,6 +16,7 @@
 #include "base/flat_map.h"
 #include "base/region_stack.h"
 #include "base/result.h"
+#include "reader/archive_shares.h"
 #include "reader/otf2_callbacks.h"
 
 namespace refrain::analysis {
@@ -54,11 +56,10 @@ struct Thread {
 
 class TreeSink final : public EventSummarySink {
  public:
-  // With messages, and notes of records that are not used.
-  explicit TreeSink(bool whole) {
-    if (!whole) return;
-    messages_.emplace();
-    unused_.emplace();
+  // `whole`: with notes of records that are not used.
+  TreeSink(bool whole, bool messages) {
+    if (messages) messages_.emplace();
+    if (whole) unused_.emplace();
   }
 
   base::Result<> begin(const reader::TraceDefinitions& definitions) override {
@@ -131,28 +132,17 @@ class TreeSink final : public EventSummarySink {
 
   std::string error() const override { return {}; }
 
-  // Refrain's archives say when the run begins and ends; in others a process lasts from its first event to its last one.
   base::Result<> finish(std::uint64_t) override {
     last_tick_ = std::max(last_tick_, definitions_->end_ticks);
-    for (Tree& tree : trees_)
-      if (definitions_->is_refrain() || tree.begin > tree.end) {
-        tree.begin = definitions_->base_ticks;
-        tree.end = definitions_->is_refrain() ? last_tick_ : tree.begin;
-      }
-    for (Thread& thread : threads_) {
-      if (!thread.counts) continue;
-      const std::uint64_t end = trees_[thread.process].end;
-      if (thread.off) not_written(thread, end);
-      while (!thread.stack.empty()) pop(thread, end);
-    }
-    for (std::uint32_t i = 0; i < trees_.size(); ++i) {
-      facts(i);
-      if (!of_files_.empty()) drop_unused(trees_[i].summary);
-    }
     return {};
   }
+  // Of the events so far, and the run's end.
+  std::uint64_t last_tick() const { return last_tick_; }
 
-  EventSummary take() override {
+  EventSummary take() override { return take(last_tick_); }
+  // The run ends at this tick.
+  EventSummary take(std::uint64_t last_tick) {
+    close(last_tick);
     EventSummary out;
     for (Tree& tree : trees_)
       if (!tree.summary.locations.empty()) out.processes.push_back(std::move(tree.summary));
@@ -166,6 +156,7 @@ class TreeSink final : public EventSummarySink {
     RunSummary summary;
     std::uint32_t primary = reader::kNone;  // location; else the first one
     std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+    bool has_files = false;  // nodes with names of files
     struct Node {
       std::uint32_t parent, region, kind, site;  // the region by the archive's definitions
       bool operator==(const Node&) const = default;
@@ -174,6 +165,25 @@ class TreeSink final : public EventSummarySink {
     base::FlatMap<std::uint32_t, std::uint32_t> regions;
     std::map<std::string, std::uint32_t> sites;
   };
+
+  // Refrain's archives say when the run begins and ends; in others a process lasts from its first event to its last one.
+  void close(std::uint64_t last_tick) {
+    for (Tree& tree : trees_)
+      if (definitions_->is_refrain() || tree.begin > tree.end) {
+        tree.begin = definitions_->base_ticks;
+        tree.end = definitions_->is_refrain() ? last_tick : tree.begin;
+      }
+    for (Thread& thread : threads_) {
+      if (!thread.counts) continue;
+      const std::uint64_t end = trees_[thread.process].end;
+      if (thread.off) not_written(thread, end);
+      while (!thread.stack.empty()) pop(thread, end);
+    }
+    for (std::uint32_t i = 0; i < trees_.size(); ++i) {
+      facts(i);
+      if (trees_[i].has_files) drop_unused(trees_[i].summary);
+    }
+  }
 
   void enter(Thread& thread, const TraceEvent& event) {
     if (event.ref >= definitions_->regions.size()) return;
@@ -238,6 +248,7 @@ class TreeSink final : public EventSummarySink {
     const auto [named, is_new] =
         of_file_.try_emplace({frame.region, base::file_name(file->second)}, next);
     if (is_new) of_files_.push_back({frame.region, ' ' + named->first.second});
+    trees_[thread.process].has_files = true;
     --*thread.edges.add({frame.from, frame.node}).first;
     thread.stack.pop();
     const std::uint32_t parent = around(thread);
@@ -435,18 +446,38 @@ class TreeSink final : public EventSummarySink {
 }  // namespace
 
 std::unique_ptr<EventSummarySink> event_summary_sink() {
-  return std::make_unique<TreeSink>(false);
+  return std::make_unique<TreeSink>(false, false);
 }
 
 base::Result<EventSummary> summarize_events(const std::string& archive,
-                                            const reader::Progress& progress) {
-  reader::ArchiveStream stream;
-  if (const auto done = stream.open(archive); !done) return done.failure();
-  if (const auto done = stream.definitions().need_threads(); !done) return done.failure();
-  TreeSink sink(true);
-  if (const auto done = stream.run(sink, progress); !done) return done.failure();
-  EventSummary result = sink.take();
-  result.events = stream.events();
+                                            const EventSummaryOptions& options) {
+  reader::ArchiveShares shares;
+  if (const auto done = shares.open(archive, options.shares); !done) return done.failure();
+  if (const auto done = shares.definitions().need_threads(); !done) return done.failure();
+  std::vector<std::unique_ptr<TreeSink>> trees;
+  std::vector<reader::TraceSink*> sinks;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    trees.push_back(std::make_unique<TreeSink>(true, options.messages));
+    sinks.push_back(trees.back().get());
+  }
+  if (const auto done = shares.run(sinks, options.progress); !done) return done.failure();
+  std::uint64_t last_tick = 0;
+  for (const auto& tree : trees) last_tick = std::max(last_tick, tree->last_tick());
+  EventSummary result = trees[0]->take(last_tick);
+  for (std::uint32_t i = 1; i < trees.size(); ++i) {
+    EventSummary more = trees[i]->take(last_tick);
+    const auto is_of_share = [&](std::uint32_t process) {
+      return shares.share()[process] == i;
+    };
+    for (std::size_t at = 0; at < result.processes.size(); ++at)
+      if (is_of_share(result.processes[at].process))
+        result.processes[at] = std::move(more.processes[at]);
+    for (std::size_t at = 0; at < result.messages.size(); ++at)
+      if (is_of_share(result.messages[at].process))
+        result.messages[at] = std::move(more.messages[at]);
+    result.gaps += more.gaps;
+  }
+  result.events = shares.events();
   return result;
 }
 

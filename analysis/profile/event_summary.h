@@ -5,10 +5,11 @@
 // was suspended is `time_elsewhere` of what was open then. Call sites are known in
 // archives of Refrain; the time from fork to join where both are events around the region.
 // Thread-safety: one call a process at a time (libotf2's error callback is global).
-// Cost: reads all events; memory for the call trees.
+// Cost: reads all events, by up to four threads; memory for the call trees.
 // Units: ticks of the archive's clock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +37,14 @@ class EventSummarySink : public reader::TraceSink {
 };
 std::unique_ptr<EventSummarySink> event_summary_sink();
 
+struct EventSummaryOptions {
+  bool messages =
+      true;  // else EventSummary::messages is empty, and a quarter of the time less
+  std::size_t shares = 0;  // threads, as ArchiveShares; the result does not depend on them
+  reader::Progress progress{};
+};
+
 base::Result<EventSummary> summarize_events(const std::string& archive,
-                                            const reader::Progress& progress = {});
+                                            const EventSummaryOptions& options = {});
 
 }  // namespace refrain::analysis

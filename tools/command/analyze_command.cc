@@ -174,7 +174,7 @@ int AnalyzeCommand::run_first(Job* job) {
   else if (analysis->problems.gaps != 0)
     done = estimate_whole_run(archive_, *analysis);
   if (!done) return fail(done.error());
-  auto conclusions = conclude_run(archive_);
+  auto conclusions = conclude_run(archive_, threads_);
   if (!conclusions) return fail(conclusions.error());
   add_what_events_say(*conclusions, archive_, *analysis);
   return print_and_write(*analysis, *conclusions);
@@ -182,7 +182,7 @@ int AnalyzeCommand::run_first(Job* job) {
 
 // Of a run without events.
 int AnalyzeCommand::print_causes() const {
-  const auto conclusions = conclude_run(archive_);
+  const auto conclusions = conclude_run(archive_, threads_);
   if (!conclusions) return fail(conclusions.error());
   if (json_) {
     print(causes_json(*conclusions));

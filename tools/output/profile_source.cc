@@ -71,7 +71,7 @@ base::Result<ProfiledRun> read_profiled_run(const std::string& archive, bool fro
                          "' has no events: it was recorded with --summary-only"};
   if (run.summaries.empty()) {
     run.from_events = true;
-    auto events = analysis::summarize_events(archive, progress);
+    auto events = analysis::summarize_events(archive, {.progress = progress});
     if (!events) return events.failure();
     run.gaps = events->gaps;
     if (run.events_seen == 0) run.events_written = events->events;

@@ -423,7 +423,7 @@ base::Result<analysis::Scale> read_scale(const std::string& archive,
     if (!summaries->empty() && (!mpi || !replayed))
       return analysis::scale_of(*summaries, archive);
     if (!replayed) {
-      const auto events = analysis::summarize_events(archive);
+      const auto events = analysis::summarize_events(archive, {.messages = false});
       if (!events) return events.failure();
       return known(analysis::scale_of(events->processes, archive));
     }
@@ -443,7 +443,7 @@ base::Result<analysis::Scale> read_scale(const std::string& archive,
       none.unknown = ideal ? "" : ideal.error();
       return analysis::scale_of(*summaries, archive, ideal ? &*ideal : &none);
     }
-    const auto events = analysis::summarize_events(archive);
+    const auto events = analysis::summarize_events(archive, {.messages = false});
     if (!events) return events.failure();
     return known(analysis::scale_of(events->processes, archive, &*ideal));
   } catch (const std::exception& problem) {

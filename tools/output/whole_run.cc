@@ -41,13 +41,14 @@ base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
   }
 }
 
-base::Result<analysis::Conclusions> conclude_run(const std::string& archive) {
+base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
+                                                 std::size_t threads) {
   try {
     auto summaries =
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
     if (summaries->empty()) {
-      auto events = analysis::summarize_events(archive);
+      auto events = analysis::summarize_events(archive, {.messages = false, .shares = threads});
       if (!events) return events.failure();
       summaries = std::move(events->processes);
     }

@@ -5,6 +5,7 @@
 // Cost: reads the summaries; estimate_limited() the events twice more.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,8 +20,10 @@ namespace refrain::tools {
 // As cube/experiment.h, with the visits of the whole run.
 base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
                                                    const waits::WaitAnalysis& analysis);
-// What the run lost its time to: of its summaries, or, of archives of other tools, of all their events, which are read for it.
-base::Result<analysis::Conclusions> conclude_run(const std::string& archive);
+// What the run lost its time to: of its summaries, or, of archives of other tools, of all their events, which are read for it
+// by so many threads (reader/archive_shares.h).
+base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
+                                                 std::size_t threads = 0);
 // The same of its summaries alone: nothing where there are none, or they cannot be read.
 std::optional<analysis::Conclusions> conclude_summaries(const std::string& archive);
 // Returns true if it was recorded without events (--summary-only).

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+
+#include "reader/archive_shares.h"
 
 namespace refrain::waits {
 
@@ -36,28 +37,16 @@ void StepQueue::end_batch() {
 }
 
 Shares::Shares(const reader::TraceDefinitions& definitions, std::uint32_t readers,
-               std::uint32_t own)
-    : reader(definitions.processes.size()) {
+               std::uint32_t own) {
   // Accesses of windows are part of more than one pair of processes; of more communicators than that not all are remembered.
   // Two have most of it if one reads and the other one puts together.
   apart = definitions.windows.empty() &&
           definitions.comms.size() < paths::Delays::kMaxGroups && readers != 2;
-  const std::size_t processes = definitions.processes.size();
-  std::vector<double> events(processes);
-  for (const reader::LocationInfo& location : definitions.locations)
-    if (location.process < processes)
-      events[location.process] += static_cast<double>(location.events);
-  std::vector<ProcessId> order;
-  for (ProcessId i; i < processes; ++i) order.push_back(i);
-  std::ranges::stable_sort(order,
-                           [&](ProcessId a, ProcessId b) { return events[a] > events[b]; });
-  std::vector<double> given(readers);
-  if (!apart && readers > 1) given[0] = std::numeric_limits<double>::infinity();
-  for (const ProcessId process : order) {
-    const auto least = std::ranges::min_element(given);
-    *least += events[process] + 1;
-    reader[process] = static_cast<std::uint32_t>(least - given.begin());
-  }
+  // Where the first one puts all together, it reads nothing.
+  const std::uint32_t first = !apart && readers > 1 ? 1 : 0;
+  reader = reader::share_processes(definitions, readers - first);
+  for (std::uint32_t& each : reader) each += first;
+  const std::size_t processes = reader.size();
   for (LocationId i; i < definitions.locations.size(); ++i) {
     const ProcessId process = definitions.locations[i].process;
     if ((process < processes ? reader[process] : 0) == own) locations.push_back(i);
