@@ -41,6 +41,7 @@ struct Case {
 struct Run {
   Json said;  // by the program
   std::vector<Json> causes;
+  bool exact = true;  // what the cause costs, by the program's clocks, is what it costs
 };
 
 // What does not hold of a run.
@@ -151,12 +152,13 @@ std::optional<Run> run_planted(const Case& of) {
   for (const Json& cause : run.causes) sum += cause["share"].get<double>();
   CHECK(sum <= 1);
   if (of.cause == "core") return run;
-  // What the program's own clocks did not notice. With more threads than cores some of it is there on a quiet machine, too.
-  if (!has_nothing_planted(of) &&
-      share_of_cores(run.causes) > (has_cores(of) ? 0.15 : 0.25))
+  // What the program's own clocks did not notice. With more threads than cores a part of what is planted is the cores' on a quiet
+  // machine, too.
+  const double of_cores = has_nothing_planted(of) ? 0 : share_of_cores(run.causes);
+  const double waited = share_without_core(folder / "archive");
+  if (of_cores > (has_cores(of) ? 0.15 : 0.25) || waited > (has_cores(of) ? 0.1 : 0.4))
     return std::nullopt;
-  if (share_without_core(folder / "archive") > (has_cores(of) ? 0.1 : 0.4))
-    return std::nullopt;
+  run.exact = has_cores(of) || (of_cores < 0.05 && waited < 0.25);
   return run;
 }
 
@@ -217,6 +219,7 @@ void check_costs(const Run& run, const Json& cause, Faults& faults, int number =
   const auto said = [&](const char* what) -> double {
     return number < 0 ? run.said[what] : run.said[what][static_cast<std::size_t>(number)];
   };
+  if (!run.exact) return;
   faults.check(is_about(cause["seconds"], said("lost"), 0.1));
   faults.check(is_about(cause["gain_seconds"], said("gain"), 0.15));
 }
@@ -227,7 +230,7 @@ void check_communication(const Run& run, const Json& cause, Faults& faults) {
   for (const Json& each : run.causes)
     if (each["account"] == "communication" || each["account"] == "cores")
       sum += seconds_of(each);
-  faults.check(is_about(sum, run.said["lost"], 0.15, 0.01));
+  if (run.exact) faults.check(is_about(sum, run.said["lost"], 0.15, 0.01));
   faults.check(seconds_of(cause) > 0.75 * sum);
 }
 
@@ -297,7 +300,8 @@ TEST_CASE(
       const Case of = {.cause = "rank", .ranks = ranks, .limit = limit};
       test_rank(of, 1, [&](const Json& cause, Faults& faults) {
         check_shape(of, cause, "all", faults);
-        faults.check(is_about(cause["when"]["after_seconds"], 1.5e-3, 0.2, 0));
+        if (has_cores(of))
+          faults.check(is_about(cause["when"]["after_seconds"], 1.5e-3, 0.2, 0));
       });
     }
 }
@@ -381,7 +385,8 @@ TEST_CASE("Causes: two ranks with more work, each in its own way - two causes") 
       check_shape(of, cause, rank == 1 ? "all" : "growing", faults);
       if (rank < 1 || rank > 2) continue;
       // Each alone gains what it has more than the other.
-      faults.check(is_about(cause["gain_seconds"], run.said["gain"][rank - 1], 0.15));
+      if (run.exact)
+        faults.check(is_about(cause["gain_seconds"], run.said["gain"][rank - 1], 0.15));
     }
     std::ranges::sort(ranks);
     faults.check(ranks == std::vector<std::uint32_t>{1, 2});

@@ -48,7 +48,8 @@ base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
     if (summaries->empty()) {
-      auto events = analysis::summarize_events(archive, {.messages = false, .shares = threads});
+      auto events =
+          analysis::summarize_events(archive, {.messages = false, .shares = threads});
       if (!events) return events.failure();
       summaries = std::move(events->processes);
     }
