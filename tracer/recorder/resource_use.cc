@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "tracer/recorder/clock.h"
 #include "tracer/recorder/descriptors.h"
 #include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/slow_path.h"
@@ -126,11 +127,12 @@ base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller,
     switches = static_cast<std::uint64_t>(usage.ru_nvcsw) +
                static_cast<std::uint64_t>(usage.ru_nivcsw);
   }
-  if (switches != switches_ && (!is_caller || looks_.due(ticks))) {
+  if (switches != switches_ && (!is_caller || ticks >= next_)) {
     const SlowPath slow_path;
     const std::uint64_t begin = Clock::now();
     on_own_stack([&] { add_times(times_, thread); });
-    looks_.looked(ticks, Clock::now() - begin);
+    // What took longer was interrupted.
+    next_ = ticks + 1000 * std::min(Clock::now() - begin, Clock::ticks_of_seconds(4e-5));
     switches_ = switches;
   }
   use.core_ns = times_.core_ns;

@@ -7,42 +7,26 @@
 
 #include <sys/types.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "base/thread_use.h"
-#include "tracer/recorder/clock.h"
 
 namespace refrain::recorder {
 
 base::ThreadUse thread_use_of(pid_t thread) noexcept;
 
-// When something of the machine may be looked at again: so that looks take at most a thousandth of the time.
-// Thread-safety: one a thread. Units: ticks.
-class Looks {
- public:
-  bool due(std::uint64_t ticks) const noexcept { return ticks >= next_; }
-  // One was due at `ticks` and took so long. What took more than 0.1 ms was interrupted.
-  void looked(std::uint64_t ticks, std::uint64_t took) noexcept {
-    next_ = ticks + 1000 * std::min(took, Clock::ticks_of_seconds(1e-4));
-  }
-
- private:
-  std::uint64_t next_ = 0;
-};
-
 // The numbers of base::kRowUse of one thread, again and again.
 //
 // Place in the flow: where rows of iterations begin, at most each 10 ms. Thread-safety: one caller at a time. Errors: zeros.
 // Cost: two system calls, 1 to 4 microseconds; where the thread has left its core since the look before, twelve more for how long
-// it waited for one, 5 to 50, at most a thousandth of the time: what it waited comes with a later look then.
+// it waited for one, 5 to 50: at most a thousandth of the time, and each 40 ms. What it waited comes with a later look then.
 class RowUseReader {
  public:
   // Page faults only where the thread `is_caller`, else zero; `ticks`: now.
   base::ThreadUse read(pid_t thread, bool is_caller, std::uint64_t ticks) noexcept;
 
  private:
-  Looks looks_;
+  std::uint64_t next_ = 0;                      // ticks: when it may be looked at /proc
   std::uint64_t switches_ = ~std::uint64_t{0};  // away from its core, at the latest look
   base::ThreadUse times_;                       // then
 };

@@ -147,18 +147,16 @@ void GateJournal::put_metrics(const filters::LoopMark& mark) noexcept {
                  static_cast<std::uint8_t>(i));
 }
 
-// If the process is killed, this is what is known of it. The samples become fewer, so that a run of any length has some thousands.
+// If the process is killed, this is what is known of it. The samples become fewer, so that a run of any length has some hundreds.
 void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
   constexpr double kSeconds = 0.01;
-  constexpr std::uint64_t kShare = 512;
+  constexpr std::uint64_t kShare = 128;
   if (memory_first_ == 0) memory_first_ = ticks;
-  if (!memory_looks_.due(ticks)) return;
   if (memory_ticks_ != 0 &&
       ticks - memory_ticks_ < std::max(recorder::Clock::ticks_of_seconds(kSeconds),
                                        (ticks - memory_first_) / kShare))
     return;
   memory_ticks_ = ticks;
-  const std::uint64_t begin = recorder::Clock::now();
   const recorder::ProcessMemory memory = journal_.file().note_memory();
   const std::uint64_t bytes = memory.anonymous_bytes;
   // Own arrays have grown only where all has. A look at them takes longer than one at that.
@@ -167,7 +165,6 @@ void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
     memory_looked_ = bytes;
     memory_own_ = resident_in_own_arrays();
   }
-  memory_looks_.looked(ticks, recorder::Clock::now() - begin);
   if (bytes != 0)
     journal_.put(spool::kMemory, ticks, 0, bytes - std::min(bytes, memory_own_));
 }

@@ -100,7 +100,6 @@ class GateJournal final : public filters::GateSink {
   std::uint64_t memory_ticks_ = 0;   // and last
   std::uint64_t memory_own_ = 0;     // of that in own arrays,
   std::uint64_t memory_looked_ = 0;  // when it had so many bytes
-  recorder::Looks memory_looks_;
   bool gap_open_ = false;
   // Loops that are open in the journal, by level: their latest iteration.
   struct OpenMark {
