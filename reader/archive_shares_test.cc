@@ -1,12 +1,17 @@
 #include "reader/archive_shares.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/notes.h"
 #include "reader/foreign_archive.h"
+#include "reader/small_archive.h"
 #include "test/support/files.h"
 
 namespace refrain::reader::archive_shares_test {
@@ -104,6 +109,34 @@ TEST_CASE("ArchiveShares: a small archive is one share; what fails is said") {
   CHECK(done.error() == "it fails");
 }
 
+TEST_CASE("ArchiveShares: what locations lack is said once, as by one") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path archive = folder / "a";
+  {
+    SmallArchive small(archive);
+    const std::uint32_t region = small.region("main");
+    for (int i = 0; i < 16; ++i) {
+      small.process();
+      small.enter(10, region);
+      small.leave(20, region);
+    }
+    small.finish(0, 100);
+  }
+  for (int i = 0; i < 12; ++i)
+    REQUIRE(std::filesystem::remove(archive / "traces" / (std::to_string(i) + ".evt")));
+  const auto notes = [&](std::size_t shares) {
+    std::vector<std::uint32_t> share;
+    (void)base::take_notes();
+    (void)collected(archive, shares, share);
+    return base::take_notes();
+  };
+  const std::vector<std::string> one = notes(1);
+  REQUIRE(one.size() == 6);
+  CHECK(one.back().ends_with(": 14 events of 7 more locations are missing"));
+  CHECK(notes(3) == one);
+  CHECK(notes(16) == one);
+}
+
 TEST_CASE("share_processes: numbers of events are about the same") {
   TraceDefinitions definitions;
   definitions.processes.resize(5);
@@ -115,6 +148,34 @@ TEST_CASE("share_processes: numbers of events are about the same") {
   }
   CHECK(share_processes(definitions, 2) == std::vector<std::uint32_t>{0, 0, 1, 1, 1});
   CHECK(share_processes(definitions, 0) == std::vector<std::uint32_t>(5));
+}
+
+// Last: the limit stays.
+TEST_CASE("ArchiveShares: the limit of open files is for all shares") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path archive = folder / "a";
+  {
+    SmallArchive small(archive);
+    const std::uint32_t region = small.region("main");
+    for (int i = 0; i < 160; ++i) {
+      small.process();
+      // More than are read at a time.
+      for (std::uint64_t at = 0; at < 3000; ++at) {
+        small.enter(10 * at, region);
+        small.leave(10 * at + 5, region);
+      }
+    }
+    small.finish(0, 30'000);
+  }
+  rlimit files{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+  // Enough for the locations of one share.
+  files.rlim_cur = files.rlim_max = 64 + 40;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
+  std::vector<std::uint32_t> share;
+  std::size_t events = 0;
+  for (const Collected& each : collected(archive, 4, share)) events += each.events.size();
+  CHECK(events == 160 * 6000);
 }
 
 }  // namespace refrain::reader::archive_shares_test

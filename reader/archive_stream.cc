@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
@@ -17,8 +18,12 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -184,8 +189,73 @@ struct LocationStream {
 
 }  // namespace
 
+// What locations lack: the first few are named, of the others it is said how many at the end. Of a group all are said then, in
+// the order of locations.
+class StreamGroup {
+ public:
+  enum class What { kDefinitions, kEvents };
+
+  explicit StreamGroup(std::size_t streams) : streams_(streams) {}
+  ~StreamGroup() {
+    for (Lacking& lacking : lacking_)
+      for (const Line& line : lacking.of_group | std::views::values) say(lacking, line);
+    const auto& [definitions, events] = lacking_;
+    if (definitions.locations > kMaxNamed)
+      base::note(path_ + ": the definitions of " +
+                 std::to_string(definitions.locations - kMaxNamed) +
+                 " more locations are damaged");
+    if (events.locations > kMaxNamed)
+      base::note(path_ + ": " + std::to_string(events.events) + " events of " +
+                 std::to_string(events.locations - kMaxNamed) +
+                 " more locations are missing");
+  }
+  StreamGroup(const StreamGroup&) = delete;
+  StreamGroup& operator=(const StreamGroup&) = delete;
+
+  std::size_t streams() const { return streams_; }
+  // `events` of it are missing. Any thread.
+  void lacks(const std::string& path, What what, std::uint32_t location, std::string text,
+             std::uint64_t events = 0) {
+    const std::lock_guard lock(mutex_);
+    path_ = path;
+    Lacking& lacking = lacking_[static_cast<std::size_t>(what)];
+    const Line line{std::move(text), events};
+    if (streams_ == 1)
+      say(lacking, line);
+    else
+      lacking.of_group[location] = line;
+  }
+
+ private:
+  struct Line {
+    std::string text;
+    std::uint64_t events = 0;
+  };
+  struct Lacking {
+    std::uint64_t locations = 0;
+    std::uint64_t events = 0;  // of those that are not named
+    std::map<std::uint32_t, Line> of_group;
+  };
+  static void say(Lacking& lacking, const Line& line) {
+    if (++lacking.locations <= kMaxNamed)
+      base::note(line.text);
+    else
+      lacking.events += line.events;
+  }
+
+  const std::size_t streams_;
+  std::mutex mutex_;
+  std::string path_;
+  std::array<Lacking, 2> lacking_;
+};
+
+std::shared_ptr<StreamGroup> make_stream_group(std::size_t streams) {
+  return std::make_shared<StreamGroup>(streams);
+}
+
 struct ArchiveStream::State {
   Shared shared;
+  std::shared_ptr<StreamGroup> group = make_stream_group(1);
   Shared::Heard heard;
   std::string path;
   std::filesystem::path anchor;
@@ -214,20 +284,10 @@ struct ArchiveStream::State {
   std::uint64_t parts = 1;    // of the work, of which reading is one
   std::uint64_t definition_chunk_bytes = 0;
   std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
-  std::uint64_t lacking = 0, not_named = 0;  // locations, and those after the first few
-  std::uint64_t not_named_events = 0;
-  std::uint64_t lacking_definitions = 0;  // locations
-  std::vector<char> memory;               // a chunk
-  std::uint64_t samples = 0;              // of call stacks
+  std::vector<char> memory;       // a chunk
+  std::uint64_t samples = 0;      // of call stacks
 
   ~State() {
-    if (lacking_definitions > kMaxNamed)
-      base::note(path + ": the definitions of " +
-                 std::to_string(lacking_definitions - kMaxNamed) +
-                 " more locations are damaged");
-    if (not_named != 0)
-      base::note(path + ": " + std::to_string(not_named_events) + " events of " +
-                 std::to_string(not_named) + " more locations are missing");
     if (samples != 0)
       base::note(
           path +
@@ -317,18 +377,15 @@ struct ArchiveStream::State {
   void compare_with_promise(std::uint32_t index, std::uint64_t read, std::uint64_t promised,
                             const std::string& why) {
     if (read >= promised) return;
-    if (++lacking > kMaxNamed) {
-      ++not_named;
-      not_named_events += promised - read;
-      return;
-    }
     const LocationInfo& location = definitions.locations[index];
-    base::note(path + ": only " + std::to_string(read) + " of " + std::to_string(promised) +
-               " events of location '" + location.name + "' of '" +
-               definitions.processes[location.process].name + "' (" +
-               std::to_string(location.ref) + ") can be read" +
-               (why.empty() ? "" : " (" + why + ")") +
-               "; the others are missing in what follows");
+    group->lacks(path, StreamGroup::What::kEvents, index,
+                 path + ": only " + std::to_string(read) + " of " +
+                     std::to_string(promised) + " events of location '" + location.name +
+                     "' of '" + definitions.processes[location.process].name + "' (" +
+                     std::to_string(location.ref) + ") can be read" +
+                     (why.empty() ? "" : " (" + why + ")") +
+                     "; the others are missing in what follows",
+                 promised - read);
   }
 
   // Nothing of it will be read any more.
@@ -409,9 +466,10 @@ struct ArchiveStream::State {
       OTF2_Reader_CloseDefReader(from, local);
       const bool cut = definition_chunk_bytes != 0 &&
                        is_cut(file_of(location, ".def"), definition_chunk_bytes);
-      if ((code != OTF2_SUCCESS || cut) && ++lacking_definitions <= kMaxNamed)
-        base::note(named("the definitions of location ", location,
-                         " are damaged: its times and names may be wrong"));
+      if (code != OTF2_SUCCESS || cut)
+        group->lacks(path, StreamGroup::What::kDefinitions, location,
+                     named("the definitions of location ", location,
+                           " are damaged: its times and names may be wrong"));
     }
     if (opened != nullptr) OTF2_Reader_CloseDefFiles(opened);
   }
@@ -513,13 +571,15 @@ struct ArchiveStream::State {
   }
 
   base::Result<> choose_batch() {
+    // The limits are for all streams of the group; their numbers of locations are about the same.
     const std::uint64_t count = std::max<std::uint64_t>(1, chosen.size());
+    const std::uint64_t all = count * group->streams();
     std::uint64_t open_bytes = 0, definition_bytes = 0;
     OTF2_Reader_GetChunkSize(reader, &open_bytes, &definition_bytes);
     rlimit files{};
     const bool limited = getrlimit(RLIMIT_NOFILE, &files) == 0;
-    in_turns = open_bytes > kMaxOpenBytes / count ||
-               (limited && count + kOtherFiles > files.rlim_cur);
+    in_turns =
+        open_bytes > kMaxOpenBytes / all || (limited && all + kOtherFiles > files.rlim_cur);
     batch = std::clamp((in_turns ? kLargerBatches : 1) * kBatchEvents / count, kMinBatch,
                        kMaxBatch);
     callbacks = make_event_callbacks(EventChoice::kAll);
@@ -660,6 +720,10 @@ struct ArchiveStream::State {
 
 ArchiveStream::ArchiveStream() : state_(std::make_unique<State>()) {}
 ArchiveStream::~ArchiveStream() = default;
+
+void ArchiveStream::join(std::shared_ptr<StreamGroup> group) {
+  state_->group = std::move(group);
+}
 
 const TraceDefinitions& ArchiveStream::definitions() const { return state_->definitions; }
 std::uint64_t ArchiveStream::events() const noexcept { return state_->done; }

@@ -16,6 +16,7 @@
 // costs some 100 us a batch (of 42 events with 100 000 locations, of 512 with up to 8000). run_in_turn() has one location open at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,6 +42,11 @@ base::Result<> check_anchor_file(const std::string& anchor_file);
 // Events read, and how many to expect.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
+// Streams of one archive that read at the same time, each other locations: the limits are for all of them, and what locations lack is said
+// once, when the last one ends.
+class StreamGroup;
+std::shared_ptr<StreamGroup> make_stream_group(std::size_t streams);
+
 class ArchiveStream {
  public:
   ArchiveStream();
@@ -48,6 +54,8 @@ class ArchiveStream {
   ArchiveStream(const ArchiveStream&) = delete;
   ArchiveStream& operator=(const ArchiveStream&) = delete;
 
+  // Before its events are opened.
+  void join(std::shared_ptr<StreamGroup> group);
   // `path`: the archive's directory, or its anchor file. Reads all definitions.
   base::Result<> open(const std::string& path);
   // The same in two steps: after the first, the anchor file's data is known (machine,

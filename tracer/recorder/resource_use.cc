@@ -115,8 +115,7 @@ double cycles_per_ns() noexcept {
 #endif
 }
 
-base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller,
-                                   std::uint64_t ticks) noexcept {
+base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller) noexcept {
   base::ThreadUse use;
   if (thread <= 0) return use;
   std::uint64_t switches = ~switches_;
@@ -127,12 +126,9 @@ base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller,
     switches = static_cast<std::uint64_t>(usage.ru_nvcsw) +
                static_cast<std::uint64_t>(usage.ru_nivcsw);
   }
-  if (switches != switches_ && (!is_caller || ticks >= next_)) {
+  if (switches != switches_) {
     const SlowPath slow_path;
-    const std::uint64_t begin = Clock::now();
     on_own_stack([&] { add_times(times_, thread); });
-    // What took longer was interrupted.
-    next_ = ticks + 1000 * std::min(Clock::now() - begin, Clock::ticks_of_seconds(4e-5));
     switches_ = switches;
   }
   use.core_ns = times_.core_ns;

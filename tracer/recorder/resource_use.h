@@ -19,14 +19,13 @@ base::ThreadUse thread_use_of(pid_t thread) noexcept;
 //
 // Place in the flow: where rows of iterations begin, at most each 10 ms. Thread-safety: one caller at a time. Errors: zeros.
 // Cost: two system calls, 1 to 4 microseconds; where the thread has left its core since the look before, twelve more for how long
-// it waited for one, 5 to 50: at most a thousandth of the time, and each 40 ms. What it waited comes with a later look then.
+// it waited for one, 5 to 15, and as much again after a sleep.
 class RowUseReader {
  public:
-  // Page faults only where the thread `is_caller`, else zero; `ticks`: now.
-  base::ThreadUse read(pid_t thread, bool is_caller, std::uint64_t ticks) noexcept;
+  // Page faults only where the thread `is_caller`, else zero.
+  base::ThreadUse read(pid_t thread, bool is_caller) noexcept;
 
  private:
-  std::uint64_t next_ = 0;                      // ticks: when it may be looked at /proc
   std::uint64_t switches_ = ~std::uint64_t{0};  // away from its core, at the latest look
   base::ThreadUse times_;                       // then
 };

@@ -946,6 +946,8 @@ namespace {
 class ArchiveSource final : public EventSource {
  public:
   explicit ArchiveSource(std::string archive) : archive_(std::move(archive)) {}
+  // Before choose(): others in this process read other locations.
+  void join(std::shared_ptr<reader::StreamGroup> group) { stream_.join(std::move(group)); }
 
   base::Result<> open() override {
     if (opened_) return {};
@@ -985,8 +987,11 @@ base::Result<WaitAnalysis> analyze_in_threads(const std::string& archive,
   if (readers < 2) return analyze_archive(archive, progress);
   exchange::Mailboxes boxes(readers);
   const ShareOptions options{.folder = folder_of(archive), .progress = progress};
-  const auto read = [&](std::uint32_t rank) {
+  const auto group = reader::make_stream_group(readers);
+  own.join(group);
+  const auto read = [&, group](std::uint32_t rank) {
     ArchiveSource source(archive);
+    source.join(group);
     (void)analyze_share(*boxes.of(rank), source, options);
   };
   std::vector<std::jthread> running;
