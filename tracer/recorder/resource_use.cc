@@ -115,21 +115,24 @@ double cycles_per_ns() noexcept {
 #endif
 }
 
-base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller) noexcept {
+base::ThreadUse RowUseReader::read(pid_t thread, bool is_caller,
+                                   std::uint64_t ticks) noexcept {
   base::ThreadUse use;
   if (thread <= 0) return use;
-  std::uint64_t switches = ~switches_;
+  rusage usage{};
   if (is_caller) {
-    rusage usage{};
     if (getrusage(RUSAGE_THREAD, &usage) != 0) return use;
     use.page_faults = static_cast<std::uint64_t>(usage.ru_minflt);
-    switches = static_cast<std::uint64_t>(usage.ru_nvcsw) +
-               static_cast<std::uint64_t>(usage.ru_nivcsw);
   }
-  if (switches != switches_) {
+  const bool slept = usage.ru_nvcsw != slept_ && ticks >= next_;
+  if (!is_caller || usage.ru_nivcsw != preempted_ || slept) {
     const SlowPath slow_path;
+    const std::uint64_t begin = Clock::now();
     on_own_stack([&] { add_times(times_, thread); });
-    switches_ = switches;
+    // What took longer was interrupted.
+    next_ = ticks + 1000 * std::min(Clock::now() - begin, Clock::ticks_of_seconds(4e-5));
+    preempted_ = is_caller ? usage.ru_nivcsw : -1;
+    slept_ = is_caller ? usage.ru_nvcsw : -1;
   }
   use.core_ns = times_.core_ns;
   use.core_wait_ns = times_.core_wait_ns;
@@ -220,6 +223,13 @@ ProcessMemory read_memory() noexcept {
 ProcessMemory process_memory() noexcept {
   const SlowPath slow_path;
   return on_own_stack(read_memory);
+}
+
+std::uint64_t process_faults() noexcept {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<std::uint64_t>(usage.ru_minflt) +
+         static_cast<std::uint64_t>(usage.ru_majflt);
 }
 
 }  // namespace refrain::recorder

@@ -112,7 +112,7 @@ void ThreadRecorder::look_at_use_slow(std::uint64_t ticks) noexcept {
   if (!rows_.is_open() || thread_ == 0) return;
   const bool is_caller = pthread_equal(posix_thread_, pthread_self()) != 0;
   if (is_caller) row_cycles_per_ns_ = cycles_per_ns();
-  add_row_use(row_use_reader_.read(thread_, is_caller));
+  add_row_use(row_use_reader_.read(thread_, is_caller, ticks));
 }
 
 void ThreadRecorder::add_row_use(base::ThreadUse now) noexcept {

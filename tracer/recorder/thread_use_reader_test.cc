@@ -113,7 +113,7 @@ TEST_CASE("Use of the machine: of rows - the same, of others without page faults
   const rusage low = own_usage();
   const ThreadUse before = thread_use_of(thread);
   const std::uint64_t begin = used_ns();
-  const ThreadUse own = reader.read(thread, true);
+  const ThreadUse own = reader.read(thread, true, Clock::now());
   const std::uint64_t end = used_ns();
   const ThreadUse after = thread_use_of(thread);
   const rusage high = own_usage();
@@ -127,7 +127,7 @@ TEST_CASE("Use of the machine: of rows - the same, of others without page faults
   CHECK(own.page_faults <= static_cast<std::uint64_t>(high.ru_minflt));
   std::thread([&] {
     for (int i = 0; i < 2; ++i) {
-      const ThreadUse other = RowUseReader().read(thread, false);
+      const ThreadUse other = RowUseReader().read(thread, false, Clock::now());
       CHECK(other.page_faults == 0);
       CHECK(other.core_ns >= after.core_ns);
       CHECK(other.core_wait_ns >= after.core_wait_ns);
@@ -143,7 +143,7 @@ TEST_CASE("Use of the machine: of rows - what a thread waited for its core") {
     REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
     const pid_t thread = this_thread();
     RowUseReader reader;
-    const ThreadUse first = reader.read(thread, true);
+    const ThreadUse first = reader.read(thread, true, Clock::now());
     if (first.core_ns == 0) return;  // this kernel does not count
     std::atomic<bool> ends{false};
     std::thread other([&] {  // on the same core
@@ -153,9 +153,18 @@ TEST_CASE("Use of the machine: of rows - what a thread waited for its core") {
     while (thread_use_of(thread).core_wait_ns < waited + 10'000'000) continue;
     ends = true;
     other.join();
-    const ThreadUse after = reader.read(thread, true);
+    const long preempted = own_usage().ru_nivcsw;
+    const ThreadUse after = reader.read(thread, true, Clock::now());
     CHECK(after.core_wait_ns >= waited + 10'000'000);
     CHECK(after.core_ns > first.core_ns);
+    // After a sleep, later.
+    if (own_usage().ru_nivcsw != preempted) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    const std::uint64_t now = thread_use_of(thread).core_wait_ns;
+    if (own_usage().ru_nivcsw != preempted) return;
+    CHECK(reader.read(thread, true, 0).core_wait_ns == after.core_wait_ns);
+    const std::uint64_t then = Clock::now() + Clock::ticks_of_seconds(0.04);
+    CHECK(reader.read(thread, true, then).core_wait_ns >= now);
   }).join();
 }
 
@@ -174,7 +183,7 @@ TEST_CASE("Use of the machine: the frequency of the core - steady, and one that 
 }
 
 TEST_CASE("Use of the machine: of a thread that there is not - nothing") {
-  CHECK(RowUseReader().read(0, true) == ThreadUse{});
+  CHECK(RowUseReader().read(0, true, 0) == ThreadUse{});
   CHECK(thread_use_of(0) == ThreadUse{});
   CHECK(thread_use_of(-1) == ThreadUse{});
   ThreadUse more{.core_ns = 5, .cores = {}};

@@ -157,8 +157,15 @@ void GateJournal::look_at_memory(std::uint64_t ticks) noexcept {
                                        (ticks - memory_first_) / kShare))
     return;
   memory_ticks_ = ticks;
-  const recorder::ProcessMemory memory = journal_.file().note_memory();
-  const std::uint64_t bytes = memory.anonymous_bytes;
+  // Without faults it can only have become less, which is looked for now and then.
+  constexpr unsigned kNowAndThen = 8;
+  const std::uint64_t faults = recorder::process_faults();
+  if (faults != memory_faults_ || ++memory_as_before_ == kNowAndThen) {
+    memory_faults_ = faults;
+    memory_as_before_ = 0;
+    memory_bytes_ = journal_.file().note_memory().anonymous_bytes;
+  }
+  const std::uint64_t bytes = memory_bytes_;
   // Own arrays have grown only where all has. A look at them takes longer than one at that.
   constexpr std::uint64_t kGrown = 256 << 10;
   if (std::max(bytes, memory_looked_) - std::min(bytes, memory_looked_) >= kGrown) {

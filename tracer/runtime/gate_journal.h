@@ -98,6 +98,9 @@ class GateJournal final : public filters::GateSink {
   std::uint64_t latest_gap_ = 0;
   std::uint64_t memory_first_ = 0;   // when it was looked at first,
   std::uint64_t memory_ticks_ = 0;   // and last
+  std::uint64_t memory_faults_ = 0;  // when it was read,
+  std::uint64_t memory_bytes_ = 0;   // what was there then,
+  unsigned memory_as_before_ = 0;    // looks since without a fault
   std::uint64_t memory_own_ = 0;     // of that in own arrays,
   std::uint64_t memory_looked_ = 0;  // when it had so many bytes
   bool gap_open_ = false;
