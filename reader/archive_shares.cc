@@ -89,10 +89,8 @@ base::Result<> ArchiveShares::open(const std::string& archive, std::size_t share
       shares, 1, std::max<std::size_t>(definitions().processes.size(), 1));
   share_ = share_processes(definitions(), static_cast<std::uint32_t>(shares));
   while (streams_.size() < shares) streams_.push_back(std::make_unique<ArchiveStream>());
-  if (shares > 1) {
-    const auto group = make_stream_group(shares);
-    for (const auto& stream : streams_) stream->join(group);
-  }
+  const auto group = make_stream_group(shares);
+  for (const auto& stream : streams_) stream->join(group);
   return all_done(shares, [&](std::size_t i) {
     return i == 0 ? base::Result<>() : streams_[i]->open(archive);
   });

@@ -195,7 +195,8 @@ class StreamGroup {
  public:
   enum class What { kDefinitions, kEvents };
 
-  explicit StreamGroup(std::size_t streams) : streams_(streams) {}
+  // `at_end`: a group, else one stream.
+  StreamGroup(std::size_t streams, bool at_end) : streams_(streams), at_end_(at_end) {}
   ~StreamGroup() {
     for (Lacking& lacking : lacking_)
       for (const Line& line : lacking.of_group | std::views::values) say(lacking, line);
@@ -220,10 +221,10 @@ class StreamGroup {
     path_ = path;
     Lacking& lacking = lacking_[static_cast<std::size_t>(what)];
     const Line line{std::move(text), events};
-    if (streams_ == 1)
-      say(lacking, line);
-    else
+    if (at_end_)
       lacking.of_group[location] = line;
+    else
+      say(lacking, line);
   }
 
  private:
@@ -244,18 +245,19 @@ class StreamGroup {
   }
 
   const std::size_t streams_;
+  const bool at_end_;
   std::mutex mutex_;
   std::string path_;
   std::array<Lacking, 2> lacking_;
 };
 
 std::shared_ptr<StreamGroup> make_stream_group(std::size_t streams) {
-  return std::make_shared<StreamGroup>(streams);
+  return std::make_shared<StreamGroup>(streams, true);
 }
 
 struct ArchiveStream::State {
   Shared shared;
-  std::shared_ptr<StreamGroup> group = make_stream_group(1);
+  std::shared_ptr<StreamGroup> group = std::make_shared<StreamGroup>(1, false);
   Shared::Heard heard;
   std::string path;
   std::filesystem::path anchor;

@@ -1,6 +1,7 @@
 #include "tracer/runtime/gate_journal.h"
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "tracer/runtime/journal_bench.h"
 
@@ -106,6 +107,12 @@ TEST_CASE(
   CHECK(bench.records(spool::kMemory)[0].payload > 100'000);
   // At 256 seconds one each two.
   CHECK(pass(257 * s, 277 * s, s / 10) <= 11);
+  // New memory is there at the next look.
+  const std::uint64_t before = bench.records(spool::kMemory).back().payload;
+  std::vector<char> more(8 << 20, 'x');
+  CHECK(pass(300 * s, 301 * s, s) == 1);
+  CHECK(bench.records(spool::kMemory).back().payload > before + (7 << 20));
+  CHECK(more.back() == 'x');
 }
 
 TEST_CASE("GateJournal: metrics - come before the mark") {
