@@ -66,9 +66,9 @@ class Expected:
 
 
 def place(text):
-    """planted.c:N of the one line that has the text."""
+    """planted.c:N of the one line that has the text, not behind a letter."""
     with open(SOURCE, encoding="utf-8") as file:
-        found = [number for number, line in enumerate(file, 1) if text in line]
+        found = [number for number, line in enumerate(file, 1) if re.search(r"(?<!\w)" + re.escape(text), line)]
     if len(found) != 1:
         sys.exit(f"{SOURCE}: '{text}' is in {len(found)} lines")
     return f"planted.c:{found[0]}"
