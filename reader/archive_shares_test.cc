@@ -38,6 +38,21 @@ class Collected final : public TraceSink {
   const TraceDefinitions* definitions_ = nullptr;
 };
 
+// Each with so many visits of a region.
+void write_processes(const std::filesystem::path& archive, int processes,
+                     std::uint64_t visits) {
+  SmallArchive small(archive);
+  const std::uint32_t region = small.region("main");
+  for (int i = 0; i < processes; ++i) {
+    small.process();
+    for (std::uint64_t at = 0; at < visits; ++at) {
+      small.enter(10 * at, region);
+      small.leave(10 * at + 5, region);
+    }
+  }
+  small.finish(0, 10 * visits);
+}
+
 std::vector<TraceSink*> pointers(std::vector<Collected>& sinks) {
   std::vector<TraceSink*> out;
   for (Collected& each : sinks) out.push_back(&each);
@@ -112,16 +127,7 @@ TEST_CASE("ArchiveShares: a small archive is one share; what fails is said") {
 TEST_CASE("ArchiveShares: what locations lack is said once, as by one") {
   const test::TemporaryFolder folder;
   const std::filesystem::path archive = folder / "a";
-  {
-    SmallArchive small(archive);
-    const std::uint32_t region = small.region("main");
-    for (int i = 0; i < 16; ++i) {
-      small.process();
-      small.enter(10, region);
-      small.leave(20, region);
-    }
-    small.finish(0, 100);
-  }
+  write_processes(archive, 16, 1);
   for (int i = 0; i < 12; ++i)
     REQUIRE(std::filesystem::remove(archive / "traces" / (std::to_string(i) + ".evt")));
   const auto notes = [&](std::size_t shares) {
@@ -154,19 +160,7 @@ TEST_CASE("share_processes: numbers of events are about the same") {
 TEST_CASE("ArchiveShares: the limit of open files is for all shares") {
   const test::TemporaryFolder folder;
   const std::filesystem::path archive = folder / "a";
-  {
-    SmallArchive small(archive);
-    const std::uint32_t region = small.region("main");
-    for (int i = 0; i < 160; ++i) {
-      small.process();
-      // More than are read at a time.
-      for (std::uint64_t at = 0; at < 3000; ++at) {
-        small.enter(10 * at, region);
-        small.leave(10 * at + 5, region);
-      }
-    }
-    small.finish(0, 30'000);
-  }
+  write_processes(archive, 160, 3000);  // more than are read at a time
   rlimit files{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
   // Enough for the locations of one share.

@@ -452,7 +452,7 @@ std::unique_ptr<EventSummarySink> event_summary_sink() {
 base::Result<EventSummary> summarize_events(const std::string& archive,
                                             const EventSummaryOptions& options) {
   reader::ArchiveShares shares;
-  if (const auto done = shares.open(archive, options.shares); !done) return done.failure();
+  if (const auto done = shares.open(archive, options.threads); !done) return done.failure();
   if (const auto done = shares.definitions().need_threads(); !done) return done.failure();
   std::vector<std::unique_ptr<TreeSink>> trees;
   std::vector<reader::TraceSink*> sinks;

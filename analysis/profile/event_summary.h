@@ -4,7 +4,7 @@
 // What an archive does not have, such as skipped iterations, is missing: the time while writing
 // was suspended is `time_elsewhere` of what was open then. Call sites are known in
 // archives of Refrain; the time from fork to join where both are events around the region.
-// Thread-safety: one call a process at a time (libotf2's error callback is global).
+// Thread-safety: any thread.
 // Cost: reads all events, by up to four threads; memory for the call trees.
 // Units: ticks of the archive's clock.
 #pragma once
@@ -40,7 +40,8 @@ std::unique_ptr<EventSummarySink> event_summary_sink();
 struct EventSummaryOptions {
   bool messages =
       true;  // else EventSummary::messages is empty, and a quarter of the time less
-  std::size_t shares = 0;  // threads, as ArchiveShares; the result does not depend on them
+  std::size_t threads =
+      0;  // as ArchiveShares has shares; the result does not depend on them
   reader::Progress progress{};
 };
 

@@ -53,14 +53,14 @@ TEST_CASE("Event summary: an archive of another tool - all of its threads' time"
 TEST_CASE("Event summary: the same by any number of threads, messages only where wanted") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a", {.more_enters = 2000});
-  const EventSummary one = *summarize_events(folder / "a", {.shares = 1});
-  const EventSummary two = *summarize_events(folder / "a", {.shares = 2});
+  const EventSummary one = *summarize_events(folder / "a", {.threads = 1});
+  const EventSummary two = *summarize_events(folder / "a", {.threads = 2});
   CHECK(two.processes == one.processes);
   CHECK(two.messages == one.messages);
   CHECK(two.events == one.events);
   CHECK(two.gaps == one.gaps);
   const EventSummary without =
-      *summarize_events(folder / "a", {.messages = false, .shares = 2});
+      *summarize_events(folder / "a", {.messages = false, .threads = 2});
   CHECK(without.processes == one.processes);
   CHECK(without.messages.empty());
 }

@@ -47,7 +47,7 @@ struct Run {
 // What does not hold of a run.
 class Faults {
  public:
-  // Returns whether it holds.
+  // Returns true if it holds.
   bool check(bool holds, int line = __builtin_LINE()) {
     if (!holds) lines_ += " " + std::to_string(line);
     return holds;

@@ -162,7 +162,8 @@ int ExperimentCommand::run() {
   for (const std::string& file : files_) {
     auto experiment = cube::read_cubex(file);
     if (!experiment) return fail(experiment.error());
-    for (const std::string& note : experiment->notes) notes.push_back(file + ": " + note);
+    for (const std::string& note : experiment->notes)
+      notes.push_back(fmt::format("{}: {}", file, note));
     read.push_back(std::move(experiment->experiment));
   }
   const Experiment result = cube::combine(operation, read);

@@ -49,7 +49,7 @@ base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
     if (summaries->empty()) {
       auto events =
-          analysis::summarize_events(archive, {.messages = false, .shares = threads});
+          analysis::summarize_events(archive, {.messages = false, .threads = threads});
       if (!events) return events.failure();
       summaries = std::move(events->processes);
     }
