@@ -1,5 +1,6 @@
 #include "code/common_code.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -7,6 +8,8 @@ namespace refrain::code {
 namespace {
 
 using Flow = Instruction::Flow;
+
+constexpr std::size_t kLongest = 15;
 
 // What follows an operation's byte.
 enum Form : std::uint8_t {
@@ -25,6 +28,11 @@ enum Form : std::uint8_t {
 };
 using Forms = std::array<Form, 256>;
 
+// movs, cmps; stos, lods, scas.
+constexpr bool is_string(unsigned byte) noexcept {
+  return (byte >= 0xa4 && byte <= 0xa7) || (byte >= 0xaa && byte <= 0xaf);
+}
+
 constexpr Forms kOneByte = [] {
   Forms forms{};
   for (unsigned i = 0; i != 0x40; ++i) {
@@ -37,12 +45,15 @@ constexpr Forms kOneByte = [] {
   for (unsigned i = 0xb0; i != 0xb8; ++i) forms[i] = kByte;
   for (unsigned i = 0xb8; i != 0xc0; ++i) forms[i] = kLong;
   for (unsigned i = 0xd0; i != 0xd4; ++i) forms[i] = kModrm;
+  for (unsigned i = 0xd8; i != 0xe0; ++i) forms[i] = kModrm;
   forms[0x63] = forms[0x8d] = kModrm;
   forms[0x68] = forms[0xa9] = kWord;
   forms[0x6a] = forms[0xa8] = kByte;
   forms[0x69] = forms[0x81] = kModrmWord;
   forms[0x6b] = forms[0x80] = forms[0x83] = forms[0xc0] = forms[0xc1] = kModrmByte;
   forms[0x98] = forms[0x99] = forms[0xc9] = kNothing;
+  for (unsigned i = 0xa4; i != 0xb0; ++i)
+    if (is_string(i)) forms[i] = kNothing;
   forms[0xc6] = forms[0xc7] = kGroupOne;
   forms[0xf6] = forms[0xf7] = kTest;
   forms[0xfe] = forms[0xff] = kStep;
@@ -63,12 +74,14 @@ constexpr Forms kTwoBytes = [] {
                                     {0xf1, 0xf6},
                                     {0xf8, 0xfe}})
     for (int i = first; i <= last; ++i) forms[static_cast<unsigned>(i)] = kModrm;
-  for (const int i :
-       {0x1f, 0xa3, 0xa5, 0xab, 0xad, 0xaf, 0xb3, 0xb6, 0xb7, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf})
+  for (const int i : {0x1f, 0xa3, 0xa5, 0xab, 0xad, 0xaf, 0xb0, 0xb1, 0xb3, 0xb6, 0xb7,
+                      0xbb, 0xbc, 0xbd, 0xbe, 0xbf, 0xc0, 0xc1, 0xc3})
     forms[static_cast<unsigned>(i)] = kModrm;
   for (const int i : {0x70, 0xa4, 0xac, 0xc2, 0xc6})
     forms[static_cast<unsigned>(i)] = kModrmByte;
   forms[0xba] = kBits;
+  for (const int i : {0x05, 0x31, 0xa2})  // syscall, rdtsc, cpuid
+    forms[static_cast<unsigned>(i)] = kNothing;
   for (unsigned i = 0xc8; i != 0xd0; ++i) forms[i] = kNothing;
   return forms;
 }();
@@ -127,46 +140,83 @@ Instruction branch(std::span<const std::uint8_t> code, std::size_t at,
   return out;
 }
 
-}  // namespace
+// With the lock prefix: those that change a word in memory.
+bool may_be_locked(std::uint8_t first, std::uint8_t second,
+                   std::uint8_t operands) noexcept {
+  const unsigned operation = operands >> 3 & 7u;
+  if (operands >> 6 == 3) return false;
+  switch (first) {
+    case 0x0f:
+      return second == 0xb0 || second == 0xb1 || second == 0xc0 || second == 0xc1 ||
+             second == 0xab || second == 0xb3 || second == 0xbb ||
+             (second == 0xba && operation > 4);
+    case 0x80:
+    case 0x81:
+    case 0x83:
+      return operation != 7;
+    case 0x86:
+    case 0x87:
+      return true;
+    case 0xf6:
+    case 0xf7:
+      return operation == 2 || operation == 3;
+    case 0xfe:
+    case 0xff:
+      return operation < 2;
+    default:
+      return first < 0x38 && first % 8 < 2;
+  }
+}
 
-Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
-  constexpr std::size_t kLongest = 15;
-  if (code.size() < kLongest) return {};  // the disassembler sees to what ends there
+// `code` has as many bytes as the longest instruction.
+Instruction decode_whole(std::span<const std::uint8_t> code) noexcept {
   std::size_t at = 0;
   bool small = false;
   bool string = false;  // f2, f3
+  bool locked = false;
   bool prefixed = false;
-  for (; at != 3; ++at) {
+  for (; at != 8; ++at) {
     const std::uint8_t prefix = code[at];
     if (prefix == 0x66)
       small = true;
     else if (prefix == 0xf2 || prefix == 0xf3)
       string = true;
-    else if (prefix != 0x64 && prefix != 0x65)
+    else if (prefix == 0xf0)
+      locked = true;
+    else if (prefix != 0x64 && prefix != 0x65 && prefix != 0x2e)
       break;
     prefixed = true;
   }
+  const std::size_t prefixes = at;
   bool wide = false;
   const bool rex = code[at] >> 4 == 4;
   if (rex) wide = (code[at++] & 8) != 0;
   Form form = kAsk;
   Instruction out;
   const std::uint8_t first = code[at++];
+  if (prefixes > 2 && (first != 0x0f || code[at] != 0x1f)) return {};
+  if (locked && !may_be_locked(first, code[at], code[at + (first == 0x0f ? 1 : 0)]))
+    return {};
   if (first == 0x0f) {
     const std::uint8_t second = code[at++];
     if (second == 0x1e && at == 3 && code[0] == 0xf3 && code[at] == 0xfa)
       return {.bytes = 4};  // endbr64
     if (second >> 4 == 8 && !prefixed && !rex) return branch(code, at, 4);
+    if (second == 0x0b && !prefixed && !rex)
+      return {.bytes = 2, .flow = Flow::kEnd};  // ud2
     form = kTwoBytes[second];
     out.padding = second == 0x1f;
-    if (form == kNothing && prefixed) return {};
+    if (form == kNothing && (prefixed || (second < 0xc8 && rex))) return {};
     if (second == 0x1f && (string || (code[at] >> 3 & 7) != 0)) return {};
+    if (second == 0xc3 && (prefixed || code[at] >> 6 == 3)) return {};
   } else if ((first == 0xc5 || first == 0xc4) && !prefixed && !rex) {
     const unsigned map = first == 0xc5 ? 1 : code[at] & 0x1fu;
     at += first == 0xc5 ? 1 : 2;
     const std::uint8_t operation = code[at++];
     if (map == 1)
-      form = operation >> 4 == 4 || operation >> 4 == 9 || kTwoBytes[operation] == kNothing
+      form = operation >> 4 == 4 || operation >> 4 == 9 ||
+                     (operation >= 0xb0 && operation < 0xc2) || operation == 0xc3 ||
+                     kTwoBytes[operation] == kNothing
                  ? kAsk
                  : kTwoBytes[operation];
     else if (map == 2)
@@ -174,7 +224,11 @@ Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
     else if (map == 3)
       form = kModrmByte;
   } else if (string) {
-    return {};
+    if (prefixes != 1) return {};
+    if (first == 0xc3 && !rex) return {.bytes = 2, .flow = Flow::kEnd, .returns = true};
+    if (first == 0x90 && !rex && code[0] == 0xf3) return {.bytes = 2};  // pause
+    if (!is_string(first)) return {};
+    form = kNothing;
   } else {
     if (!prefixed && !rex) {
       if (first == 0xe8) return jump(code, at, 4, Flow::kCall);
@@ -182,10 +236,19 @@ Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
       if (first == 0xeb) return jump(code, at, 1, Flow::kJump);
       if (first >> 4 == 7) return branch(code, at, 1);
       if (first == 0xc3) return {.bytes = 1, .flow = Flow::kEnd, .returns = true};
+      if (first == 0xf4) return {.bytes = 1, .flow = Flow::kEnd};  // hlt
+      if (first == 0xcc) return {.bytes = 1, .flow = Flow::kEnd, .padding = true};
       if (first == 0x90) return {.bytes = 1, .padding = true};
     }
+    if (first == 0x90 && small && prefixes == 1 && !rex)
+      return {.bytes = 2, .padding = true};
     form = kOneByte[first];
     if (first == 0x8d && code[at] >> 6 == 3) return {};
+    if (is_string(first) && prefixes > (small ? 1 : 0)) return {};
+    if (first >> 3 == 0x1b) {  // x87
+      if (prefixed || rex) return {};
+      out.padding = first == 0xd9 && code[at] == 0xd0;  // fnop
+    }
   }
   const std::size_t word = small && !wide ? 2 : 4;
   const unsigned operation = code[at] >> 3 & 7u;
@@ -244,6 +307,24 @@ Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
   if (at > kLongest) return {};
   out.bytes = static_cast<std::uint8_t>(at);
   return out;
+}
+
+// As many bytes as the longest instruction has, zeros behind the end.
+using Room = std::array<std::uint8_t, kLongest>;
+std::span<const std::uint8_t> padded(std::span<const std::uint8_t> code,
+                                     Room& room) noexcept {
+  if (code.size() >= kLongest) return code;
+  room = {};
+  std::ranges::copy(code, room.begin());
+  return room;
+}
+
+}  // namespace
+
+Instruction decode_common(std::span<const std::uint8_t> code) noexcept {
+  Room room;
+  const Instruction out = decode_whole(padded(code, room));
+  return out.bytes <= code.size() ? out : Instruction{};
 }
 
 namespace {
@@ -529,10 +610,22 @@ Effect one_byte(std::span<const std::uint8_t> code, std::size_t at, Prefixes pre
     case 0xf7:
       if (operation == 0)
         return of.into_word(part, false, false, part ? 1 : prefixes.constant());
-      if (operation == 2 || operation == 3) return of.into_word(part, true, false, 0);
-      return {};
+      if (operation == 1) return {};
+      if (operation < 4) return of.into_word(part, true, false, 0);
+      {
+        Effect out = of.into_word(part, false, false, 0);
+        out.written |=
+            static_cast<std::uint16_t>(bit_of(kRax) | (part ? 0u : bit_of(kRdx)));
+        return out;
+      }
     case 0xfe:
     case 0xff: {
+      if (byte == 0xff && operation == 6 && of.operands().memory() && !prefixes.small) {
+        Effect out = of.into_vector();
+        out.kind = Kind::kPush;
+        out.written = bit_of(kStack);
+        return out;
+      }
       if (operation > 1) return {};
       Effect out = of.into_word(part, true, false, 0);
       out.constant = operation == 0 ? 1 : -1;
@@ -568,6 +661,13 @@ Effect two_bytes(std::span<const std::uint8_t> code, std::size_t at, Prefixes pr
     case 0xb6:
     case 0xbe:
       return plain ? of.into_register(false, true, true, 0) : Effect{};
+    case 0xb0:
+    case 0xb1: {
+      if (!plain) return {};
+      Effect out = of.into_word(byte == 0xb0, true, true, 0);
+      out.written |= bit_of(kRax);
+      return out;
+    }
     case 0x10:
     case 0x14:
     case 0x15:
@@ -638,21 +738,26 @@ Effect two_bytes(std::span<const std::uint8_t> code, std::size_t at, Prefixes pr
 
 }  // namespace
 
-Effect effect_common(std::span<const std::uint8_t> code) noexcept {
-  constexpr std::size_t kLongest = 15;
-  if (code.size() < kLongest) return {};
+Effect effect_common(std::span<const std::uint8_t> whole) noexcept {
+  Room room;
+  const std::span<const std::uint8_t> code = padded(whole, room);
   std::size_t at = 0;
   Prefixes prefixes;
+  bool locked = false;
   for (; at != 2; ++at) {
     if (code[at] == 0x66)
       prefixes.small = true;
     else if (code[at] == 0xf2 || code[at] == 0xf3)
       prefixes.string = code[at];
+    else if (code[at] == 0xf0)
+      locked = true;
     else
       break;
   }
   if (code[at] >> 4 == 4) prefixes.rex = code[at++];
   const std::uint8_t first = code[at++];
+  if (locked && !may_be_locked(first, code[at], code[at + (first == 0x0f ? 1 : 0)]))
+    return {};
   Effect out;
   if (first == 0x0f) {
     const std::uint8_t second = code[at++];
@@ -660,8 +765,7 @@ Effect effect_common(std::span<const std::uint8_t> code) noexcept {
   } else if (prefixes.string == 0) {
     out = one_byte(code, at, prefixes, first);
   }
-  if (out.bytes > kLongest) return {};
-  return out;
+  return out.bytes <= std::min(kLongest, whole.size()) ? out : Effect{};
 }
 
 }  // namespace refrain::code

@@ -2,15 +2,21 @@
 
 #include <capstone/capstone.h>
 #include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "code/aarch64_code.h"
 #include "code/common_code.h"
 
 namespace refrain::code {
 namespace {
+
+constexpr const char* kName = "libcapstone.so.4";
 
 // The functions of the library that are used; types and numbers are those of the header.
 struct Library {
@@ -24,7 +30,7 @@ struct Library {
   bool whole = false;
 
   Library() {
-    void* const library = dlopen("libcapstone.so.4", RTLD_LAZY | RTLD_LOCAL);
+    void* const library = dlopen(kName, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return;
     const auto find = [library](const char* name, auto& function) {
       void* const found = dlsym(library, name);
@@ -40,6 +46,26 @@ struct Library {
 const Library& library() {
   static const Library kLibrary;
   return kLibrary;
+}
+
+// Without loading it, where it is beside the C library, as Debian has it.
+bool is_installed() {
+  static const bool kInstalled = [] {
+    bool beside = false;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* found) {
+          const std::string_view name = info->dlpi_name;
+          constexpr std::string_view kC = "libc.so.6";
+          if (!name.ends_with(kC)) return 0;
+          const std::string wanted =
+              std::string(name.substr(0, name.size() - kC.size())) + kName;
+          *static_cast<bool*>(found) = access(wanted.c_str(), R_OK) == 0;
+          return 1;
+        },
+        &beside);
+    return beside || library().whole;
+  }();
+  return kInstalled;
 }
 
 bool in_group(const cs_insn& one, unsigned group) {
@@ -168,8 +194,10 @@ void set_arithmetic(unsigned id, const cs_x86& x86, Operation& out) {
 }
 
 // Whose first operand is only read.
-bool only_reads(unsigned id) {
+bool only_reads(unsigned id, unsigned operands) {
   switch (id) {
+    case X86_INS_IMUL:
+      return operands == 1;
     case X86_INS_CMP:
     case X86_INS_TEST:
     case X86_INS_BT:
@@ -250,14 +278,20 @@ struct Disassembler::State {
   }
 };
 
-Disassembler::Disassembler(std::uint16_t machine) : is_aarch64_(machine == EM_AARCH64) {
-  if (is_aarch64_) return;
+Disassembler::Disassembler(std::uint16_t machine) : is_aarch64_(machine == EM_AARCH64) {}
+
+bool Disassembler::available() const noexcept { return is_aarch64_ || is_installed(); }
+
+Disassembler::State* Disassembler::state() const {
+  if (asked_) return state_.get();
+  asked_ = true;
   const Library& capstone = library();
-  if (!capstone.whole) return;
   csh handle = 0;
-  if (capstone.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK) return;
+  if (!capstone.whole || capstone.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
+    return nullptr;
   capstone.option(handle, CS_OPT_DETAIL, CS_OPT_ON);
   state_ = std::make_unique<State>(State{handle, capstone.allocate(handle)});
+  return state_.get();
 }
 
 Disassembler::~Disassembler() {
@@ -268,14 +302,14 @@ Disassembler::~Disassembler() {
 
 Instruction Disassembler::decode(std::span<const std::uint8_t> code) const {
   if (is_aarch64_) return decode_aarch64(code);
-  if (state_ == nullptr) return {};
   const Instruction common = decode_common(code);
   return common.bytes != 0 ? common : decode_any(code);
 }
 
 Instruction Disassembler::decode_any(std::span<const std::uint8_t> code) const {
   using Flow = Instruction::Flow;
-  const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
+  State* const state = this->state();
+  const cs_insn* const one = state == nullptr ? nullptr : state->next(code);
   if (one == nullptr) return {};
   Instruction out;
   out.bytes = static_cast<std::uint8_t>(one->size);
@@ -311,7 +345,8 @@ Instruction Disassembler::decode_any(std::span<const std::uint8_t> code) const {
 
 Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
   using Kind = Operation::Kind;
-  const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
+  State* const state = this->state();
+  const cs_insn* const one = state == nullptr ? nullptr : state->next(code);
   Operation out;
   if (one == nullptr) return out;
   const cs_x86& x86 = one->detail->x86;
@@ -319,7 +354,7 @@ Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
   cs_regs written{};
   std::uint8_t reads = 0;
   std::uint8_t writes = 0;
-  library().registers(state_->handle, one, read, &reads, written, &writes);
+  library().registers(state->handle, one, read, &reads, written, &writes);
   for (std::uint8_t i = 0; i < writes; ++i)
     if (const std::int8_t number = whole(written[i]); number >= 0)
       out.written |= std::uint32_t{1} << number;
@@ -365,9 +400,10 @@ Effect Disassembler::effect(std::span<const std::uint8_t> code) const {
   return common.bytes != 0 ? common : effect_any(code);
 }
 
-// What is written is what the disassembler says, and the first operand: it does not know all.
+// What is written is what the disassembler says, and the first operand, and rax of cmpxchg: it does not know all.
 Effect Disassembler::effect_any(std::span<const std::uint8_t> code) const {
-  const cs_insn* const one = state_ == nullptr ? nullptr : state_->next(code);
+  State* const state = this->state();
+  const cs_insn* const one = state == nullptr ? nullptr : state->next(code);
   Effect out;
   if (one == nullptr) return out;
   out.bytes = static_cast<std::uint8_t>(one->size);
@@ -380,12 +416,13 @@ Effect Disassembler::effect_any(std::span<const std::uint8_t> code) const {
   cs_regs written{};
   std::uint8_t reads = 0;
   std::uint8_t writes = 0;
-  library().registers(state_->handle, one, read, &reads, written, &writes);
+  library().registers(state->handle, one, read, &reads, written, &writes);
   for (std::uint8_t i = 0; i < writes; ++i) write(written[i]);
+  if (one->id == X86_INS_CMPXCHG) write(X86_REG_RAX);
   for (std::uint8_t i = 0; i < x86.op_count; ++i) {
     const cs_x86_op& operand = x86.operands[i];
     const bool writes_it =
-        i == 0 ? !only_reads(one->id) : (operand.access & CS_AC_WRITE) != 0;
+        i == 0 ? !only_reads(one->id, x86.op_count) : (operand.access & CS_AC_WRITE) != 0;
     if (operand.type == X86_OP_REG && writes_it) write(operand.reg);
     if (operand.type != X86_OP_MEM) continue;
     out.width = operand.size;

@@ -3,11 +3,11 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h and code/jump_table.h.
 //
-// How: x86-64 by Capstone, aarch64 by aarch64_code.h. Capstone's shared library is loaded when the first function is looked
-// at, because most runs need none and its tables take a millisecond to relocate.
+// How: x86-64 by common_code.h, and what that does not know by Capstone; aarch64 by aarch64_code.h. Capstone's shared library is
+// loaded at the first such instruction, because many runs have none and its tables take two milliseconds to relocate.
 // Thread-safety: none; one user at a time. Owns Capstone's handle.
 // Errors: without the library, or for invalid instructions, `bytes` is 0. Operations of aarch64 are kOther.
-// Cost: 1 ms once; then about a microsecond an instruction.
+// Cost: some 10 ns an instruction; by Capstone about a microsecond, and 2 ms once.
 #pragma once
 
 #include <elf.h>
@@ -108,7 +108,8 @@ class Disassembler {
   Disassembler(const Disassembler&) = delete;
   Disassembler& operator=(const Disassembler&) = delete;
 
-  bool available() const noexcept { return is_aarch64_ || state_ != nullptr; }
+  // Returns true if all instructions can be decoded: Capstone is installed.
+  bool available() const noexcept;
   bool is_aarch64() const noexcept { return is_aarch64_; }
 
   // The instruction at the start of `code`.
@@ -122,8 +123,10 @@ class Disassembler {
 
  private:
   struct State;
+  State* state() const;  // null: without the library
   bool is_aarch64_;
-  std::unique_ptr<State> state_;
+  mutable bool asked_ = false;
+  mutable std::unique_ptr<State> state_;
 };
 
 }  // namespace refrain::code

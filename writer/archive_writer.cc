@@ -168,8 +168,6 @@ class ArchiveJob {
     work_folder_ = std::move(wanted.work_folder);
     if (!first_)
       if (auto parsed = parse_filter(); !parsed) return parsed;
-    threads_ = options_.threads;
-    if (threads_ == 0) threads_ = std::max(1U, std::thread::hardware_concurrency());
     if (first_) return {};
     spool_ = open_job_spools(options_.archive, own_rank());
     if (spool_.processes.empty()) {
@@ -231,7 +229,22 @@ class ArchiveJob {
     return together_ ? std::optional(exchange_.rank()) : std::nullopt;
   }
 
+  // As many as have more to do than it takes to start one.
+  unsigned useful_threads() const {
+    constexpr std::uint64_t kOfLocation =
+        2000;  // the files and definitions of one, in records
+    constexpr std::uint64_t kOfThread = 10'000;  // half a millisecond
+    std::uint64_t work = 0;
+    for (const spool::ProcessSpool& process : spool_.processes)
+      for (const spool::SpoolFile& location : process.locations)
+        work += kOfLocation + location.log().size() + location.ring().older.size() +
+                location.ring().newer.size();
+    const std::uint64_t most = std::max(1U, std::thread::hardware_concurrency());
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(work / kOfThread, 1, most));
+  }
+
   Result<> build_models() {
+    threads_ = options_.threads != 0 ? options_.threads : useful_threads();
     for (const spool::ProcessSpool& process : spool_.processes)
       models_.push_back(
           std::make_unique<ProcessModel>(process, regions_, options_.recovered, threads_));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "base/new_file.h"
@@ -207,9 +208,13 @@ int parse_and_run(int argc, char** argv) {
   REFRAIN_SUBCOMMANDS(REFRAIN_MAKE)
 #undef REFRAIN_MAKE
   std::vector<CLI::App*> parsers;
+  // To make all options takes a sixth of the time of `refrain run`: those of the command alone, if there is one.
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const bool chosen = std::ranges::any_of(
+      commands, [&](const auto& command) { return command->name() == first; });
   for (auto& command : commands) {
     parsers.push_back(app.add_subcommand(command->name(), command->help()));
-    command->add_options(*parsers.back());
+    if (!chosen || command->name() == first) command->add_options(*parsers.back());
   }
   CLI::App* help = app.add_subcommand("help", "print help, also 'refrain help COMMAND'");
   std::string topic;
