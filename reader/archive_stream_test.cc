@@ -148,5 +148,15 @@ TEST_CASE("ArchiveStream: more locations than open files - the same events") {
   }
 }
 
+TEST_CASE("Trace: a procedure of MPI, whatever a tool adds to its name") {
+  CHECK(mpi_procedure("MPI_Recv()") == "MPI_Recv");
+  CHECK(mpi_procedure("PMPI_Recv") == "MPI_Recv");
+  CHECK(mpi_procedure("mpi_recv__") == "MPI_recv");
+  CHECK(mpi_procedure("MPI_Recv [rank 1]") == "MPI_Recv");
+  CHECK(mpi_procedure("recv") == "recv");
+  for (const char* const nothing : {"MPI_", "MPI_ ", "PMPI_(", "mpi_____"})
+    CHECK(mpi_procedure(nothing) == "MPI_");
+}
+
 }  // namespace
 }  // namespace refrain::reader::archive_stream_test

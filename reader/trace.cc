@@ -339,12 +339,13 @@ std::uint32_t RefTable::slow(std::uint64_t ref) const noexcept {
 }
 
 std::string mpi_procedure(std::string_view name) {
+  constexpr std::size_t kPrefix = 4;
   const std::string_view all = name;
   if (name.starts_with("PMPI_") || name.starts_with("pmpi_")) name.remove_prefix(1);
   if (!name.starts_with("MPI_") && !name.starts_with("mpi_")) return std::string(all);
   name = name.substr(0, name.find_first_of("( ["));
-  while (name.ends_with('_')) name.remove_suffix(1);
-  return "MPI_" + std::string(name.substr(4));
+  while (name.size() > kPrefix && name.ends_with('_')) name.remove_suffix(1);
+  return "MPI_" + std::string(name.substr(kPrefix));
 }
 
 std::string openmp_runtime(const std::map<std::string, std::string>& properties) {
