@@ -57,7 +57,43 @@ base::Result<> all_done(std::size_t parts,
   return {};
 }
 
+class Both final : public TraceSink {
+ public:
+  Both(TraceSink& first, ShareSinks& more)
+      : first_(first), more_(more), second_(more.sink_of(0)) {}
+
+  base::Result<> begin(const TraceDefinitions& definitions) override {
+    const auto done = first_.begin(definitions);
+    return done ? second_.begin(definitions) : done;
+  }
+  void event(const TraceEvent& event) override {
+    first_.event(event);
+    second_.event(event);
+  }
+  std::string error() const override {
+    std::string error = first_.error();
+    return error.empty() ? second_.error() : error;
+  }
+  std::vector<std::string> notes() const override { return first_.notes(); }
+  bool tells_share(const Share& share) override { return first_.tells_share(share); }
+  base::Result<> finish(std::uint64_t end_ns) override {
+    auto done = first_.finish(end_ns);
+    if (done) done = second_.finish(end_ns);
+    if (done) more_.all_read();
+    return done;
+  }
+
+ private:
+  TraceSink& first_;
+  ShareSinks& more_;
+  TraceSink& second_;
+};
+
 }  // namespace
+
+std::unique_ptr<TraceSink> with_sinks(TraceSink& first, ShareSinks& more) {
+  return std::make_unique<Both>(first, more);
+}
 
 std::vector<std::uint32_t> share_processes(const TraceDefinitions& definitions,
                                            std::uint32_t shares) {

@@ -21,6 +21,20 @@ namespace refrain::reader {
 std::vector<std::uint32_t> share_processes(const TraceDefinitions& definitions,
                                            std::uint32_t shares);
 
+// Sinks of somebody who wants events that are read for something else: one for each reader, which has the events of processes of
+// its own.
+class ShareSinks {
+ public:
+  virtual ~ShareSinks() = default;
+  // One thread calls it, before any event.
+  virtual TraceSink& sink_of(std::uint32_t share) = 0;
+  // After the last event of all, while definitions are still there.
+  virtual void all_read() = 0;
+};
+
+// Of a single reader: a sink that hands on what it gets, to the first one too, which has notes and a share of its own.
+std::unique_ptr<TraceSink> with_sinks(TraceSink& first, ShareSinks& more);
+
 class ArchiveShares {
  public:
   // 0 shares: one for each core and 250 000 events, at most four; one where there are more than 8192 locations, for memory.

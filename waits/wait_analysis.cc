@@ -257,6 +257,11 @@ std::string folder_of(const std::string& archive) {
   return std::filesystem::is_directory(path, none) ? path : path.parent_path();
 }
 
+Between with_sinks(reader::ShareSinks* more) {
+  if (more == nullptr) return {};
+  return [more](reader::TraceSink& replay) { return reader::with_sinks(replay, *more); };
+}
+
 base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
                                            const reader::Progress& progress) {
   return analyze_archive(archive, progress, {});

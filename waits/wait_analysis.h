@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "reader/archive_shares.h"
 #include "reader/archive_stream.h"
 #include "waits/metrics/metric.h"
 #include "waits/metrics/pattern.h"
@@ -195,6 +196,8 @@ base::Result<WaitAnalysis> analyze_archive(const std::string& archive,
                                            const reader::Progress& progress = {});
 // The same as if what the sink between them leaves out had not been written.
 using Between = std::function<std::unique_ptr<reader::TraceSink>(reader::TraceSink&)>;
+// Nothing is left out, and `more`, unless it is null, gets the events, too.
+Between with_sinks(reader::ShareSinks* more);
 // Makes patterns besides all_patterns().
 using MorePatterns = std::function<std::vector<std::unique_ptr<Pattern>>()>;
 // `observer`: of waits, may be nullptr.

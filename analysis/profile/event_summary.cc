@@ -140,8 +140,11 @@ class TreeSink final : public EventSummarySink {
   std::uint64_t last_tick() const { return last_tick_; }
 
   EventSummary take() override { return take(last_tick_); }
+  // Events of a process; after take().
+  bool has_seen(std::uint32_t process) const { return seen_[process]; }
   // The run ends at this tick.
   EventSummary take(std::uint64_t last_tick) {
+    for (const Tree& tree : trees_) seen_.push_back(tree.begin <= tree.end);
     close(last_tick);
     EventSummary out;
     for (Tree& tree : trees_)
@@ -439,6 +442,7 @@ class TreeSink final : public EventSummarySink {
     std::string file;  // after a blank
   };
   std::vector<OfFile> of_files_;
+  std::vector<bool> seen_;  // by process
   std::uint64_t last_tick_ = 0;
   std::uint64_t gaps_ = 0;
 };
@@ -449,34 +453,48 @@ std::unique_ptr<EventSummarySink> event_summary_sink() {
   return std::make_unique<TreeSink>(false, false);
 }
 
+struct EventSummaries::Sinks {
+  bool messages;
+  std::vector<std::unique_ptr<TreeSink>> trees;
+};
+
+EventSummaries::EventSummaries(bool messages)
+    : sinks_(std::make_unique<Sinks>(Sinks{messages, {}})) {}
+EventSummaries::~EventSummaries() = default;
+
+reader::TraceSink& EventSummaries::sink_of(std::uint32_t) {
+  return *sinks_->trees.emplace_back(std::make_unique<TreeSink>(true, sinks_->messages));
+}
+
+void EventSummaries::all_read() {
+  auto& trees = sinks_->trees;
+  std::uint64_t last_tick = 0;
+  for (const auto& tree : trees) last_tick = std::max(last_tick, tree->last_tick());
+  EventSummary result = trees[0]->take(last_tick);
+  for (std::size_t i = 1; i < trees.size(); ++i) {
+    EventSummary more = trees[i]->take(last_tick);
+    for (std::size_t at = 0; at < result.processes.size(); ++at)
+      if (trees[i]->has_seen(result.processes[at].process))
+        result.processes[at] = std::move(more.processes[at]);
+    for (std::size_t at = 0; at < result.messages.size(); ++at)
+      if (trees[i]->has_seen(result.messages[at].process))
+        result.messages[at] = std::move(more.messages[at]);
+    result.gaps += more.gaps;
+  }
+  summary_ = std::move(result);
+}
+
 base::Result<EventSummary> summarize_events(const std::string& archive,
                                             const EventSummaryOptions& options) {
   reader::ArchiveShares shares;
   if (const auto done = shares.open(archive, options.threads); !done) return done.failure();
   if (const auto done = shares.definitions().need_threads(); !done) return done.failure();
-  std::vector<std::unique_ptr<TreeSink>> trees;
+  EventSummaries summaries(options.messages);
   std::vector<reader::TraceSink*> sinks;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    trees.push_back(std::make_unique<TreeSink>(true, options.messages));
-    sinks.push_back(trees.back().get());
-  }
+  for (std::uint32_t i = 0; i < shares.size(); ++i) sinks.push_back(&summaries.sink_of(i));
   if (const auto done = shares.run(sinks, options.progress); !done) return done.failure();
-  std::uint64_t last_tick = 0;
-  for (const auto& tree : trees) last_tick = std::max(last_tick, tree->last_tick());
-  EventSummary result = trees[0]->take(last_tick);
-  for (std::uint32_t i = 1; i < trees.size(); ++i) {
-    EventSummary more = trees[i]->take(last_tick);
-    const auto is_of_share = [&](std::uint32_t process) {
-      return shares.share()[process] == i;
-    };
-    for (std::size_t at = 0; at < result.processes.size(); ++at)
-      if (is_of_share(result.processes[at].process))
-        result.processes[at] = std::move(more.processes[at]);
-    for (std::size_t at = 0; at < result.messages.size(); ++at)
-      if (is_of_share(result.messages[at].process))
-        result.messages[at] = std::move(more.messages[at]);
-    result.gaps += more.gaps;
-  }
+  summaries.all_read();
+  EventSummary result = *summaries.take();
   result.events = shares.events();
   return result;
 }

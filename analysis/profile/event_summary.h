@@ -12,11 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/profile/message_calls.h"
 #include "base/result.h"
+#include "reader/archive_shares.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 
@@ -36,6 +39,23 @@ class EventSummarySink : public reader::TraceSink {
   virtual EventSummary take() = 0;
 };
 std::unique_ptr<EventSummarySink> event_summary_sink();
+
+// The same of events that several read. Notes name records that it does not use.
+class EventSummaries final : public reader::ShareSinks {
+ public:
+  explicit EventSummaries(bool messages = false);
+  ~EventSummaries() override;
+
+  reader::TraceSink& sink_of(std::uint32_t share) override;
+  void all_read() override;
+  // After that, once; nothing before. `events` is 0.
+  std::optional<EventSummary> take() { return std::exchange(summary_, std::nullopt); }
+
+ private:
+  struct Sinks;
+  std::unique_ptr<Sinks> sinks_;
+  std::optional<EventSummary> summary_;
+};
 
 struct EventSummaryOptions {
   bool messages =

@@ -52,13 +52,15 @@ std::shared_ptr<PyAnalysis> analyze(
   auto result = std::make_shared<PyAnalysis>();
   result->archive = archive;
   const base::Result<> done = reading([&]() -> base::Result<> {
-    auto analysis = waits::analyze_archive(archive, {}, {}, more);
+    const auto read = tools::summaries_of_events(archive);
+    auto analysis =
+        waits::analyze_archive(archive, {}, waits::with_sinks(read.get()), more);
     if (!analysis) return analysis.failure();
     result->analysis = *std::move(analysis);
     if (result->analysis.problems.gaps != 0)
       if (auto estimated = tools::estimate_whole_run(archive, result->analysis); !estimated)
         return estimated;
-    auto conclusions = tools::conclude_run(archive);
+    auto conclusions = tools::conclude_run(archive, 0, read.get());
     if (!conclusions) return conclusions.failure();
     result->conclusions = *std::move(conclusions);
     tools::add_what_events_say(result->conclusions, archive, result->analysis);

@@ -38,8 +38,8 @@ class AnalyzeCommand final : public Subcommand {
   std::string cube_file() const;
   int run_first(Job* job);
   base::Result<> check() const;
-  base::Result<waits::WaitAnalysis> analyze(Job* job,
-                                            const waits::MorePatterns& more) const;
+  base::Result<waits::WaitAnalysis> analyze(Job* job, const waits::MorePatterns& more,
+                                            reader::ShareSinks* sinks) const;
   int print_causes() const;
   int print_and_write(const waits::WaitAnalysis& analysis,
                       const analysis::Conclusions& conclusions) const;
@@ -133,23 +133,26 @@ base::Result<> AnalyzeCommand::check() const {
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }
 
-base::Result<waits::WaitAnalysis> AnalyzeCommand::analyze(
-    Job* job, const waits::MorePatterns& more) const {
+base::Result<waits::WaitAnalysis> AnalyzeCommand::analyze(Job* job,
+                                                          const waits::MorePatterns& more,
+                                                          reader::ShareSinks* sinks) const {
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;
   if (!quiet_)
     progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
   // Patterns of users are not made for several readers.
   if (more) {
-    auto analysis = waits::analyze_archive(archive_, progress, {}, more);
+    auto analysis =
+        waits::analyze_archive(archive_, progress, waits::with_sinks(sinks), more);
     bar.remove();
     return analysis;
   }
   const std::size_t threads =
       threads_ != 0 ? threads_
                     : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
-  auto analysis = job != nullptr ? waits::analyze_in_job(archive_, *job, progress)
-                                 : waits::analyze_in_threads(archive_, threads, progress);
+  auto analysis = job != nullptr
+                      ? waits::analyze_in_job(archive_, *job, progress)
+                      : waits::analyze_in_threads(archive_, threads, progress, sinks);
   bar.remove();
   return analysis;
 }
@@ -166,7 +169,9 @@ int AnalyzeCommand::run_first(Job* job) {
     if (done = modules.load(file); !done) return fail(done.error());
   waits::MorePatterns more;
   if (!modules.empty()) more = [&modules] { return modules.make(); };
-  auto analysis = analyze(job, more);
+  // Of a job each process has the events of some ranks only.
+  const auto read = job == nullptr ? summaries_of_events(archive_) : nullptr;
+  auto analysis = analyze(job, more, read.get());
   if (!analysis)
     return has_only_summary(archive_) ? print_causes() : fail(analysis.error());
   if (limit_ != 0)
@@ -174,7 +179,7 @@ int AnalyzeCommand::run_first(Job* job) {
   else if (analysis->problems.gaps != 0)
     done = estimate_whole_run(archive_, *analysis);
   if (!done) return fail(done.error());
-  auto conclusions = conclude_run(archive_, threads_);
+  auto conclusions = conclude_run(archive_, threads_, read.get());
   if (!conclusions) return fail(conclusions.error());
   add_what_events_say(*conclusions, archive_, *analysis);
   return print_and_write(*analysis, *conclusions);

@@ -1,9 +1,10 @@
 #include "tools/output/whole_run.h"
 
 #include <exception>
+#include <filesystem>
+#include <utility>
 
 #include "analysis/comparison/skipping_sink.h"
-#include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
@@ -41,17 +42,29 @@ base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
   }
 }
 
+std::unique_ptr<analysis::EventSummaries> summaries_of_events(const std::string& archive) {
+  std::error_code none;
+  if (std::filesystem::exists(base::archive_folder(archive) + "/summary", none))
+    return nullptr;
+  return std::make_unique<analysis::EventSummaries>();
+}
+
 base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
-                                                 std::size_t threads) {
+                                                 std::size_t threads,
+                                                 analysis::EventSummaries* read) {
   try {
     auto summaries =
         summary::read_summaries(base::archive_folder(archive), summary::Iterations::kRead);
     if (!summaries) return base::Failure{archive + ": " + summaries.error()};
-    if (summaries->empty()) {
-      auto events =
-          analysis::summarize_events(archive, {.messages = false, .threads = threads});
-      if (!events) return events.failure();
+    std::optional<analysis::EventSummary> events;
+    if (read != nullptr) events = read->take();
+    if (events) {
       summaries = std::move(events->processes);
+    } else if (summaries->empty()) {
+      auto again =
+          analysis::summarize_events(archive, {.messages = false, .threads = threads});
+      if (!again) return again.failure();
+      summaries = std::move(again->processes);
     }
     analysis::Conclusions conclusions = analysis::conclude(*summaries);
     conclusions.openmp = openmp_note_of(archive);

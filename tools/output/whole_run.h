@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "analysis/causes/root_causes.h"
+#include "analysis/profile/event_summary.h"
 #include "base/result.h"
 #include "cube/experiment.h"
 #include "waits/estimates.h"
@@ -20,10 +22,13 @@ namespace refrain::tools {
 // As cube/experiment.h, with the visits of the whole run.
 base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
                                                    const waits::WaitAnalysis& analysis);
-// What the run lost its time to: of its summaries, or, of archives of other tools, of all their events, which are read for it
-// by so many threads (reader/archive_shares.h).
+// For conclude_run(), who may get the events while they are read for something else; null: summaries are enough.
+std::unique_ptr<analysis::EventSummaries> summaries_of_events(const std::string& archive);
+// What the run lost its time to: of its summaries, or, of archives of other tools, of all their events: those that were read, or
+// they are read for it by so many threads (reader/archive_shares.h).
 base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
-                                                 std::size_t threads = 0);
+                                                 std::size_t threads = 0,
+                                                 analysis::EventSummaries* read = nullptr);
 // The same of its summaries alone: nothing where there are none, or they cannot be read.
 std::optional<analysis::Conclusions> conclude_summaries(const std::string& archive);
 // Returns true if it was recorded without events (--summary-only).

@@ -529,10 +529,11 @@ class ShareReader final : private reader::TraceSink, private paths::OtherLogs {
     own.reserve(shares_.joint.size());
     for (const std::uint32_t reader : shares_.joint) own.push_back(reader == own_);
     joint_->share(std::move(own));
-    return {};
+    return options_.more != nullptr ? options_.more->begin(definitions) : base::Result<>();
   }
 
   void event(const reader::TraceEvent& event) override {
+    if (options_.more != nullptr) options_.more->event(event);
     splitter_->event(event.ticks, event.location);
     replay_->event(event);
     if (++events_ % options_.batch == 0) inform_and_join();
@@ -544,7 +545,8 @@ class ShareReader final : private reader::TraceSink, private paths::OtherLogs {
 
   base::Result<> finish(std::uint64_t end_ns) override {
     if (failed_) return base::Failure{kStopped};
-    return replay_->finish(end_ns);
+    const auto done = replay_->finish(end_ns);
+    return done && options_.more != nullptr ? options_.more->finish(end_ns) : done;
   }
 
   // Others get the steps until here, then the own ones are taken, which may have to wait for theirs.
@@ -979,31 +981,41 @@ class ArchiveSource final : public EventSource {
 
 base::Result<WaitAnalysis> analyze_in_threads(const std::string& archive,
                                               std::size_t threads,
-                                              const reader::Progress& progress) {
-  ArchiveSource own(archive);
-  if (const auto done = own.open(); !done) return done.failure();
-  const auto readers =
-      static_cast<std::uint32_t>(std::min(threads, own.definitions().processes.size()));
-  if (readers < 2) return analyze_archive(archive, progress);
+                                              const reader::Progress& progress,
+                                              reader::ShareSinks* more) {
+  // What they define is there until all is put together.
+  std::vector<std::unique_ptr<ArchiveSource>> sources;
+  sources.push_back(std::make_unique<ArchiveSource>(archive));
+  if (const auto done = sources[0]->open(); !done) return done.failure();
+  const auto readers = static_cast<std::uint32_t>(
+      std::min(threads, sources[0]->definitions().processes.size()));
+  if (readers < 2) return analyze_archive(archive, progress, with_sinks(more));
   exchange::Mailboxes boxes(readers);
-  const ShareOptions options{.folder = folder_of(archive), .progress = progress};
+  std::vector<ShareOptions> options(readers, {.folder = folder_of(archive)});
+  options[0].progress = progress;
   const auto group = reader::make_stream_group(readers);
-  own.join(group);
-  const auto read = [&, group](std::uint32_t rank) {
-    ArchiveSource source(archive);
-    source.join(group);
-    (void)analyze_share(*boxes.of(rank), source, options);
-  };
-  std::vector<std::jthread> running;
-  for (std::uint32_t rank = 1; rank < readers; ++rank) {
-    try {
-      running.emplace_back(read, rank);
-    } catch (const std::system_error&) {
-      stop_readers(*boxes.of(0), static_cast<std::uint32_t>(running.size()));
-      return base::Failure{"threads cannot be started; --threads 1 needs none"};
-    }
+  for (std::uint32_t rank = 0; rank < readers; ++rank) {
+    if (rank > 0) sources.push_back(std::make_unique<ArchiveSource>(archive));
+    sources[rank]->join(group);
+    if (more != nullptr) options[rank].more = &more->sink_of(rank);
   }
-  return analyze_share(*boxes.of(0), own, options);
+  base::Result<WaitAnalysis> result = base::Failure{std::string()};
+  {
+    std::vector<std::jthread> running;
+    for (std::uint32_t rank = 1; rank < readers; ++rank) {
+      try {
+        running.emplace_back([&, rank] {
+          (void)analyze_share(*boxes.of(rank), *sources[rank], options[rank]);
+        });
+      } catch (const std::system_error&) {
+        stop_readers(*boxes.of(0), static_cast<std::uint32_t>(running.size()));
+        return base::Failure{"threads cannot be started; --threads 1 needs none"};
+      }
+    }
+    result = analyze_share(*boxes.of(0), *sources[0], options[0]);
+  }
+  if (result && more != nullptr) more->all_read();
+  return result;
 }
 
 base::Result<WaitAnalysis> analyze_in_job(const std::string& archive,

@@ -40,9 +40,10 @@ class EventSource {
 };
 
 struct ShareOptions {
-  std::string folder;              // where temporary files may be made
-  std::uint64_t batch = 4096;      // events until others are informed
-  reader::Progress progress = {};  // of the first one, about
+  std::string folder;                 // where temporary files may be made
+  std::uint64_t batch = 4096;         // events until others are informed
+  reader::Progress progress = {};     // of the first one, about
+  reader::TraceSink* more = nullptr;  // gets the events, too
 };
 
 // The first rank gets the result, others nothing in it, or why they ended.
@@ -56,10 +57,11 @@ void stop_readers(exchange::Exchange& exchange, std::uint32_t readers);
 //
 // Thread-safety: one a process at a time. The result is that of analyze_archive(), to the last digit.
 
-// At most this many threads, and one for each process of the archive; 1: none but the caller.
+// At most this many threads, and one for each process of the archive; 1: none but the caller. `more`: who wants the events, too.
 base::Result<WaitAnalysis> analyze_in_threads(const std::string& archive,
                                               std::size_t threads,
-                                              const reader::Progress& progress = {});
+                                              const reader::Progress& progress = {},
+                                              reader::ShareSinks* more = nullptr);
 
 // By all processes of a job, two or more, each with its own end. Rank 0 gets the result, others the error that they had.
 base::Result<WaitAnalysis> analyze_in_job(const std::string& archive,

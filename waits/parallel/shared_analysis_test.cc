@@ -3,8 +3,14 @@
 #include "waits/parallel/shared_analysis.h"
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <memory>
 #include <random>
+#include <tuple>
+#include <vector>
 
+#include "reader/small_archive.h"
+#include "test/support/files.h"
 #include "waits/parallel/synthetic_shares.h"
 #include "waits/synthetic_trace.h"
 
@@ -23,7 +29,83 @@ void check_all(SyntheticTrace& trace) {
     }
 }
 
+using Event = std::tuple<std::uint32_t, std::uint64_t, reader::EventKind>;
+
+// Somebody else who wants the events.
+class Others final : public reader::ShareSinks {
+ public:
+  class Sink final : public reader::TraceSink {
+   public:
+    base::Result<> begin(const reader::TraceDefinitions& all) override {
+      definitions = &all;
+      return {};
+    }
+    void event(const reader::TraceEvent& event) override {
+      ++events[{event.location, event.ticks, event.kind}];
+    }
+    std::string error() const override { return {}; }
+    base::Result<> finish(std::uint64_t) override {
+      finished = true;
+      return {};
+    }
+    const reader::TraceDefinitions* definitions = nullptr;
+    std::map<Event, int> events;
+    bool finished = false;
+  };
+
+  reader::TraceSink& sink_of(std::uint32_t share) override {
+    CHECK(share == sinks_.size());
+    return *sinks_.emplace_back(std::make_unique<Sink>());
+  }
+  void all_read() override {
+    ++times_read;
+    for (const auto& sink : sinks_) {
+      CHECK(sink->finished);
+      CHECK(sink->definitions->locations.size() == 5);
+      std::map<std::uint32_t, bool> own;
+      for (const auto& [event, count] : sink->events) {
+        events[event] += count;
+        own[std::get<0>(event)] = true;
+      }
+      for (const auto& [location, has] : own) ++sinks_of[location];
+    }
+  }
+  std::map<Event, int> events;
+  std::map<std::uint32_t, int> sinks_of;  // by location
+  int times_read = 0;
+
+ private:
+  std::vector<std::unique_ptr<Sink>> sinks_;
+};
+
 }  // namespace
+
+TEST_CASE("Shared analysis: others get each event once, those of a process in one sink") {
+  constexpr std::uint64_t kVisits = 50;
+  const test::TemporaryFolder folder;
+  reader::SmallArchive archive(folder / "a");
+  const std::uint32_t region = archive.region("main");
+  for (int i = 0; i < 5; ++i) {
+    archive.process();
+    for (std::uint64_t at = 0; at < kVisits; ++at) {
+      archive.enter(10 * at, region);
+      archive.leave(10 * at + 5, region);
+    }
+  }
+  archive.finish(0, 10 * kVisits);
+  for (const std::size_t threads : {1, 2, 3, 5}) {
+    CAPTURE(threads);
+    Others others;
+    const auto result = analyze_in_threads(folder / "a", threads, {}, &others);
+    REQUIRE(result.ok());
+    CHECK(result->events == 5 * 2 * kVisits);
+    CHECK(others.times_read == 1);
+    CHECK(others.events.size() == 5 * 2 * kVisits);
+    for (const auto& [event, count] : others.events) CHECK(count == 1);
+    CHECK(others.sinks_of ==
+          std::map<std::uint32_t, int>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}});
+  }
+}
 
 TEST_CASE("Shared analysis: by 1 to 7 readers, in batches of 1 to 1000 events") {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
