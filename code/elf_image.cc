@@ -36,6 +36,8 @@ const Range* range_at(const std::vector<Range>& ranges, std::uint64_t address) {
   return range != nullptr && address < range->end ? range : nullptr;
 }
 
+constexpr std::uint32_t kNoSymbol = ~std::uint32_t{0};
+
 // What the loader writes: the image's place and a number, or the address of a symbol.
 enum class RelocationKind : std::uint8_t { kOther, kRelative, kSymbol };
 
@@ -233,29 +235,40 @@ void ElfImage::read_relocations() {
     Elf_Data* const table = symbols == nullptr || gelf_getshdr(symbols, &names) == nullptr
                                 ? nullptr
                                 : elf_getdata(symbols, nullptr);
-    if (data == nullptr) return;
-    const std::size_t count = data->d_size / header.sh_entsize;
-    for (std::size_t i = 0; i < count; ++i) {
-      GElf_Rela one;
-      if (gelf_getrela(data, static_cast<int>(i), &one) == nullptr) break;
-      Relocation out{one.r_offset, static_cast<std::uint64_t>(one.r_addend), {}};
-      const unsigned type = GELF_R_TYPE(one.r_info);
-      GElf_Sym symbol;
-      const RelocationKind kind = kind_of(machine_, type);
-      if (kind == RelocationKind::kOther) continue;
-      if (kind == RelocationKind::kSymbol) {
-        if (table == nullptr || gelf_getsym(table, static_cast<int>(GELF_R_SYM(one.r_info)),
-                                            &symbol) == nullptr)
-          continue;
-        const char* const name = elf_strptr(elf_, names.sh_link, symbol.st_name);
-        if (name != nullptr) out.name = name;
-        out.value += symbol.st_value;
-      }
-      relocations_.push_back(out);
+    if (data == nullptr || data->d_type != ELF_T_RELA) return;
+    const auto number = static_cast<std::uint32_t>(relocation_symbols_.size());
+    relocation_symbols_.push_back({table, table == nullptr ? 0 : names.sh_link});
+    // All files here are of 64 bits, and so are their relocations in memory.
+    const std::span all(static_cast<const Elf64_Rela*>(data->d_buf),
+                        data->d_buf == nullptr ? 0 : data->d_size / sizeof(Elf64_Rela));
+    for (const Elf64_Rela& one : all) {
+      const RelocationKind kind =
+          kind_of(machine_, static_cast<unsigned>(ELF64_R_TYPE(one.r_info)));
+      if (kind == RelocationKind::kOther ||
+          (kind == RelocationKind::kSymbol && table == nullptr))
+        continue;
+      relocations_.push_back({one.r_offset, static_cast<std::uint64_t>(one.r_addend),
+                              kind == RelocationKind::kSymbol
+                                  ? static_cast<std::uint32_t>(ELF64_R_SYM(one.r_info))
+                                  : kNoSymbol,
+                              number});
     }
   });
-  std::sort(relocations_.begin(), relocations_.end(),
-            [](const Relocation& a, const Relocation& b) { return a.address < b.address; });
+  if (!std::ranges::is_sorted(relocations_, {}, &Relocation::address))
+    std::ranges::sort(relocations_, {}, &Relocation::address);
+}
+
+std::optional<std::pair<std::uint64_t, std::string_view>> ElfImage::symbol_of(
+    const Relocation& relocation) const {
+  if (relocation.symbol == kNoSymbol) return std::pair<std::uint64_t, std::string_view>();
+  const SymbolTable& table = relocation_symbols_[relocation.table];
+  GElf_Sym symbol;
+  if (gelf_getsym(static_cast<Elf_Data*>(table.data), static_cast<int>(relocation.symbol),
+                  &symbol) == nullptr)
+    return {};
+  const char* const name = elf_strptr(elf_, table.names, symbol.st_name);
+  return std::pair(symbol.st_value,
+                   name == nullptr ? std::string_view() : std::string_view(name));
 }
 
 const ElfImage::Relocation* ElfImage::relocation(std::uint64_t address) {
@@ -268,7 +281,7 @@ const ElfImage::Relocation* ElfImage::relocation(std::uint64_t address) {
 
 std::optional<std::uint64_t> ElfImage::word(std::uint64_t address) {
   if (const Relocation* const known = relocation(address); known != nullptr)
-    return known->value;
+    if (const auto symbol = symbol_of(*known)) return known->value + symbol->first;
   const auto there = bytes(address);
   std::uint64_t value = 0;
   if (there.size() < sizeof value) return {};
@@ -278,7 +291,9 @@ std::optional<std::uint64_t> ElfImage::word(std::uint64_t address) {
 
 std::string_view ElfImage::imported(std::uint64_t address) {
   const Relocation* const known = relocation(address);
-  return known == nullptr ? std::string_view() : known->name;
+  if (known == nullptr) return {};
+  const auto symbol = symbol_of(*known);
+  return symbol ? symbol->second : std::string_view();
 }
 
 }  // namespace refrain::code

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "code/code_image.h"
@@ -57,10 +58,12 @@ class ElfImage final : public CodeImage {
     std::uint64_t offset;
     bool executable;
   };
+  // Of a symbol, which is looked at when somebody asks for the word: a large library has 100 000. kNoSymbol: `value` is the word.
   struct Relocation {
     std::uint64_t address;
     std::uint64_t value;
-    std::string_view name;
+    std::uint32_t symbol;
+    std::uint32_t table;  // of relocation_symbols_
   };
   ElfImage() = default;
   bool read();
@@ -69,6 +72,9 @@ class ElfImage final : public CodeImage {
   void read_relocations();
   void settle_functions();
   const Relocation* relocation(std::uint64_t address);
+  // The value of its symbol, and its name; none: there is no such symbol.
+  std::optional<std::pair<std::uint64_t, std::string_view>> symbol_of(
+      const Relocation& relocation) const;
 
   int file_ = -1;
   Elf* elf_ = nullptr;
@@ -79,6 +85,11 @@ class ElfImage final : public CodeImage {
   std::vector<UnwindEntry> frames_;
   bool relocations_read_ = false;
   std::vector<Relocation> relocations_;
+  struct SymbolTable {
+    void* data;         // Elf_Data
+    std::size_t names;  // section
+  };
+  std::vector<SymbolTable> relocation_symbols_;
 };
 
 }  // namespace refrain::code

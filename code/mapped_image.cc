@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace refrain::code {
 namespace {
@@ -117,8 +118,8 @@ std::vector<HandlerEntry> MappedImage::handlers(std::uint64_t address) const {
   return read_handlers(bytes(frame.handlers), frame.handlers, frame.begin);
 }
 
-void MappedImage::read_imports() {
-  imports_read_ = true;
+void MappedImage::find_tables() {
+  tables_found_ = true;
   std::array<std::uint64_t, 64> known{};
   std::uint64_t relative = 0;  // the first ones of DT_RELA, which have no names
   for (std::uint64_t at = dynamic_; at != 0; at += sizeof(ElfW(Dyn))) {
@@ -129,58 +130,69 @@ void MappedImage::read_imports() {
     if (entry->d_tag == DT_RELACOUNT) relative = entry->d_un.d_val;
   }
   // The loader has added the object's place to these, where it may write.
-  const auto table = [&](std::size_t tag) {
-    return bytes(known[tag]).empty() ? bytes(base_ + known[tag]) : bytes(known[tag]);
+  const auto place = [&](std::size_t tag) {
+    return bytes(known[tag]).empty() ? base_ + known[tag] : known[tag];
   };
-  const auto symbols = table(DT_SYMTAB);
-  const auto texts = table(DT_STRTAB);
-  const auto add_from = [&](std::span<const std::uint8_t> all, std::size_t size) {
-    all = all.first(std::min(all.size(), size));
-    for (; all.size() >= sizeof(ElfW(Rela)); all = all.subspan(sizeof(ElfW(Rela)))) {
-      ElfW(Rela) one;
-      std::memcpy(&one, all.data(), sizeof one);
-      if (std::find(kSlots.begin(), kSlots.end(), ELF64_R_TYPE(one.r_info)) == kSlots.end())
-        continue;
-      ElfW(Sym) symbol;
-      const std::uint64_t offset = ELF64_R_SYM(one.r_info) * sizeof symbol;
-      if (offset > symbols.size() || symbols.size() - offset < sizeof symbol) continue;
-      std::memcpy(&symbol, symbols.data() + offset, sizeof symbol);
-      if (symbol.st_name >= std::min<std::size_t>(texts.size(), known[DT_STRSZ])) continue;
-      const char* const name = reinterpret_cast<const char*>(texts.data()) + symbol.st_name;
-      imports_.push_back({base_ + one.r_offset,
-                          symbol.st_shndx == SHN_UNDEF ? 0 : base_ + symbol.st_value,
-                          {name, ::strnlen(name, texts.size() - symbol.st_name)}});
-    }
-  };
-  if (known[DT_PLTREL] == DT_RELA) add_from(table(DT_JMPREL), known[DT_PLTRELSZ]);
-  const auto relocations = table(DT_RELA);
+  symbols_ = bytes(place(DT_SYMTAB));
+  texts_ = bytes(place(DT_STRTAB));
+  texts_ = texts_.first(std::min<std::size_t>(texts_.size(), known[DT_STRSZ]));
+  if (known[DT_PLTREL] == DT_RELA) {
+    imports_[0].begin = place(DT_JMPREL);
+    imports_[0].bytes = known[DT_PLTRELSZ];
+  }
   const std::uint64_t skipped =
-      std::min<std::uint64_t>(relative, relocations.size() / sizeof(ElfW(Rela))) *
+      std::min<std::uint64_t>(relative, known[DT_RELASZ] / sizeof(ElfW(Rela))) *
       sizeof(ElfW(Rela));
-  add_from(relocations.subspan(skipped),
-           known[DT_RELASZ] - std::min(skipped, known[DT_RELASZ]));
-  std::sort(imports_.begin(), imports_.end(),
-            [](const Import& a, const Import& b) { return a.address < b.address; });
+  imports_[1].begin = place(DT_RELA) + skipped;
+  imports_[1].bytes = known[DT_RELASZ] - skipped;
 }
 
 const MappedImage::Import* MappedImage::import(std::uint64_t address) {
-  if (!imports_read_) read_imports();
-  const auto at =
-      std::lower_bound(imports_.begin(), imports_.end(), address,
-                       [](const Import& a, std::uint64_t b) { return a.address < b; });
-  return at == imports_.end() || at->address != address ? nullptr : &*at;
+  if (!tables_found_) find_tables();
+  for (Imports& table : imports_) {
+    if (!std::exchange(table.read, true)) {
+      auto all = bytes(table.begin);
+      all = all.first(std::min<std::size_t>(all.size(), table.bytes));
+      for (; all.size() >= sizeof(ElfW(Rela)); all = all.subspan(sizeof(ElfW(Rela)))) {
+        ElfW(Rela) one;
+        std::memcpy(&one, all.data(), sizeof one);
+        if (std::ranges::find(kSlots, ELF64_R_TYPE(one.r_info)) != kSlots.end())
+          table.all.push_back(
+              {base_ + one.r_offset, static_cast<std::uint32_t>(ELF64_R_SYM(one.r_info))});
+      }
+      if (!std::ranges::is_sorted(table.all, {}, &Import::address))
+        std::ranges::sort(table.all, {}, &Import::address);
+    }
+    const auto at = std::ranges::lower_bound(table.all, address, {}, &Import::address);
+    if (at != table.all.end() && at->address == address) return &*at;
+  }
+  return nullptr;
+}
+
+std::optional<MappedImage::ImportedSymbol> MappedImage::imported_symbol(
+    std::uint64_t address) {
+  const Import* const known = import(address);
+  if (known == nullptr) return {};
+  ElfW(Sym) symbol;
+  const std::uint64_t offset = std::uint64_t{known->symbol} * sizeof symbol;
+  if (offset > symbols_.size() || symbols_.size() - offset < sizeof symbol) return {};
+  std::memcpy(&symbol, symbols_.data() + offset, sizeof symbol);
+  if (symbol.st_name >= texts_.size()) return {};
+  const char* const name = reinterpret_cast<const char*>(texts_.data()) + symbol.st_name;
+  return ImportedSymbol{symbol.st_shndx == SHN_UNDEF ? 0 : base_ + symbol.st_value,
+                        {name, ::strnlen(name, texts_.size() - symbol.st_name)}};
 }
 
 std::optional<std::uint64_t> MappedImage::word(std::uint64_t address) {
   const auto value = read<std::uint64_t>(address);
   if (!value || !executable(*value)) return value;
-  const Import* const known = import(address);
-  return known == nullptr || known->value == 0 ? value : known->value;
+  const auto known = imported_symbol(address);
+  return !known || known->value == 0 ? value : known->value;
 }
 
 std::string_view MappedImage::imported(std::uint64_t address) {
-  const Import* const known = import(address);
-  return known == nullptr ? std::string_view() : known->name;
+  const auto known = imported_symbol(address);
+  return known ? known->name : std::string_view();
 }
 
 }  // namespace refrain::code

@@ -10,6 +10,7 @@
 
 #include <link.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -43,11 +44,21 @@ class MappedImage final : public CodeImage {
  private:
   struct Import {
     std::uint64_t address;
+    std::uint32_t symbol;
+  };
+  // Of one table of relocations, by address. A large library has 100 000, of which few are asked for: symbols are looked at then.
+  struct Imports {
+    std::uint64_t begin = 0, bytes = 0;
+    bool read = false;
+    std::vector<Import> all;
+  };
+  struct ImportedSymbol {
     std::uint64_t value;  // of the object's own symbol; 0: it is of another one
     std::string_view name;
   };
-  void read_imports();
+  void find_tables();
   const Import* import(std::uint64_t address);
+  std::optional<ImportedSymbol> imported_symbol(std::uint64_t address);
   UnwindEntry frame_at(std::uint64_t address) const;
   template <typename T>
   std::optional<T> read(std::uint64_t address) const;
@@ -59,8 +70,9 @@ class MappedImage final : public CodeImage {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> code_;
   std::uint64_t frame_index_ = 0;  // .eh_frame_hdr
   std::uint64_t dynamic_ = 0;
-  bool imports_read_ = false;
-  std::vector<Import> imports_;
+  bool tables_found_ = false;
+  std::array<Imports, 2> imports_;  // slots of calls, and others
+  std::span<const std::uint8_t> symbols_, texts_;
   mutable std::unordered_map<std::uint64_t, FunctionRange> functions_;  // by begin
   mutable const FunctionRange* last_ = nullptr;  // most questions are about the same one
 };

@@ -150,6 +150,75 @@ class Components {
   Node count_ = 0;
 };
 
+// How many nodes lie on cycles without one of them, again and again: the search of Components, which makes nothing.
+class CycleCounter {
+ public:
+  explicit CycleCounter(const Digraph& graph)
+      : graph_(graph), number_(graph.size()), low_(graph.size()) {}
+
+  // Once they are `enough`, so many as are known then.
+  std::size_t count(Node without, std::size_t enough) {
+    std::ranges::fill(number_, kNoNode);
+    stack_.clear();
+    open_.clear();
+    found_ = 0;
+    latest_ = 0;
+    number_[without] = kDone;
+    for (Node node = 0; node < graph_.size() && found_ < enough; ++node)
+      if (number_[node] == kNoNode) search(node, enough);
+    return found_;
+  }
+
+ private:
+  static constexpr Node kDone = kNoNode - 1;  // in a component that is complete
+
+  void search(Node from, std::size_t enough) {
+    open(from);
+    while (!open_.empty()) {
+      const Node node = open_.back().first;
+      const auto next = graph_.next(node);
+      if (open_.back().second < next.size()) {
+        const Node to = next[open_.back().second++];
+        if (number_[to] == kNoNode)
+          open(to);
+        else if (number_[to] != kDone)
+          low_[node] = std::min(low_[node], number_[to]);
+        continue;
+      }
+      open_.pop_back();
+      if (!open_.empty())
+        low_[open_.back().first] = std::min(low_[open_.back().first], low_[node]);
+      if (low_[node] != number_[node]) continue;
+      take(node);
+      if (found_ >= enough) return;
+    }
+  }
+  void open(Node node) {
+    number_[node] = low_[node] = latest_++;
+    stack_.push_back(node);
+    open_.emplace_back(node, 0);
+  }
+  void take(Node root) {
+    std::size_t nodes = 0;
+    Node node = kNoNode;
+    do {
+      node = stack_.back();
+      stack_.pop_back();
+      number_[node] = kDone;
+      ++nodes;
+    } while (node != root);
+    if (nodes > 1) found_ += nodes;
+  }
+
+  const Digraph& graph_;
+  std::vector<Node> number_;  // kNoNode: not seen
+  std::vector<Node> low_;
+  std::vector<Node> stack_;
+  std::vector<std::pair<Node, std::uint32_t>> open_;
+  std::size_t found_ = 0;
+  Node latest_ = 0;
+};
+
 // One graph has the levels of all loops side by side: its nodes are the blocks, then the
 // loops. An edge belongs to the level at which its two ends are different nodes of one loop.
 // Nodes of a level: blocks directly in a loop (or in none), and its inner loops.
@@ -316,6 +385,21 @@ class RegionSplitter {
     return Components(Digraph(parts_.size(), edges)).find();
   }
 
+  // The nodes of a piece, numbered from 0 on.
+  Digraph graph_of(const Piece& piece) {
+    number_of_.resize(parts_.size());
+    std::vector<bool> in(parts_.size());
+    for (Node i = 0; i < piece.parts.size(); ++i) {
+      in[piece.parts[i]] = true;
+      number_of_[piece.parts[i]] = i;
+    }
+    std::vector<std::pair<Node, Node>> edges;
+    for (const Node from : piece.parts)
+      for (const Node to : level_.next(from))
+        if (in[to]) edges.emplace_back(number_of_[from], number_of_[to]);
+    return Digraph(piece.parts.size(), edges);
+  }
+
   Node header_of(const Piece& piece) {
     constexpr std::size_t kMaxTries = 256;
     std::vector<Node> order = piece.parts;
@@ -326,11 +410,12 @@ class RegionSplitter {
                      [&](Node a, Node b) { return rank(a) < rank(b); });
     if (rank(order[1]) >= 2) return order[0];  // one entry: the rest is inside
     if (order.size() > kMaxTries) order.resize(kMaxTries);
+    const Digraph graph = graph_of(piece);
+    CycleCounter counter(graph);
     Node best = kNoNode;
     std::size_t least = ~std::size_t{0};
     for (const Node part : order) {
-      std::size_t left = 0;
-      for (const auto& cycle : cycles(piece.parts, part)) left += cycle.size();
+      const std::size_t left = counter.count(number_of_[part], least);
       if (left < least) best = part;
       least = std::min(least, left);
       if (least == 0) break;
@@ -373,8 +458,9 @@ class RegionSplitter {
   const LoopForest& forest_;
   HeadedLoops& out_;
   std::vector<Part> parts_;
-  std::vector<Node> nodes_;    // of the region
-  std::vector<Node> part_of_;  // of each of them; kNoNode for others
+  std::vector<Node> nodes_;      // of the region
+  std::vector<Node> part_of_;    // of each of them; kNoNode for others
+  std::vector<Node> number_of_;  // of each part in a piece
   Digraph level_;
   std::vector<Piece> todo_;
 };

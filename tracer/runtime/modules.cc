@@ -11,6 +11,7 @@
 #include <fstream>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "tracer/recorder/memory_reserve.h"
@@ -28,8 +29,8 @@ std::string executable_path() {
   return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string();
 }
 
-// The build id from the notes of a loaded object, in hex; "-" if it has none.
-std::string build_id(const dl_phdr_info& info) {
+// The build id from the notes of a loaded object; empty if it has none.
+std::string_view build_id(const dl_phdr_info& info) {
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info.dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
@@ -41,19 +42,21 @@ std::string build_id(const dl_phdr_info& info) {
       const char* name = at + sizeof note;
       const char* data = name + (std::size_t{note.n_namesz} + 3) / 4 * 4;
       if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-          std::memcmp(name, "GNU", 4) == 0 && data + note.n_descsz <= end) {
-        std::string hex;
-        for (std::uint32_t k = 0; k < note.n_descsz; ++k) {
-          const auto byte = static_cast<unsigned char>(data[k]);
-          hex += "0123456789abcdef"[byte >> 4];
-          hex += "0123456789abcdef"[byte & 15];
-        }
-        return hex;
-      }
+          std::memcmp(name, "GNU", 4) == 0 && data + note.n_descsz <= end)
+        return {data, note.n_descsz};
       at = data + (std::size_t{note.n_descsz} + 3) / 4 * 4;
     }
   }
-  return "-";
+  return {};
+}
+
+std::string in_hex(std::string_view bytes) {
+  std::string hex;
+  for (const char byte : bytes) {
+    hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4];
+    hex += "0123456789abcdef"[byte & 15];
+  }
+  return hex;
 }
 
 // The file that is mapped at an address, as the kernel knows it: the loader has the name that it was given, and
@@ -75,48 +78,39 @@ std::string mapped_file(std::uint64_t address) {
   return {};
 }
 
-// What is before the path in a text, without the place.
-struct LoadedPart {
-  std::uint64_t begin;
-  std::uint64_t end;
-  std::string rest;  // "offset build-id path"
-
-  std::string text(std::uint64_t shift) const {
-    char numbers[40];
-    std::snprintf(numbers, sizeof numbers, "%llx %llx ",
-                  static_cast<unsigned long long>(begin) + shift,
-                  static_cast<unsigned long long>(end) + shift);
-    return numbers + rest;
-  }
-};
-
-void collect_from(const dl_phdr_info* info, std::vector<LoadedPart>& out) {
-  std::string path = info->dlpi_name;
+// "start end offset build-id path", `shift` higher than it is. Empty: it has no file.
+std::string text_of(const dl_phdr_info& info, const ElfW(Phdr) & header,
+                    std::uint64_t shift) {
+  const std::uint64_t begin = info.dlpi_addr + header.p_vaddr;
+  std::string path = info.dlpi_name;
   if (path.empty()) path = executable_path();
   if (path.starts_with("linux-vdso")) path = "[vdso]";  // the kernel's: there is no file
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
-    const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
-    if (!path.empty() && path[0] != '/' && path[0] != '[') path = mapped_file(begin);
-    if (path.empty()) return;
-    char offset[24];
-    std::snprintf(offset, sizeof offset, "%llx ",
-                  static_cast<unsigned long long>(header.p_offset));
-    out.push_back({begin, begin + header.p_memsz, offset + build_id(*info) + " " + path});
-  }
+  if (!path.empty() && path[0] != '/' && path[0] != '[') path = mapped_file(begin);
+  if (path.empty()) return {};
+  const std::string_view id = build_id(info);
+  char numbers[64];
+  std::snprintf(numbers, sizeof numbers, "%llx %llx %llx ",
+                static_cast<unsigned long long>(begin + shift),
+                static_cast<unsigned long long>(begin + header.p_memsz + shift),
+                static_cast<unsigned long long>(header.p_offset));
+  return numbers + (id.empty() ? "-" : in_hex(id)) + " " + path;
 }
 
-// No exception may pass through the C library.
-int collect(dl_phdr_info* info, std::size_t, void* out) {
-  auto& found = *static_cast<std::vector<LoadedPart>*>(out);
-  return recorder::attempted([&] { collect_from(info, found); }) ? 0 : 1;
-}
-
-std::vector<LoadedPart> loaded_parts() {
-  std::vector<LoadedPart> found;
-  if (dl_iterate_phdr(collect, &found) != 0) throw std::bad_alloc();
-  return found;
+// Calls with (object, segment) of all that is code. No exception may pass through the C library.
+template <typename Each>
+void for_loaded(Each each) {
+  const auto take = [](dl_phdr_info* info, std::size_t, void* data) {
+    return recorder::attempted([&] {
+      for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& header = info->dlpi_phdr[i];
+        if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0)
+          (*static_cast<Each*>(data))(*info, header);
+      }
+    })
+               ? 0
+               : 1;
+  };
+  if (dl_iterate_phdr(take, &each) != 0) throw std::bad_alloc();
 }
 
 // How many files the loader has loaded and unloaded so far.
@@ -216,35 +210,48 @@ std::uint64_t Modules::shift_for(std::uint64_t begin, std::uint64_t end) noexcep
   return at - begin;
 }
 
+// Open MPI unloads some sixty libraries while it starts: a look at a hundred that are known makes no texts.
+Modules::Known* Modules::find(const dl_phdr_info& info, std::uint64_t begin,
+                              std::uint64_t end) {
+  for (Known& known : known_)
+    if (known.begin == begin && known.end == end && known.name == info.dlpi_name &&
+        known.id == build_id(info))
+      return &known;
+  return nullptr;
+}
+
 std::vector<ModuleText> Modules::scan_new() {
   std::vector<ModuleText> fresh;
-  for (const LoadedPart& part : loaded_parts()) {
-    const std::string text = part.text(0);
-    const auto same = std::find_if(known_.begin(), known_.end(),
-                                   [&](const Known& k) { return k.text == text; });
-    if (same != known_.end()) {
+  for_loaded([&](const dl_phdr_info& info, const ElfW(Phdr) & header) {
+    const std::uint64_t begin = info.dlpi_addr + header.p_vaddr;
+    const std::uint64_t end = begin + header.p_memsz;
+    if (Known* const same = find(info, begin, end); same != nullptr) {
       if (std::exchange(same->gone, false)) reused_.set_shift(same->range, same->shift);
-      continue;
+      return;
     }
-    Known known{part.begin, part.end, text};
-    known.shift = shift_for(part.begin, part.end);
-    if (known.shift != 0) known.range = reused_.add(part.begin, part.end, known.shift);
+    std::string text = text_of(info, header, 0);
+    if (text.empty()) return;
+    Known known{begin, end, info.dlpi_name, std::string(build_id(info))};
+    known.shift = shift_for(begin, end);
+    if (known.shift != 0) known.range = reused_.add(begin, end, known.shift);
     if (known.range == ReusedCode::kNone) known.shift = 0;
-    fresh.push_back(
-        {part.begin + known.shift, part.end + known.shift, part.text(known.shift)});
+    if (known.shift != 0) text = text_of(info, header, known.shift);
+    fresh.push_back({begin + known.shift, end + known.shift, std::move(text)});
     known_.push_back(std::move(known));
-  }
+  });
   return fresh;
 }
 
 bool Modules::note_unloaded() {
-  const std::vector<LoadedPart> parts = loaded_parts();
+  for (Known& known : known_) known.there = false;
+  for_loaded([&](const dl_phdr_info& info, const ElfW(Phdr) & header) {
+    const std::uint64_t begin = info.dlpi_addr + header.p_vaddr;
+    if (Known* const known = find(info, begin, begin + header.p_memsz); known != nullptr)
+      known->there = true;
+  });
   bool any = false;
   for (Known& known : known_) {
-    const bool there = std::any_of(parts.begin(), parts.end(), [&](const LoadedPart& part) {
-      return part.begin == known.begin && part.text(0) == known.text;
-    });
-    if (known.gone || there) continue;
+    if (known.gone || known.there) continue;
     any = known.gone = true;
     if (known.range == ReusedCode::kNone)
       known.range = reused_.add(known.begin, known.end, ReusedCode::kGone);

@@ -4,6 +4,8 @@
 // Place in the flow: ARCHITECTURE.md, stage 3. Not for signal handlers.
 #pragma once
 
+#include <link.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -80,11 +82,14 @@ class Modules {
   struct Known {
     std::uint64_t begin;
     std::uint64_t end;
-    std::string text;  // of where it is
+    std::string name;  // as the loader has it
+    std::string id;    // build id
     std::uint64_t shift = 0;
     std::size_t range = ReusedCode::kNone;
     bool gone = false;
+    bool there = false;
   };
+  Known* find(const dl_phdr_info& info, std::uint64_t begin, std::uint64_t end);
   std::uint64_t shift_for(std::uint64_t begin, std::uint64_t end) noexcept;
 
   ReusedCode& reused_;
