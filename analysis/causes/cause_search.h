@@ -271,6 +271,7 @@ class CauseSearch {
   void transfers(RootCause& cause, const MpiCall& call, double each) const;
   // All ranks come to it at different times, and are equal in the end.
   void meetings(RootCause& cause, const MpiCall& call, double each) const;
+  void alone(RootCause& cause, const MpiCall& call, double each) const;
   // Of some ranks, whose messages come late or take long; the others wait for them.
   void messages(RootCause& cause, const MpiCall& call,
                 const std::vector<std::size_t>& who) const;

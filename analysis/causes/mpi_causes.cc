@@ -70,6 +70,8 @@ void CauseSearch::one_call(const MpiCall& call) {
   RootCause cause = whole_cause(Account::kCommunication, ns, call.name, call.path);
   if (call.is_fine())
     fine_calls(cause, call, each);
+  else if (processes_ == 1)
+    alone(cause, call, each);
   else if (!is_long)
     transfers(cause, call, each);
   else if (call.is_of_messages())
@@ -113,8 +115,8 @@ void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each)
   }
   cause.what = "Many small MPI calls";
   // Receives far from the fastest wait, for whatever.
-  const bool may_wait =
-      call.kind != MpiCall::Kind::kSend && each > kNearFastest * call.fastest_ns;
+  const bool may_wait = processes_ > 1 && call.kind != MpiCall::Kind::kSend &&
+                        each > kNearFastest * call.fastest_ns;
   cause.text =
       fmt::format("{}: {}. {}. Lost: {}.", call.name,
                   calls_text(call, static_cast<double>(call.visits), each),
@@ -133,6 +135,16 @@ void CauseSearch::transfers(RootCause& cause, const MpiCall& call, double each) 
   cause.hint =
       "The messages are large, or the network is slow: overlap communication "
       "with computation.";
+}
+
+// The only rank waits for nobody.
+void CauseSearch::alone(RootCause& cause, const MpiCall& call, double each) const {
+  cause.what = "Communication";
+  cause.text = fmt::format(
+      "{}: {}. The run has one rank: none of this is waiting for others. Lost: {}.",
+      call.name, calls_text(call, static_cast<double>(call.visits), each),
+      lost_text(cause));
+  cause.hint = "Call it less often, or look at a run of more ranks.";
 }
 
 void CauseSearch::meetings(RootCause& cause, const MpiCall& call, double each) const {

@@ -909,6 +909,24 @@ TEST_CASE("Root causes: small calls - whether they wait is said where it is know
   }
 }
 
+TEST_CASE("Root causes: the calls of the only rank wait for nobody") {
+  for (const char* const name : {"MPI_Bcast", "MPI_Barrier", "MPI_Recv", "MPI_Send"}) {
+    auto runs = ranks(1, 100, [](std::size_t, std::size_t) { return 1'000'000; });
+    add_call(runs, 0, name, name == std::string("MPI_Send"), 500'000);
+    runs[0].locations[0].sums.back().least = 900;
+    const Conclusions found = conclude(runs);
+    check_sums(found, runs);
+    REQUIRE_FALSE(found.causes.empty());
+    CAPTURE(name, found.causes[0].text);
+    CHECK(found.causes[0].account == Account::kCommunication);
+    CHECK(found.causes[0].what == "Communication");
+    CHECK(found.causes[0].text.find("one rank: none of this is waiting") !=
+          std::string::npos);
+    for (const RootCause& cause : found.causes)
+      CHECK(cause.waits == RootCause::Waits::kNone);
+  }
+}
+
 // 100 iterations; of 457 calls some are elsewhere.
 TEST_CASE("Root causes: calls of an iteration - where all can be in it") {
   for (const std::uint64_t visits : {400, 457}) {
