@@ -97,10 +97,15 @@ class Writer {
     check(OTF2_EvtWriter_MpiSend(writer_, nullptr, 2300, r(1U), r(0U), 9, 5));
     check(OTF2_EvtWriter_MpiSend(writer_, nullptr, 2300, 1, 555, 9, 5));
     leave(3500, 3);
+    OTF2_AttributeList* const several = OTF2_AttributeList_New();
     for (std::uint64_t i = 0; i < options_.more_enters; ++i) {
-      enter(3500 + 2 * i, 3);
+      for (std::uint32_t j = 0; j < options_.attributes; ++j)
+        check(OTF2_AttributeList_AddUint64(several, 1'000'000'000 + j, ~(i + j)));
+      enter(3500 + 2 * i, 3, several);
       leave(3501 + 2 * i, 3);
+      check(OTF2_AttributeList_RemoveAllAttributes(several));
     }
+    OTF2_AttributeList_Delete(several);
   }
 
   void metric(std::uint64_t ticks, std::uint64_t instructions, double load) {

@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kForeignTicks = 2'500'000'000;
 
 struct ForeignOptions {
   std::uint64_t more_enters = 0;  // pairs of enter and leave on location 7 after all else
+  std::uint32_t attributes = 0;   // of each of these enters; one takes 15 bytes
   std::optional<std::uint64_t> said_events =
       {};                 // by the definitions, of each location; else as many as there are
   bool undefined = true;  // an enter of a region that is not defined

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -23,22 +24,32 @@ namespace {
 
 constexpr std::uint64_t kPairs = 60'000;  // a chunk and a half
 
+// tools/check fuzz --megabytes: with as few events as there can be, for they take the time.
+refrain::reader::ForeignOptions size_of_files() {
+  constexpr std::uint32_t kAttributes = 100;
+  constexpr std::uint64_t kBytes = 15 * kAttributes;
+  const char* const megabytes = std::getenv("REFRAIN_FUZZ_MEGABYTES");
+  if (megabytes == nullptr) return {.more_enters = kPairs};
+  return {.more_enters = (std::strtoull(megabytes, nullptr, 10) << 20) / kBytes,
+          .attributes = kAttributes};
+}
+
 const std::string kDamagedFiles[] = {"traces/7.evt", "traces/42.evt", "traces/7.evt",
                                      "traces.def",   "traces/7.evt",  "traces.otf2"};
 
-const std::map<std::string, std::string>& whole_files() {
-  static const std::map<std::string, std::string> kFiles = [] {
-    const refrain::test::TemporaryFolder folder;
-    refrain::reader::write_foreign_archive(folder.path(), {.more_enters = kPairs});
-    std::map<std::string, std::string> files;
+// The archive, whole, and the texts of its files.
+struct Whole {
+  refrain::test::TemporaryFolder folder;
+  std::map<std::string, std::string> files;
+
+  Whole() {
+    refrain::reader::write_foreign_archive(folder.path(), size_of_files());
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
       if (entry.is_regular_file())
         files[std::filesystem::relative(entry.path(), folder.path())] =
             refrain::test::read_file(entry.path());
-    return files;
-  }();
-  return kFiles;
-}
+  }
+};
 
 void damage(std::string& file, refrain::fuzz::Bytes& bytes) {
   const std::uint64_t kind = bytes.number(1), place = bytes.number(4);
@@ -67,14 +78,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace refrain;
   namespace fs = std::filesystem;
   fuzz::Bytes bytes(data, size);
-  std::map<std::string, std::string> files = whole_files();
-  while (!bytes.empty())
-    damage(files[kDamagedFiles[bytes.number(1) % std::size(kDamagedFiles)]], bytes);
+  static const Whole whole;
+  std::map<std::string, std::string> damaged;
+  while (!bytes.empty()) {
+    const std::string& name = kDamagedFiles[bytes.number(1) % std::size(kDamagedFiles)];
+    damage(damaged.try_emplace(name, whole.files.at(name)).first->second, bytes);
+  }
   const test::TemporaryFolder folder;
   const fs::path archive = folder / "archive";
   fs::create_directories(archive / "traces");
-  for (const auto& [name, text] : files)
-    std::ofstream(archive / name, std::ios::binary) << text;
+  // The others are the same files: large ones take long to copy.
+  std::uint64_t most = 0;
+  for (const auto& [name, text] : whole.files) {
+    const auto changed = damaged.find(name);
+    most += (changed == damaged.end() ? text : changed->second).size();
+    if (changed == damaged.end())
+      fs::create_hard_link(whole.folder / name, archive / name);
+    else
+      std::ofstream(archive / name, std::ios::binary) << changed->second;
+  }
   const test::LibraryMayLeak archive_that_cannot_be_opened;
   // libotf2 leaks file descriptors of archives that it refuses.
   const int first = dup(STDERR_FILENO);
@@ -84,10 +106,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(fuzz::one_line(summarized.error()), "an error is one line",
                 summarized.error());
   // Nothing is read twice: an event takes two bytes or more.
-  std::uint64_t most = 0;
-  for (const auto& [name, text] : files) most += text.size() / 2;
   if (summarized)
-    fuzz::require(summarized->events <= most, "no more events than bytes",
+    fuzz::require(summarized->events <= most / 2, "no more events than bytes",
                   std::to_string(summarized->events));
   convert::ConvertOptions options;
   options.archive = archive.string();

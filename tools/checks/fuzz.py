@@ -1,12 +1,15 @@
 """Looks for inputs that break what reads them, guided by what they reach (libFuzzer).
 
-Usage: tools/check fuzz [--minutes N] [--targets NAME ...] [--jobs N] [--keep] [--seed N]
+Usage: tools/check fuzz [--minutes N] [--inputs N] [--targets NAME ...] [--jobs N] [--plain] [--megabytes N] [--keep]
+                        [--seed N]
        tools/check fuzz --add TARGET FILE ...
 
 Builds test/fuzz with clang, libFuzzer, and the address and undefined behaviour sanitizers, and runs
 each target for --minutes (default 60), --jobs at a time (default 1), from the inputs in
 test/fuzz/corpus/TARGET.tar (tar tf lists them, tar xf unpacks them). Prints for each what it ran and
-reached. With --keep the smallest set of inputs that reach the same, new ones among them, takes the
+reached. With --inputs a target ends after so many, if that is earlier. --plain builds without the
+sanitizers: some times as many inputs in the same time, none of which may take 10 s or 1 GB. --megabytes:
+size of the files that the target `damage` damages (default: half a MB). With --keep the smallest set of inputs that reach the same, new ones among them, takes the
 place of its corpus. --add puts files into a corpus, as they are, and runs nothing.
 
 An input that breaks a target is left in the current directory as TARGET-crash-..., TARGET-timeout-...
@@ -15,6 +18,7 @@ on it after `bazel build --config=fuzz`.
 """
 
 import argparse
+import concurrent.futures
 import hashlib
 import io
 import os
@@ -24,6 +28,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPORA = os.path.join(ROOT, "test/fuzz/corpus")
@@ -33,6 +38,7 @@ MOST_BYTES = {"filter": 2000, "settings": 2000, "symbols": 4000, "detector": 409
               "spool": 20000, "summary": 65536, "archive": 20000, "damage": 200,
               "profile": 65536, "graph": 65536, "cubex": 65536,
               "samples": 20000}
+ROUND = 10000  # inputs of a process, with --plain
 MEMORY_FOLDER = "/dev/shm"  # for the files that a target makes of its input
 # libotf2 forgets what it had of an archive that it then refuses.
 LEAKS = {"archive": 0, "damage": 0, "spool": 0}
@@ -85,17 +91,23 @@ def add(target, files):
     print(f"{target}: {len(before)} inputs before, {len(inputs)} now")
 
 
-def build(targets):
+def build(targets, config):
     base = subprocess.run(["bazel", "info", "output_base"], cwd=ROOT, stdout=subprocess.PIPE,
                           text=True, check=True).stdout.strip() + "-fuzz"
     labels = [f"//test/fuzz:{target}_fuzz" for target in targets]
-    subprocess.run(["bazel", f"--output_base={base}", "build", "--config=fuzz", *labels],
+    subprocess.run(["bazel", f"--output_base={base}", "build", "--config=" + config, *labels],
                    cwd=ROOT, check=True)
     # bazel-bin is one link for all configurations: what was built is copied.
     folder = tempfile.mkdtemp(prefix="refrain-fuzz-")
     for target in targets:
         shutil.copy(os.path.join(ROOT, f"bazel-bin/test/fuzz/{target}_fuzz"), folder)
     return folder
+
+
+def number_of(text, what):
+    """Of libFuzzer's last lines."""
+    found = re.search(rf"stat::{what}: +(\d+)", text)
+    return int(found.group(1)) if found else 0
 
 
 class Run:
@@ -112,27 +124,44 @@ class Run:
                                 ASAN_OPTIONS=f"detect_leaks={LEAKS.get(target, 1)}:"
                                 "allocator_may_return_null="
                                 f"{MALLOC_MAY_FAIL.get(target, 0)}")
+        if options.megabytes:
+            self.environment["REFRAIN_FUZZ_MEGABYTES"] = str(options.megabytes)
         if os.access(MEMORY_FOLDER, os.W_OK):
             self.environment["TEST_TMPDIR"] = MEMORY_FOLDER
-        command = [self.binary, f"-max_total_time={round(options.minutes * 60)}",
-                   f"-max_len={MOST_BYTES[target]}", f"-seed={options.seed}", "-timeout=20",
-                   "-rss_limit_mb=4096", f"-detect_leaks={LEAKS.get(target, 1)}",
-                   "-print_final_stats=1", self.found, self.corpus]
-        prefix = os.path.join(os.getcwd(), target + "-")
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen(
-                [*command[:1], f"-artifact_prefix={prefix}", *command[1:]],
-                stdout=log, stderr=log, env=self.environment)
+        self.options = options
 
-    def finish(self, keep):
-        status = self.process.wait()
+    def round(self, number, seconds, inputs):
+        """One process; its exit status, what it printed, and how many inputs it ran."""
+        options = self.options
+        limits = ["-timeout=10", "-rss_limit_mb=1024"] if options.plain else ["-timeout=20", "-rss_limit_mb=4096"]
+        prefix = os.path.join(os.getcwd(), self.target + "-")
+        command = [self.binary, f"-artifact_prefix={prefix}", f"-max_total_time={max(1, round(seconds))}",
+                   f"-max_len={MOST_BYTES[self.target]}", f"-seed={options.seed + number}", f"-runs={inputs}",
+                   *limits, f"-detect_leaks={LEAKS.get(self.target, 1)}", "-print_final_stats=1", self.found, self.corpus]
+        with open(self.log, "w") as log:
+            status = subprocess.run(command, stdout=log, stderr=log, env=self.environment).returncode
         with open(self.log, errors="replace") as log:
             text = log.read()
-        numbers = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", text)
-        runs = re.search(r"stat::number_of_executed_units: (\d+)", text)
-        print(f"{self.target}: {runs.group(1) if runs else '?'} inputs, "
-              f"{numbers[-1][0] if numbers else '?'} edges, "
-              f"{'fine' if status == 0 else 'BROKEN'}", flush=True)
+        return status, text, number_of(text, "number_of_executed_units")
+
+    def run(self, keep):
+        """Until time or inputs are spent; in rounds, where libotf2's leaks would count as an input's memory."""
+        end = time.monotonic() + 60 * self.options.minutes
+        left = self.options.inputs
+        ran = slowest = memory = number = 0
+        while True:
+            inputs = min(ROUND, left) if self.options.plain and left > 0 else ROUND if self.options.plain else left
+            status, text, executed = self.round(number, end - time.monotonic(), inputs)
+            number += 1
+            ran += executed
+            slowest = max(slowest, number_of(text, "slowest_unit_time_sec"))
+            memory = max(memory, number_of(text, "peak_rss_mb"))
+            left -= executed if left > 0 else 0
+            if status != 0 or not self.options.plain or left == 0 or time.monotonic() >= end:
+                break
+        edges = re.findall(r"cov: (\d+) ft", text)
+        print(f"{self.target}: {ran} inputs, {edges[-1] if edges else '?'} edges, slowest {slowest} s, "
+              f"at most {memory} MB, {'fine' if status == 0 else 'BROKEN'}", flush=True)
         if status != 0:
             print(text[-4000:])
         if keep and status == 0:
@@ -154,6 +183,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60, help="of each target (%(default)s)")
+    parser.add_argument("--inputs", type=int, default=-1, help="of each target at most")
+    parser.add_argument("--plain", action="store_true", help="without the sanitizers")
+    parser.add_argument("--megabytes", type=int, help="files that are damaged")
     parser.add_argument("--targets", nargs="+", default=TARGETS, choices=TARGETS)
     parser.add_argument("--jobs", type=int, default=1, help="at a time (%(default)s)")
     parser.add_argument("--keep", action="store_true", help="what was found joins the corpora")
@@ -166,14 +198,9 @@ def main():
             parser.error("--add TARGET FILE ...: one of " + ", ".join(TARGETS) + ", and files")
         add(target, files)
         return 0
-    binaries = build(options.targets)
-    fine = True
-    waiting = list(options.targets)
-    running = []
-    while waiting or running:
-        while waiting and len(running) < options.jobs:
-            running.append(Run(binaries, waiting.pop(0), options))
-        fine = running.pop(0).finish(options.keep) and fine
+    binaries = build(options.targets, "plain_fuzz" if options.plain else "fuzz")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        fine = all(list(pool.map(lambda target: Run(binaries, target, options).run(options.keep), options.targets)))
     shutil.rmtree(binaries)
     return 0 if fine else 1
 
