@@ -140,6 +140,75 @@ Instruction branch(std::span<const std::uint8_t> code, std::size_t at,
   return out;
 }
 
+// AVX, AVX-512 and what is written like them: VEX and EVEX prefixes, and the operation's byte.
+struct Vector {
+  std::uint8_t bytes = 0;  // 0: none of them
+  std::uint8_t map = 0;
+  std::uint8_t prefix = 0;  // 1: 66, 2: f3, 3: f2
+  std::uint8_t operation = 0;
+  std::uint8_t first = 0, second = 0,
+               third =
+                   0;  // numbers of registers have: 8 for the first operand, base, index
+  std::uint8_t other = 0;  // register
+  bool evex = false;
+};
+
+Vector vector_at(std::span<const std::uint8_t> code) noexcept {
+  Vector out;
+  const auto high = [&out](std::uint8_t bits) {  // inverted
+    out.first = (bits & 0x80) != 0 ? 0 : 8;
+    out.third = (bits & 0x40) != 0 ? 0 : 8;
+    out.second = (bits & 0x20) != 0 ? 0 : 8;
+  };
+  const auto other = [&out](std::uint8_t bits) {
+    out.other = static_cast<std::uint8_t>(~bits >> 3 & 15);
+    out.prefix = bits & 3;
+  };
+  if (code[0] == 0xc5) {
+    out.bytes = 3;
+    out.map = 1;
+    high(code[1] | 0x60);
+    other(code[1]);
+  } else if (code[0] == 0xc4) {
+    out.bytes = 4;
+    out.map = code[1] & 0x1f;
+    high(code[1]);
+    other(code[2]);
+  } else if (code[0] == 0x62 && (code[1] & 8) == 0 && (code[2] & 4) != 0) {
+    out.bytes = 5;
+    out.map = code[1] & 7;
+    out.evex = true;
+    high(code[1]);
+    other(code[2]);
+  } else {
+    return {};
+  }
+  out.operation = code[out.bytes - 1u];
+  return out;
+}
+
+// Operands follow all of them but vzeroupper, a constant those of the third map and some of the first.
+Form form_of(const Vector& vector) noexcept {
+  const std::uint8_t byte = vector.operation;
+  switch (vector.map) {
+    case 1:
+      if (byte == 0x77) return vector.evex ? kAsk : kNothing;
+      return (byte >= 0x70 && byte <= 0x73) || byte == 0xc2 ||
+                     (byte >= 0xc4 && byte <= 0xc6)
+                 ? kModrmByte
+                 : kModrm;
+    case 2:
+      return kModrm;
+    case 3:
+      return kModrmByte;
+    case 5:
+    case 6:
+      return vector.evex ? kModrm : kAsk;
+    default:
+      return kAsk;
+  }
+}
+
 // With the lock prefix: those that change a word in memory.
 bool may_be_locked(std::uint8_t first, std::uint8_t second,
                    std::uint8_t operands) noexcept {
@@ -209,20 +278,9 @@ Instruction decode_whole(std::span<const std::uint8_t> code) noexcept {
     if (form == kNothing && (prefixed || (second < 0xc8 && rex))) return {};
     if (second == 0x1f && (string || (code[at] >> 3 & 7) != 0)) return {};
     if (second == 0xc3 && (prefixed || code[at] >> 6 == 3)) return {};
-  } else if ((first == 0xc5 || first == 0xc4) && !prefixed && !rex) {
-    const unsigned map = first == 0xc5 ? 1 : code[at] & 0x1fu;
-    at += first == 0xc5 ? 1 : 2;
-    const std::uint8_t operation = code[at++];
-    if (map == 1)
-      form = operation >> 4 == 4 || operation >> 4 == 9 ||
-                     (operation >= 0xb0 && operation < 0xc2) || operation == 0xc3 ||
-                     kTwoBytes[operation] == kNothing
-                 ? kAsk
-                 : kTwoBytes[operation];
-    else if (map == 2)
-      form = kModrm;
-    else if (map == 3)
-      form = kModrmByte;
+  } else if (const Vector vector = vector_at(code); vector.bytes != 0) {
+    at = vector.bytes;
+    form = form_of(vector);
   } else if (string) {
     if (prefixes != 1) return {};
     if (first == 0xc3 && !rex) return {.bytes = 2, .flow = Flow::kEnd, .returns = true};
@@ -737,6 +795,96 @@ Effect two_bytes(std::span<const std::uint8_t> code, std::size_t at, Prefixes pr
 }
 
 }  // namespace
+
+namespace {
+
+// To the word in memory that is an operand.
+bool stores(const Vector& vector) noexcept {
+  const std::uint8_t byte = vector.operation;
+  const unsigned high = byte >> 4, low = byte & 15u;
+  switch (vector.map) {
+    case 1:
+      return byte == 0x11 || byte == 0x13 || byte == 0x17 || byte == 0x29 || byte == 0x2b ||
+             byte == 0x7f || (byte == 0x7e && vector.prefix != 2) || byte == 0x91 ||
+             byte == 0xd6 || byte == 0xe7;
+    case 2:
+      return byte == 0x2e || byte == 0x2f || byte == 0x63 || byte == 0x8a || byte == 0x8b ||
+             byte == 0x8e || (high == 10 && low < 4) ||
+             (vector.evex && vector.prefix == 2 && high >= 1 && high <= 3 && low < 6);
+    case 3:
+      return (byte >= 0x14 && byte <= 0x17) || byte == 0x19 || byte == 0x1b ||
+             byte == 0x1d || byte == 0x39 || byte == 0x3b;
+    case 5:
+      return byte == 0x11 || byte == 0x7e;
+    default:
+      return false;
+  }
+}
+
+// Which of its registers may be one of the program's numbers, and is written: the first one, the one that may be memory, the other.
+struct Written {
+  bool first = false, second = false, other = false;
+};
+Written written_by(const Vector& vector) noexcept {
+  const std::uint8_t byte = vector.operation;
+  switch (vector.map) {
+    case 1:
+    case 5:
+      return {.first = byte == 0x2c || byte == 0x2d || byte == 0x50 || byte == 0x93 ||
+                       byte == 0xc5 || byte == 0xd7 ||
+                       (vector.evex && byte >= 0x78 && byte <= 0x7d),
+              .second = byte == 0x7e};
+    case 2:
+      return {.first = byte == 0xf2 || byte == 0xf5 || byte == 0xf6 || byte == 0xf7,
+              .other = byte == 0xf3 || byte == 0xf6};
+    case 3:
+      return {.first = byte == 0xf0, .second = byte >= 0x14 && byte <= 0x17};
+    default:
+      return {};
+  }
+}
+
+Effect effect_of(std::span<const std::uint8_t> code, const Vector& vector) noexcept {
+  const Form form = vector.bytes == 0 ? kAsk : form_of(vector);
+  if (form == kAsk) return {};
+  Effect out;
+  out.bytes = vector.bytes;
+  if (form == kNothing) return out;
+  const auto rex =
+      static_cast<std::uint8_t>((vector.first != 0 ? 4 : 0) | (vector.third != 0 ? 2 : 0) |
+                                (vector.second != 0 ? 1 : 0));
+  const Operands operands(code, vector.bytes, rex);
+  out.bytes = static_cast<std::uint8_t>(operands.bytes() + (form == kModrmByte ? 1 : 0));
+  const Written written = written_by(vector);
+  if (operands.memory()) {
+    // vldmxcsr and vstmxcsr have one byte.
+    out.stores = vector.map == 1 && vector.operation == 0xae ? operands.operation() == 3
+                                                             : stores(vector);
+    // After EVEX a constant of one byte counts what is moved, whose size depends on the operation: only of whole registers it is known.
+    const bool scaled = vector.evex && code[vector.bytes] >> 6 == 1;
+    if (!scaled) {
+      operands.set_address(out);
+    } else if (out.stores) {
+      operands.set_address(out);
+      out.width = static_cast<std::uint8_t>(16u << (code[3] >> 5 & 3));
+      out.offset *= out.width;
+    }
+  } else if (written.second) {
+    out.written |= bit_of(operands.second(false));
+  }
+  if (written.first) out.written |= bit_of(operands.first(false));
+  if (written.other) out.written |= bit_of(static_cast<std::int8_t>(vector.other));
+  return out;
+}
+
+}  // namespace
+
+Effect effect_of_vector(std::span<const std::uint8_t> whole) noexcept {
+  Room room;
+  const std::span<const std::uint8_t> code = padded(whole, room);
+  const Effect out = effect_of(code, vector_at(code));
+  return out.bytes <= std::min(kLongest, whole.size()) ? out : Effect{};
+}
 
 Effect effect_common(std::span<const std::uint8_t> whole) noexcept {
   Room room;

@@ -14,5 +14,8 @@ namespace refrain::code {
 // `bytes` is 0 where it is none of them.
 Instruction decode_common(std::span<const std::uint8_t> code) noexcept;
 Effect effect_common(std::span<const std::uint8_t> code) noexcept;
+// Of AVX, AVX-512, BMI and their like: for what the disassembler does not know (Capstone 4 has half of AVX-512). Operands in registers
+// are not said, only what is written.
+Effect effect_of_vector(std::span<const std::uint8_t> code) noexcept;
 
 }  // namespace refrain::code

@@ -2,21 +2,15 @@
 
 #include <capstone/capstone.h>
 #include <dlfcn.h>
-#include <link.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "code/aarch64_code.h"
 #include "code/common_code.h"
 
 namespace refrain::code {
 namespace {
-
-constexpr const char* kName = "libcapstone.so.4";
 
 // The functions of the library that are used; types and numbers are those of the header.
 struct Library {
@@ -30,7 +24,7 @@ struct Library {
   bool whole = false;
 
   Library() {
-    void* const library = dlopen(kName, RTLD_LAZY | RTLD_LOCAL);
+    void* const library = dlopen("libcapstone.so.4", RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return;
     const auto find = [library](const char* name, auto& function) {
       void* const found = dlsym(library, name);
@@ -46,26 +40,6 @@ struct Library {
 const Library& library() {
   static const Library kLibrary;
   return kLibrary;
-}
-
-// Without loading it, where it is beside the C library, as Debian has it.
-bool is_installed() {
-  static const bool kInstalled = [] {
-    bool beside = false;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* found) {
-          const std::string_view name = info->dlpi_name;
-          constexpr std::string_view kC = "libc.so.6";
-          if (!name.ends_with(kC)) return 0;
-          const std::string wanted =
-              std::string(name.substr(0, name.size() - kC.size())) + kName;
-          *static_cast<bool*>(found) = access(wanted.c_str(), R_OK) == 0;
-          return 1;
-        },
-        &beside);
-    return beside || library().whole;
-  }();
-  return kInstalled;
 }
 
 bool in_group(const cs_insn& one, unsigned group) {
@@ -208,6 +182,8 @@ bool only_reads(unsigned id, unsigned operands) {
     case X86_INS_MUL:
     case X86_INS_DIV:
     case X86_INS_IDIV:
+    case X86_INS_LDMXCSR:
+    case X86_INS_VLDMXCSR:
     case X86_INS_COMISS:
     case X86_INS_COMISD:
     case X86_INS_UCOMISS:
@@ -280,7 +256,7 @@ struct Disassembler::State {
 
 Disassembler::Disassembler(std::uint16_t machine) : is_aarch64_(machine == EM_AARCH64) {}
 
-bool Disassembler::available() const noexcept { return is_aarch64_ || is_installed(); }
+bool Disassembler::available() const noexcept { return is_aarch64_ || library().whole; }
 
 Disassembler::State* Disassembler::state() const {
   if (asked_) return state_.get();
@@ -397,7 +373,9 @@ Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
 
 Effect Disassembler::effect(std::span<const std::uint8_t> code) const {
   const Effect common = effect_common(code);
-  return common.bytes != 0 ? common : effect_any(code);
+  if (common.bytes != 0) return common;
+  const Effect any = effect_any(code);
+  return any.bytes != 0 ? any : effect_of_vector(code);
 }
 
 // What is written is what the disassembler says, and the first operand, and rax of cmpxchg: it does not know all.

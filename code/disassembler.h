@@ -4,7 +4,7 @@
 // Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h and code/jump_table.h.
 //
 // How: x86-64 by common_code.h, and what that does not know by Capstone; aarch64 by aarch64_code.h. Capstone's shared library is
-// loaded at the first such instruction, because many runs have none and its tables take two milliseconds to relocate.
+// loaded by the first available(), which must come before other threads may load libraries and wait for this one.
 // Thread-safety: none; one user at a time. Owns Capstone's handle.
 // Errors: without the library, or for invalid instructions, `bytes` is 0. Operations of aarch64 are kOther.
 // Cost: some 10 ns an instruction; by Capstone about a microsecond, and 2 ms once.

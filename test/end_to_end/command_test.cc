@@ -75,6 +75,12 @@ TEST_CASE("Command: wrong use - what may have been meant, and where help is") {
         "refrain: --memory takes its value behind '=': --memory=64K\n");
   CHECK(errors_of({"run", "-n"}) ==
         "refrain: '--limit' needs a value (see 'refrain run --help')\n");
+  CHECK(errors_of({"run", "-n", "3", "-n", "4", "/bin/true"}) ==
+        "refrain: '--limit' is given more than once (see 'refrain run --help')\n");
+  CHECK(
+      errors_of({"--overwrite", "run", "/bin/true"}) ==
+      "refrain: '--overwrite' belongs behind the command: refrain run --overwrite (see 'refrain "
+      "run --help')\n");
   CHECK(
       errors_of({"convert", "archive", "--to", "pdf"}) ==
       "refrain: --to: 'pdf' is not one of {paraver,perfetto,chrome,csv} (see 'refrain convert "

@@ -166,6 +166,9 @@ int parse_error(const CLI::App& app, int argc, char** argv, const CLI::ParseErro
     std::vector<std::string> known;
     for (const CLI::Option* one : command.get_options())
       for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
+    if (!chosen.empty() && word == first && std::ranges::find(known, word) != known.end())
+      return fail("'" + word + "' belongs behind the command: refrain " +
+                  command.get_name() + " " + word + help);
     return fail("no option '" + word + "'" + did_you_mean(word, known) + help);
   }
   if (!word.empty()) return fail("'" + word + "' is one argument too many" + help);
@@ -175,7 +178,9 @@ int parse_error(const CLI::App& app, int argc, char** argv, const CLI::ParseErro
   const std::string subject = text.substr(0, text.find(':'));
   constexpr std::string_view kNotIn = " not in {";
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    text = "'" + subject + "' needs a value";
+    text = "'" + subject + "' " +
+           (text.find("received") != std::string::npos ? "is given more than once"
+                                                       : "needs a value");
   else if (const std::size_t at = text.find(kNotIn); at != std::string::npos)
     text = subject + ": '" + text.substr(subject.size() + 2, at - subject.size() - 2) +
            "' is not one of " + text.substr(at + kNotIn.size() - 1);
@@ -243,8 +248,9 @@ int parse_and_run(int argc, char** argv) {
   if (help->parsed()) {
     for (std::size_t i = 0; i < commands.size(); ++i)
       if (topic == commands[i]->name())
-        return std::printf("%s", parsers[i]->help().c_str()), kDone;
-    if (topic == help->get_name()) return std::printf("%s", help->help().c_str()), kDone;
+        return std::printf("%s", parsers[i]->help(app.get_name()).c_str()), kDone;
+    if (topic == help->get_name())
+      return std::printf("%s", help->help(app.get_name()).c_str()), kDone;
     if (!topic.empty()) {
       std::vector<std::string> known;
       known.reserve(commands.size());

@@ -1,5 +1,6 @@
 #include "tools/doctor/runtimes.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -278,9 +279,14 @@ void check_helpers(Checks& checks) {
     std::string path = find_shared_library(helper.library);
     for (const char* version : {".7.1", ".7.0", ".6.0", ".5.7"})
       if (path.empty()) path = find_shared_library(std::string(helper.library) + version);
+    void* const loaded =
+        path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (path.empty())
       checks.push_back({State::kAbsent, helper.name,
                         fmt::format("{} was not found", helper.library), helper.advice});
+    else if (loaded == nullptr)
+      checks.push_back({State::kAbsent, helper.name,
+                        fmt::format("{} cannot be loaded", path), helper.advice});
     else
       checks.push_back(
           {State::kWorks, helper.name, fmt::format("{}: {}", path, helper.use), ""});
