@@ -8,7 +8,10 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -219,6 +222,18 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
+// One that has ended is there until somebody has waited for it. (Its first thread may have ended alone.)
+bool is_running(pid_t process) {
+  if (kill(process, 0) != 0) return false;
+  const std::string of = "/proc/" + std::to_string(process);
+  std::ifstream file(of + "/stat");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::size_t state = text.rfind(')') + 2;
+  if (state >= text.size() || (text[state] != 'Z' && text[state] != 'X')) return true;
+  std::error_code ignored;
+  return base::names_in(of + "/task", ignored).size() > 1;
+}
+
 // A process names its recording before it opens a file there, and recording_process() finds it only then: those of this host that
 // live may be about to, and of another host what is new.
 bool may_start_now(const std::string& archive, const struct stat& info) {
@@ -227,7 +242,7 @@ bool may_start_now(const std::string& archive, const struct stat& info) {
   const std::size_t dash = name.find_last_of('-');
   const long pid = std::atol(name.c_str() + dash + 1);
   if (name.substr(0, dash).ends_with('-' + own_host()))
-    return pid > 0 && kill(static_cast<pid_t>(pid), 0) == 0;
+    return pid > 0 && is_running(static_cast<pid_t>(pid));
   constexpr std::int64_t kNewSeconds = 60;
   return std::time(nullptr) - info.st_mtime < kNewSeconds;
 }

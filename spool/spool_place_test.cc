@@ -1,5 +1,6 @@
 #include "spool/spool_place.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -139,6 +140,13 @@ TEST_CASE("SpoolPlace: recordings that were left - not those of processes that s
   CHECK(left(own_host(), "999999999", 0) == 1);  // no process has this number
   CHECK(left("another", std::to_string(getpid()), 0) == 0);
   CHECK(left("another", "1", 3600) == 1);
+  // One that has ended, and that its parent has not waited for yet.
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  siginfo_t info{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT) == 0);
+  CHECK(left(own_host(), std::to_string(ended), 0) == 1);
+  waitpid(ended, nullptr, 0);
 }
 
 }  // namespace refrain::spool::spool_place_test

@@ -454,33 +454,6 @@ TEST_CASE("MPI life: summary - processes and threads") {
   CHECK(count_of(printed, "\n2 ") == 0);
 }
 
-// The program's function takes milliseconds to look at; its call begins after that.
-TEST_CASE("MPI life: what the tracer looks at for a call is not in the call") {
-  TemporaryFolder folder;
-  const MpiJob job{.program = "big_code_gcc", .ranks = 1, .settings = {{"LIMIT", "0"}}};
-  const Traced traced = trace_mpi(job, MpiWay::kOutside, folder / "archive");
-  const std::string& output = traced.result.output;
-  REQUIRE(output.starts_with("took_ns="));
-  const double took = std::stod(output.substr(output.find('=') + 1));
-  double recorded = 0, begun = 0;
-  for (const Location& location : traced.trace.locations)
-    for (const Event& event : location.events) {
-      if ((event.type != EventType::kEnter && event.type != EventType::kLeave) ||
-          traced.trace.regions.at(event.reference).name != "MPI_Barrier" || recorded != 0)
-        continue;
-      const double ns = static_cast<double>(event.time) * 1e9 /
-                        static_cast<double>(traced.trace.clock.ticks_per_second);
-      if (event.type == EventType::kEnter)
-        begun = ns;
-      else
-        recorded = ns - begun;
-    }
-  CAPTURE(took, recorded);
-  CHECK(took > 1e6);
-  CHECK(recorded > 0);
-  CHECK(recorded < took / 10);
-}
-
 TEST_CASE("MPI life: callers - calls through a function of the program are distinguished") {
   const auto [frames, inner] =
       GENERATE(table<const char*, long>({{"0", 40}, {"1", 20}, {"3", 20}, {"16", 20}}));

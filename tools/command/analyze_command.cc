@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/new_file.h"
+#include "base/notes.h"
 #include "base/texts.h"
 #include "cube/cubex_file.h"
 #include "tools/command/subcommand.h"
@@ -115,9 +116,11 @@ int AnalyzeCommand::run() {
   if (job == nullptr) return run_first(nullptr);
   // Patterns of users are not made for several readers: the first one works alone.
   if (!modules_.empty()) return job->leave(first ? run_first(nullptr) : kDone);
-  // The others print nothing, and end as the first one does.
+  // The others print nothing, and end as the first one does. What locations lack they say, unless the first one reads all events
+  // once more.
   if (first) return job->leave(run_first(job.get()));
   (void)waits::analyze_in_job(archive_, *job);
+  if (summaries_of_events(archive_) != nullptr) base::take_notes();
   return job->leave(kDone);
 }
 

@@ -8,7 +8,6 @@
 #include "tracer/mpi/communicators.h"
 #include "tracer/mpi/environment.h"
 #include "tracer/mpi/mpi_header.h"
-#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/python_places.h"
 
 namespace refrain::mpi {
@@ -206,13 +205,6 @@ Call::Call(Procedure procedure, Stream stream, Site site, Handle handle) noexcep
   enter_slow(procedure, stream, site, handle);
 }
 
-// Where the tracer had to look at the program's code for it, which may take milliseconds, the call begins after that: else it is time in MPI,
-// and what others wait for.
-__attribute__((always_inline)) inline void Call::date_again(std::uint64_t slow) noexcept {
-  if (recorder::SlowTime::ticks() != slow) [[unlikely]]
-    ticks_ = recorder::Clock::now();
-}
-
 // As enter(), where everything it would look up is known.
 __attribute__((always_inline)) inline void Call::enter_known(
     ThreadRecorder& recorder, const KnownCall& known) noexcept {
@@ -226,11 +218,9 @@ __attribute__((always_inline)) inline void Call::enter_known(
     return enter_plainly(recorder, known.path);
   const std::uint8_t cut = g_session->begin_epoch(recorder, ticks_);
   const std::uint64_t epoch = recorder.epoch();
-  const std::uint64_t slow = recorder::SlowTime::ticks();
   g_session->on_known_symbol(recorder, known.number, place_of(payload_), ticks_,
                              known.communication);
   fed_ = true;
-  date_again(slow);
   recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),
                       payload_, known.path);
 }
@@ -332,9 +322,7 @@ __attribute__((always_inline)) inline void Call::enter(Stream stream, const Site
       cut = g_session->begin_epoch(recorder, ticks_);
       epoch = recorder.epoch();
     }
-    const std::uint64_t slow = recorder::SlowTime::ticks();
     feed(recorder, stream, site, handle);
-    date_again(slow);
   }
   const std::uint32_t path = flow_path_of(recorder, site, called);
   recorder.begin_call(spool::record_words(spool::kMpiEnter, ticks_, payload_, cut, epoch),

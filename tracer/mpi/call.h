@@ -180,7 +180,6 @@ class Call {
   void feed(recorder::ThreadRecorder& recorder, Stream stream, const Site& site,
             Handle handle) noexcept;
   bool gives_symbol(Stream stream) noexcept;
-  void date_again(std::uint64_t slow) noexcept;
   __attribute__((hot)) void leave() noexcept;
   __attribute__((hot)) void leave_counted() noexcept;
   void leave_poll(recorder::ThreadRecorder& recorder) noexcept;
