@@ -1,6 +1,8 @@
 #include "code/natural_loops.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace refrain::code {
 namespace {
@@ -92,87 +94,42 @@ class Finder {
 class Components {
  public:
   explicit Components(const Digraph& graph)
-      : graph_(graph),
-        number_(graph.size(), kNoNode),
-        low_(graph.size()),
-        done_(graph.size()) {}
-
-  std::vector<std::vector<Node>> find() {
-    for (Node node = 0; node < graph_.size(); ++node)
-      if (number_[node] == kNoNode) search(node);
-    return std::move(found_);
-  }
-
- private:
-  void search(Node from) {
-    open(from);
-    while (!open_.empty()) {
-      const Node node = open_.back().first;
-      const auto next = graph_.next(node);
-      if (open_.back().second < next.size()) {
-        const Node to = next[open_.back().second++];
-        if (number_[to] == kNoNode)
-          open(to);
-        else if (!done_[to])
-          low_[node] = std::min(low_[node], number_[to]);
-        continue;
-      }
-      open_.pop_back();
-      if (!open_.empty())
-        low_[open_.back().first] = std::min(low_[open_.back().first], low_[node]);
-      if (low_[node] == number_[node]) take(node);
-    }
-  }
-  void open(Node node) {
-    number_[node] = low_[node] = count_++;
-    stack_.push_back(node);
-    open_.emplace_back(node, 0);
-  }
-  void take(Node root) {
-    std::vector<Node> nodes;
-    Node node = kNoNode;
-    do {
-      node = stack_.back();
-      stack_.pop_back();
-      done_[node] = true;
-      nodes.push_back(node);
-    } while (node != root);
-    if (nodes.size() > 1) found_.push_back(std::move(nodes));
-  }
-
-  const Digraph& graph_;
-  std::vector<Node> number_;
-  std::vector<Node> low_;
-  std::vector<bool> done_;
-  std::vector<Node> stack_;
-  std::vector<std::pair<Node, std::uint32_t>> open_;
-  std::vector<std::vector<Node>> found_;
-  Node count_ = 0;
-};
-
-// How many nodes lie on cycles without one of them, again and again: the search of Components, which makes nothing.
-class CycleCounter {
- public:
-  explicit CycleCounter(const Digraph& graph)
       : graph_(graph), number_(graph.size()), low_(graph.size()) {}
 
-  // Once they are `enough`, so many as are known then.
+  std::vector<std::vector<Node>> find() {
+    std::vector<std::vector<Node>> found;
+    search_all(kNoNode, [&found](std::span<const Node> nodes) {
+      found.emplace_back(nodes.rbegin(), nodes.rend());
+      return true;
+    });
+    return found;
+  }
+  // How many nodes lie on cycles without one of them; once they are `enough`, so many as are known then.
   std::size_t count(Node without, std::size_t enough) {
-    std::ranges::fill(number_, kNoNode);
-    stack_.clear();
-    open_.clear();
-    found_ = 0;
-    latest_ = 0;
-    number_[without] = kDone;
-    for (Node node = 0; node < graph_.size() && found_ < enough; ++node)
-      if (number_[node] == kNoNode) search(node, enough);
-    return found_;
+    std::size_t found = 0;
+    search_all(without, [&found, enough](std::span<const Node> nodes) {
+      found += nodes.size();
+      return found < enough;
+    });
+    return found;
   }
 
  private:
   static constexpr Node kDone = kNoNode - 1;  // in a component that is complete
 
-  void search(Node from, std::size_t enough) {
+  // Until `take` of a component returns false.
+  template <typename Take>
+  void search_all(Node without, Take take) {
+    std::ranges::fill(number_, kNoNode);
+    stack_.clear();
+    open_.clear();
+    count_ = 0;
+    if (without != kNoNode) number_[without] = kDone;
+    for (Node node = 0; node < graph_.size(); ++node)
+      if (number_[node] == kNoNode && !search(node, take)) return;
+  }
+  template <typename Take>
+  bool search(Node from, Take& take) {
     open(from);
     while (!open_.empty()) {
       const Node node = open_.back().first;
@@ -188,26 +145,24 @@ class CycleCounter {
       open_.pop_back();
       if (!open_.empty())
         low_[open_.back().first] = std::min(low_[open_.back().first], low_[node]);
-      if (low_[node] != number_[node]) continue;
-      take(node);
-      if (found_ >= enough) return;
+      if (low_[node] == number_[node] && !complete(node, take)) return false;
     }
+    return true;
   }
   void open(Node node) {
-    number_[node] = low_[node] = latest_++;
+    number_[node] = low_[node] = count_++;
     stack_.push_back(node);
     open_.emplace_back(node, 0);
   }
-  void take(Node root) {
-    std::size_t nodes = 0;
-    Node node = kNoNode;
-    do {
-      node = stack_.back();
-      stack_.pop_back();
-      number_[node] = kDone;
-      ++nodes;
-    } while (node != root);
-    if (nodes > 1) found_ += nodes;
+  template <typename Take>
+  bool complete(Node root, Take& take) {
+    std::size_t first = stack_.size();
+    do number_[stack_[--first]] = kDone;
+    while (stack_[first] != root);
+    const bool go_on =
+        stack_.size() - first < 2 || take(std::span<const Node>(stack_).subspan(first));
+    stack_.resize(first);
+    return go_on;
   }
 
   const Digraph& graph_;
@@ -215,8 +170,7 @@ class CycleCounter {
   std::vector<Node> low_;
   std::vector<Node> stack_;
   std::vector<std::pair<Node, std::uint32_t>> open_;
-  std::size_t found_ = 0;
-  Node latest_ = 0;
+  Node count_ = 0;
 };
 
 // One graph has the levels of all loops side by side: its nodes are the blocks, then the
@@ -411,11 +365,11 @@ class RegionSplitter {
     if (rank(order[1]) >= 2) return order[0];  // one entry: the rest is inside
     if (order.size() > kMaxTries) order.resize(kMaxTries);
     const Digraph graph = graph_of(piece);
-    CycleCounter counter(graph);
+    Components without(graph);
     Node best = kNoNode;
     std::size_t least = ~std::size_t{0};
     for (const Node part : order) {
-      const std::size_t left = counter.count(number_of_[part], least);
+      const std::size_t left = without.count(number_of_[part], least);
       if (left < least) best = part;
       least = std::min(least, left);
       if (least == 0) break;
