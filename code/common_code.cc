@@ -146,10 +146,9 @@ struct Vector {
   std::uint8_t map = 0;
   std::uint8_t prefix = 0;  // 1: 66, 2: f3, 3: f2
   std::uint8_t operation = 0;
-  std::uint8_t first = 0, second = 0,
-               third =
-                   0;  // numbers of registers have: 8 for the first operand, base, index
-  std::uint8_t other = 0;  // register
+  // Added to the numbers of three registers, 8 or 0: the first operand, the one that may be memory (or its base), an index.
+  std::uint8_t first = 0, second = 0, third = 0;
+  std::uint8_t other = 0;  // a register
   bool evex = false;
 };
 
@@ -821,6 +820,36 @@ bool stores(const Vector& vector) noexcept {
   }
 }
 
+// How many bytes it stores; 0: that is not known here. `size`: of its registers. `wide`: of two sizes the larger one.
+std::uint8_t stored_bytes(const Vector& vector, std::uint8_t size, bool wide) noexcept {
+  const unsigned operation = unsigned{vector.map} << 8 | vector.operation;
+  switch (operation) {
+    case 0x111:
+      return vector.prefix == 3 ? 8 : vector.prefix == 2 ? 4 : size;
+    case 0x113:
+    case 0x117:
+    case 0x1d6:
+      return 8;
+    case 0x129:
+    case 0x12b:
+    case 0x17f:
+    case 0x1e7:
+      return size;
+    case 0x17e:
+      return wide ? 8 : 4;
+    case 0x319:
+    case 0x339:
+      return 16;
+    case 0x31b:
+    case 0x33b:
+      return 32;
+    case 0x31d:
+      return size / 2;
+    default:
+      return 0;
+  }
+}
+
 // Which of its registers may be one of the program's numbers, and is written: the first one, the one that may be memory, the other.
 struct Written {
   bool first = false, second = false, other = false;
@@ -860,15 +889,13 @@ Effect effect_of(std::span<const std::uint8_t> code, const Vector& vector) noexc
     // vldmxcsr and vstmxcsr have one byte.
     out.stores = vector.map == 1 && vector.operation == 0xae ? operands.operation() == 3
                                                              : stores(vector);
-    // After EVEX a constant of one byte counts what is moved, whose size depends on the operation: only of whole registers it is known.
+    // After EVEX a constant of one byte counts what is moved, whose size depends on the operation.
     const bool scaled = vector.evex && code[vector.bytes] >> 6 == 1;
-    if (!scaled) {
-      operands.set_address(out);
-    } else if (out.stores) {
-      operands.set_address(out);
-      out.width = static_cast<std::uint8_t>(16u << (code[3] >> 5 & 3));
-      out.offset *= out.width;
-    }
+    if (vector.evex && out.stores)
+      out.width = stored_bytes(vector, static_cast<std::uint8_t>(16u << (code[3] >> 5 & 3)),
+                               (code[2] & 0x80) != 0);
+    if (!scaled || out.width != 0) operands.set_address(out);
+    if (scaled) out.offset *= out.width;
   } else if (written.second) {
     out.written |= bit_of(operands.second(false));
   }

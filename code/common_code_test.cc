@@ -117,12 +117,31 @@ TEST_CASE("Common code: vectors - how long they are, and what they write") {
     CHECK(effect.stores == one.stores);
     CHECK(effect_of_vector(std::span(code).first(one.code.size() - 1)).bytes == 0);
   }
-  const std::vector<std::uint8_t> spilled = {0x62, 0xf1, 0x7c, 0x48,
-                                             0x29, 0x44, 0x24, 0x02};
-  const Effect effect = effect_of_vector(spilled);
-  CHECK(effect.base == 4);
-  CHECK(effect.offset == 128);
-  CHECK(effect.width == 64);
+  struct Spilled {
+    std::vector<std::uint8_t> code;
+    std::int8_t base;
+    std::int64_t offset;
+    std::uint8_t width;
+  };
+  const Spilled spilled[] = {
+      {{0x62, 0xf1, 0x7c, 0x48, 0x29, 0x44, 0x24, 0x02},
+       4,
+       128,
+       64},  // vmovaps of 64 bytes
+      {{0x62, 0xf3, 0xfd, 0x48, 0x19, 0x44, 0x24, 0x01, 1}, 4, 16, 16},   // vextractf64x2
+      {{0x62, 0xf3, 0xfd, 0x48, 0x1b, 0x44, 0x24, 0xff, 1}, 4, -32, 32},  // vextractf64x4
+      {{0x62, 0xe1, 0xff, 0x08, 0x11, 0x44, 0x24, 0x03}, 4, 24, 8},       // vmovsd
+      {{0x62, 0xe1, 0x7e, 0x08, 0x11, 0x44, 0x24, 0x03}, 4, 12, 4},       // vmovss
+      {{0x62, 0xf2, 0x7e, 0x48, 0x31, 0x44, 0x24, 0x01}, -1, 0, 0},  // vpmovdb: not known
+  };
+  for (const Spilled& one : spilled) {
+    CAPTURE(&one - spilled);
+    const Effect effect = effect_of_vector(one.code);
+    CHECK(effect.stores);
+    CHECK(effect.base == one.base);
+    CHECK(effect.offset == one.offset);
+    CHECK(effect.width == one.width);
+  }
 }
 
 // Of all that is mapped here: the C and C++ libraries, Capstone, this program.
