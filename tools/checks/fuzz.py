@@ -1,15 +1,16 @@
 """Looks for inputs that break what reads them, guided by what they reach (libFuzzer).
 
-Usage: tools/check fuzz [--minutes N] [--inputs N] [--targets NAME ...] [--jobs N] [--plain] [--megabytes N] [--keep]
-                        [--seed N]
+Usage: tools/check fuzz [--minutes N] [--inputs N] [--targets NAME ...] [--jobs N] [--plain]
+                        [--megabytes N] [--keep] [--seed N]
        tools/check fuzz --add TARGET FILE ...
 
 Builds test/fuzz with clang, libFuzzer, and the address and undefined behaviour sanitizers, and runs
 each target for --minutes (default 60), --jobs at a time (default 1), from the inputs in
 test/fuzz/corpus/TARGET.tar (tar tf lists them, tar xf unpacks them). Prints for each what it ran and
 reached. With --inputs a target ends after so many, if that is earlier. --plain builds without the
-sanitizers: some times as many inputs in the same time, none of which may take 10 s or 1 GB. --megabytes:
-size of the files that the target `damage` damages (default: half a MB). With --keep the smallest set of inputs that reach the same, new ones among them, takes the
+sanitizers: some times as many inputs in the same time, none of which may take 10 s or 1 GB.
+--megabytes: size of the files that the target `damage` damages (default: a chunk and a half). With
+--keep the smallest set of inputs that reach the same, new ones among them, takes the
 place of its corpus. --add puts files into a corpus, as they are, and runs nothing.
 
 An input that breaks a target is left in the current directory as TARGET-crash-..., TARGET-timeout-...
