@@ -144,44 +144,20 @@ Instruction branch(std::span<const std::uint8_t> code, std::size_t at,
 struct Vector {
   std::uint8_t bytes = 0;  // 0: none of them
   std::uint8_t map = 0;
-  std::uint8_t prefix = 0;  // 1: 66, 2: f3, 3: f2
   std::uint8_t operation = 0;
-  // Added to the numbers of three registers, 8 or 0: the first operand, the one that may be memory (or its base), an index.
-  std::uint8_t first = 0, second = 0, third = 0;
-  std::uint8_t other = 0;  // a register
   bool evex = false;
 };
 
 Vector vector_at(std::span<const std::uint8_t> code) noexcept {
   Vector out;
-  const auto high = [&out](std::uint8_t bits) {  // inverted
-    out.first = (bits & 0x80) != 0 ? 0 : 8;
-    out.third = (bits & 0x40) != 0 ? 0 : 8;
-    out.second = (bits & 0x20) != 0 ? 0 : 8;
-  };
-  const auto other = [&out](std::uint8_t bits) {
-    out.other = static_cast<std::uint8_t>(~bits >> 3 & 15);
-    out.prefix = bits & 3;
-  };
-  if (code[0] == 0xc5) {
-    out.bytes = 3;
-    out.map = 1;
-    high(code[1] | 0x60);
-    other(code[1]);
-  } else if (code[0] == 0xc4) {
-    out.bytes = 4;
-    out.map = code[1] & 0x1f;
-    high(code[1]);
-    other(code[2]);
-  } else if (code[0] == 0x62 && (code[1] & 8) == 0 && (code[2] & 4) != 0) {
-    out.bytes = 5;
-    out.map = code[1] & 7;
-    out.evex = true;
-    high(code[1]);
-    other(code[2]);
-  } else {
-    return {};
-  }
+  if (code[0] == 0xc5)
+    out = {.bytes = 3, .map = 1};
+  else if (code[0] == 0xc4)
+    out = {.bytes = 4, .map = static_cast<std::uint8_t>(code[1] & 0x1f)};
+  else if (code[0] == 0x62 && (code[1] & 8) == 0 && (code[2] & 4) != 0)
+    out = {.bytes = 5, .map = static_cast<std::uint8_t>(code[1] & 7), .evex = true};
+  else
+    return out;
   out.operation = code[out.bytes - 1u];
   return out;
 }
@@ -461,14 +437,13 @@ struct Prefixes {
   }
 };
 
-// As the disassembler gives it: one as wide as its operand has no sign.
 std::int64_t constant_at(std::span<const std::uint8_t> code, std::size_t at,
-                         std::size_t bytes, std::uint8_t width) noexcept {
+                         std::size_t bytes) noexcept {
   std::uint32_t value = 0;
   std::memcpy(&value, &code[at], bytes);
-  if (bytes == width) return value;
-  return bytes == 1 ? std::int64_t{static_cast<std::int8_t>(value)}
-                    : std::int64_t{static_cast<std::int32_t>(value)};
+  return bytes == 1   ? std::int64_t{static_cast<std::int8_t>(value)}
+         : bytes == 2 ? std::int64_t{static_cast<std::int16_t>(value)}
+                      : std::int64_t{static_cast<std::int32_t>(value)};
 }
 
 // An effect with its operands: `to` is written and the other read, unless one is none.
@@ -521,8 +496,8 @@ class EffectOf {
     return out;
   }
 
-  std::int64_t constant(std::size_t bytes, bool part) const noexcept {
-    return constant_at(code_, operands_.bytes(), bytes, prefixes_.width(part));
+  std::int64_t constant(std::size_t bytes) const noexcept {
+    return constant_at(code_, operands_.bytes(), bytes);
   }
 
  private:
@@ -572,7 +547,7 @@ Effect arithmetic(std::span<const std::uint8_t> code, std::size_t at, Prefixes p
       const std::size_t bytes = part ? 1 : prefixes.constant();
       out = of_registers(at + bytes, kRax, writes ? bit_of(kRax) : 0);
       if (operation != kAddition && operation != kSubtraction) break;
-      const std::int64_t value = constant_at(code, at, bytes, prefixes.width(part));
+      const std::int64_t value = constant_at(code, at, bytes);
       out.constant = operation == kAddition ? value : -value;
     }
   }
@@ -611,8 +586,7 @@ Effect one_byte(std::span<const std::uint8_t> code, std::size_t at, Prefixes pre
       const std::size_t bytes = byte == 0x81 ? prefixes.constant() : 1;
       Effect out = of.into_word(part, operation != kComparison, false, bytes);
       if (operation == kAddition || operation == kSubtraction)
-        out.constant =
-            operation == kAddition ? of.constant(bytes, part) : -of.constant(bytes, part);
+        out.constant = operation == kAddition ? of.constant(bytes) : -of.constant(bytes);
       set_sum(operation, out);
       return out;
     }
@@ -640,7 +614,7 @@ Effect one_byte(std::span<const std::uint8_t> code, std::size_t at, Prefixes pre
     case 0x98:
       return of_registers(at, Operation::kNone, bit_of(kRax));
     case 0x99:
-      return of_registers(at, Operation::kNone, bit_of(kRax) | bit_of(kRdx));
+      return of_registers(at, Operation::kNone, bit_of(kRdx));
     case 0xc0:
     case 0xc1:
       return of.into_word(part, true, false, 1);
@@ -794,124 +768,6 @@ Effect two_bytes(std::span<const std::uint8_t> code, std::size_t at, Prefixes pr
 }
 
 }  // namespace
-
-namespace {
-
-// To the word in memory that is an operand.
-bool stores(const Vector& vector) noexcept {
-  const std::uint8_t byte = vector.operation;
-  const unsigned high = byte >> 4, low = byte & 15u;
-  switch (vector.map) {
-    case 1:
-      return byte == 0x11 || byte == 0x13 || byte == 0x17 || byte == 0x29 || byte == 0x2b ||
-             byte == 0x7f || (byte == 0x7e && vector.prefix != 2) || byte == 0x91 ||
-             byte == 0xd6 || byte == 0xe7;
-    case 2:
-      return byte == 0x2e || byte == 0x2f || byte == 0x63 || byte == 0x8a || byte == 0x8b ||
-             byte == 0x8e || (high == 10 && low < 4) ||
-             (vector.evex && vector.prefix == 2 && high >= 1 && high <= 3 && low < 6);
-    case 3:
-      return (byte >= 0x14 && byte <= 0x17) || byte == 0x19 || byte == 0x1b ||
-             byte == 0x1d || byte == 0x39 || byte == 0x3b;
-    case 5:
-      return byte == 0x11 || byte == 0x7e;
-    default:
-      return false;
-  }
-}
-
-// How many bytes it stores; 0: that is not known here. `size`: of its registers. `wide`: of two sizes the larger one.
-std::uint8_t stored_bytes(const Vector& vector, std::uint8_t size, bool wide) noexcept {
-  const unsigned operation = unsigned{vector.map} << 8 | vector.operation;
-  switch (operation) {
-    case 0x111:
-      return vector.prefix == 3 ? 8 : vector.prefix == 2 ? 4 : size;
-    case 0x113:
-    case 0x117:
-    case 0x1d6:
-      return 8;
-    case 0x129:
-    case 0x12b:
-    case 0x17f:
-    case 0x1e7:
-      return size;
-    case 0x17e:
-      return wide ? 8 : 4;
-    case 0x319:
-    case 0x339:
-      return 16;
-    case 0x31b:
-    case 0x33b:
-      return 32;
-    case 0x31d:
-      return size / 2;
-    default:
-      return 0;
-  }
-}
-
-// Which of its registers may be one of the program's numbers, and is written: the first one, the one that may be memory, the other.
-struct Written {
-  bool first = false, second = false, other = false;
-};
-Written written_by(const Vector& vector) noexcept {
-  const std::uint8_t byte = vector.operation;
-  switch (vector.map) {
-    case 1:
-    case 5:
-      return {.first = byte == 0x2c || byte == 0x2d || byte == 0x50 || byte == 0x93 ||
-                       byte == 0xc5 || byte == 0xd7 ||
-                       (vector.evex && byte >= 0x78 && byte <= 0x7d),
-              .second = byte == 0x7e};
-    case 2:
-      return {.first = byte == 0xf2 || byte == 0xf5 || byte == 0xf6 || byte == 0xf7,
-              .other = byte == 0xf3 || byte == 0xf6};
-    case 3:
-      return {.first = byte == 0xf0, .second = byte >= 0x14 && byte <= 0x17};
-    default:
-      return {};
-  }
-}
-
-Effect effect_of(std::span<const std::uint8_t> code, const Vector& vector) noexcept {
-  const Form form = vector.bytes == 0 ? kAsk : form_of(vector);
-  if (form == kAsk) return {};
-  Effect out;
-  out.bytes = vector.bytes;
-  if (form == kNothing) return out;
-  const auto rex =
-      static_cast<std::uint8_t>((vector.first != 0 ? 4 : 0) | (vector.third != 0 ? 2 : 0) |
-                                (vector.second != 0 ? 1 : 0));
-  const Operands operands(code, vector.bytes, rex);
-  out.bytes = static_cast<std::uint8_t>(operands.bytes() + (form == kModrmByte ? 1 : 0));
-  const Written written = written_by(vector);
-  if (operands.memory()) {
-    // vldmxcsr and vstmxcsr have one byte.
-    out.stores = vector.map == 1 && vector.operation == 0xae ? operands.operation() == 3
-                                                             : stores(vector);
-    // After EVEX a constant of one byte counts what is moved, whose size depends on the operation.
-    const bool scaled = vector.evex && code[vector.bytes] >> 6 == 1;
-    if (vector.evex && out.stores)
-      out.width = stored_bytes(vector, static_cast<std::uint8_t>(16u << (code[3] >> 5 & 3)),
-                               (code[2] & 0x80) != 0);
-    if (!scaled || out.width != 0) operands.set_address(out);
-    if (scaled) out.offset *= out.width;
-  } else if (written.second) {
-    out.written |= bit_of(operands.second(false));
-  }
-  if (written.first) out.written |= bit_of(operands.first(false));
-  if (written.other) out.written |= bit_of(static_cast<std::int8_t>(vector.other));
-  return out;
-}
-
-}  // namespace
-
-Effect effect_of_vector(std::span<const std::uint8_t> whole) noexcept {
-  Room room;
-  const std::span<const std::uint8_t> code = padded(whole, room);
-  const Effect out = effect_of(code, vector_at(code));
-  return out.bytes <= std::min(kLongest, whole.size()) ? out : Effect{};
-}
 
 Effect effect_common(std::span<const std::uint8_t> whole) noexcept {
   Room room;

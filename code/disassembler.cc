@@ -1,9 +1,9 @@
 #include "code/disassembler.h"
 
-#include <capstone/capstone.h>
+#include <Zydis/Zydis.h>
 #include <dlfcn.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 
 #include "code/aarch64_code.h"
@@ -14,26 +14,23 @@ namespace {
 
 // The functions of the library that are used; types and numbers are those of the header.
 struct Library {
-  decltype(&cs_open) open = nullptr;
-  decltype(&cs_close) close = nullptr;
-  decltype(&cs_option) option = nullptr;
-  decltype(&cs_malloc) allocate = nullptr;
-  decltype(&cs_free) free = nullptr;
-  decltype(&cs_disasm_iter) next = nullptr;
-  decltype(&cs_regs_access) registers = nullptr;
-  bool whole = false;
+  decltype(&ZydisDecoderInit) init = nullptr;
+  decltype(&ZydisDecoderDecodeFull) decode = nullptr;
+  decltype(&ZydisRegisterGetLargestEnclosing) whole = nullptr;
+  ZydisDecoder decoder{};
+  bool loaded = false;
 
   Library() {
-    void* const library = dlopen("libcapstone.so.4", RTLD_LAZY | RTLD_LOCAL);
+    void* const library = dlopen("libZydis.so.4.0", RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return;
     const auto find = [library](const char* name, auto& function) {
       void* const found = dlsym(library, name);
       std::memcpy(&function, &found, sizeof function);
       return found != nullptr;
     };
-    whole = find("cs_open", open) && find("cs_close", close) && find("cs_option", option) &&
-            find("cs_malloc", allocate) && find("cs_free", free) &&
-            find("cs_disasm_iter", next) && find("cs_regs_access", registers);
+    loaded = find("ZydisDecoderInit", init) && find("ZydisDecoderDecodeFull", decode) &&
+             find("ZydisRegisterGetLargestEnclosing", whole) &&
+             ZYAN_SUCCESS(init(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
   }
 };
 
@@ -42,195 +39,199 @@ const Library& library() {
   return kLibrary;
 }
 
-bool in_group(const cs_insn& one, unsigned group) {
-  for (unsigned i = 0; i < one.detail->groups_count; ++i)
-    if (one.detail->groups[i] == group) return true;
-  return false;
+// One instruction as the library gives it.
+class AnyInstruction {
+ public:
+  explicit AnyInstruction(std::span<const std::uint8_t> code)
+      : known_(library().loaded &&
+               ZYAN_SUCCESS(library().decode(&library().decoder, code.data(), code.size(),
+                                             &instruction_, operands_))) {}
+
+  explicit operator bool() const noexcept { return known_; }
+  const ZydisDecodedInstruction* operator->() const noexcept { return &instruction_; }
+  std::span<const ZydisDecodedOperand> all() const noexcept {
+    return {operands_, instruction_.operand_count};
+  }
+  // That are written in a program.
+  std::size_t count() const noexcept { return instruction_.operand_count_visible; }
+  const ZydisDecodedOperand& operator[](std::size_t number) const noexcept {
+    return operands_[number];
+  }
+
+ private:
+  ZydisDecodedInstruction instruction_;
+  ZydisDecodedOperand operands_[ZYDIS_MAX_OPERAND_COUNT];
+  bool known_;
+};
+
+bool is_register(const ZydisDecodedOperand& operand) {
+  return operand.type == ZYDIS_OPERAND_TYPE_REGISTER;
+}
+bool is_memory(const ZydisDecodedOperand& operand) {
+  return operand.type == ZYDIS_OPERAND_TYPE_MEMORY;
+}
+bool is_constant(const ZydisDecodedOperand& operand) {
+  return operand.type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+bool is_written(const ZydisDecodedOperand& operand) {
+  return (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
 }
 
-Instruction::Condition condition_of(unsigned id) {
+// The number of the whole register that a part of one belongs to.
+std::int8_t number_of(ZydisRegister part) {
+  const ZydisRegister whole = library().whole(ZYDIS_MACHINE_MODE_LONG_64, part);
+  return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
+             ? static_cast<std::int8_t>(whole - ZYDIS_REGISTER_RAX)
+             : Operation::kNone;
+}
+std::int8_t number_of(const ZydisDecodedOperand& operand) {
+  return is_register(operand) ? number_of(operand.reg.value) : Operation::kNone;
+}
+
+// movs and its like: what they read and write need not be written in a program.
+bool is_string(const AnyInstruction& one) {
+  return one->meta.category == ZYDIS_CATEGORY_STRINGOP ||
+         one->meta.category == ZYDIS_CATEGORY_IOSTRINGOP;
+}
+
+// Bits of registers. Also what Zydis 4.0 does not say: the addresses that cmps, scas, ins and outs step, and what the system returns.
+std::uint16_t written_by(const AnyInstruction& one) {
+  unsigned written = 0;
+  const auto write = [&written](std::int8_t number) {
+    if (number >= 0) written |= 1u << number;
+  };
+  for (const ZydisDecodedOperand& operand : one.all())
+    if (is_memory(operand) ? is_string(one) : is_written(operand))
+      write(is_memory(operand) ? number_of(operand.mem.base) : number_of(operand));
+  if (one->mnemonic == ZYDIS_MNEMONIC_SYSCALL) write(number_of(ZYDIS_REGISTER_RAX));
+  return static_cast<std::uint16_t>(written);
+}
+
+Instruction::Condition condition_of(ZydisMnemonic mnemonic) {
   using Condition = Instruction::Condition;
-  switch (id) {
-    case X86_INS_JA:
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_JNBE:
       return Condition::kAbove;
-    case X86_INS_JAE:
+    case ZYDIS_MNEMONIC_JNB:
       return Condition::kAboveEqual;
-    case X86_INS_JB:
+    case ZYDIS_MNEMONIC_JB:
       return Condition::kBelow;
-    case X86_INS_JBE:
+    case ZYDIS_MNEMONIC_JBE:
       return Condition::kBelowEqual;
     default:
       return Condition::kOther;
   }
 }
 
-bool does_nothing(unsigned id) {
-  return id == X86_INS_NOP || id == X86_INS_INT3 || id == X86_INS_FNOP;
-}
-
-// rip + constant.
-bool fixed_address(const cs_x86_op& operand) {
-  return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP &&
-         operand.mem.index == X86_REG_INVALID;
-}
-
-// The whole register that a part of one belongs to.
-std::int8_t whole(unsigned part) {
-  static const auto kNumbers = [] {
-    std::array<std::int8_t, X86_REG_ENDING> numbers{};
-    numbers.fill(Operation::kNone);
-    constexpr std::array<std::array<unsigned, 5>, 16> kParts{{
-        {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH},
-        {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH},
-        {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH},
-        {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH},
-        {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL, 0},
-        {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL, 0},
-        {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL, 0},
-        {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL, 0},
-        {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B, 0},
-        {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B, 0},
-        {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B, 0},
-        {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B, 0},
-        {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B, 0},
-        {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B, 0},
-        {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B, 0},
-        {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B, 0},
-    }};
-    for (std::size_t number = 0; number < kParts.size(); ++number)
-      for (const unsigned of : kParts[number])
-        if (of != 0) numbers[of] = static_cast<std::int8_t>(number);
-    return numbers;
-  }();
-  return part < kNumbers.size() ? kNumbers[part] : Operation::kNone;
-}
-
 // False if it has a segment.
-bool set_address(const cs_x86_op& operand, Operation& out) {
-  const x86_op_mem& memory = operand.mem;
-  if (memory.segment == X86_REG_FS || memory.segment == X86_REG_GS) return false;
-  out.from_next = memory.base == X86_REG_RIP;
-  out.base = out.from_next ? Operation::kNone : whole(memory.base);
-  out.index = whole(memory.index);
-  out.scale = static_cast<std::uint8_t>(memory.scale);
-  out.offset = memory.disp;
+bool set_address(const ZydisDecodedOperand& operand, Operation& out) {
+  const ZydisDecodedOperandMem& memory = operand.mem;
+  if (memory.segment == ZYDIS_REGISTER_FS || memory.segment == ZYDIS_REGISTER_GS)
+    return false;
+  out.from_next = memory.base == ZYDIS_REGISTER_RIP;
+  out.base = number_of(memory.base);
+  out.index = number_of(memory.index);
+  out.scale = std::max<std::uint8_t>(memory.scale, 1);
+  out.offset = memory.disp.value;
   return true;
 }
 
-void set_move(const cs_x86& x86, Operation& out) {
+std::size_t bytes_of(const ZydisDecodedOperand& operand) { return operand.size / 8u; }
+
+// A constant as an operand of that many bytes holds it, without a sign.
+std::int64_t held(std::int64_t constant, std::size_t bytes) {
+  return bytes < 8 ? constant & ((std::int64_t{1} << 8 * bytes) - 1) : constant;
+}
+
+void set_move(const AnyInstruction& one, Operation& out) {
   using Kind = Operation::Kind;
-  const cs_x86_op& to = x86.operands[0];
-  const cs_x86_op& from = x86.operands[1];
-  if (to.type == X86_OP_MEM && from.type == X86_OP_REG && from.size >= 4 &&
-      whole(from.reg) != Operation::kNone && set_address(to, out)) {
-    out.kind = Operation::Kind::kStore;
-    out.from = whole(from.reg);
+  const ZydisDecodedOperand& to = one[0];
+  const ZydisDecodedOperand& from = one[1];
+  if (is_memory(to) && is_register(from) && bytes_of(from) >= 4 &&
+      number_of(from) != Operation::kNone && set_address(to, out)) {
+    out.kind = Kind::kStore;
+    out.from = number_of(from);
   }
-  if (to.type != X86_OP_REG || to.size < 4) return;
-  out.to = whole(to.reg);
-  out.width = from.size;
-  if (from.type == X86_OP_REG) {
+  if (!is_register(to) || bytes_of(to) < 4) return;
+  out.to = number_of(to);
+  if (out.to == Operation::kNone) return;  // of the system
+  out.width = static_cast<std::uint8_t>(bytes_of(from));
+  if (is_register(from)) {
+    out.from = number_of(from);
+    if (out.from != Operation::kNone) out.kind = Kind::kMove;
+  } else if (is_constant(from)) {
     out.kind = Kind::kMove;
-    out.from = whole(from.reg);
-    if (out.from == Operation::kNone) out.kind = Kind::kOther;
-  } else if (from.type == X86_OP_IMM) {
-    out.kind = Kind::kMove;
-    out.offset = from.imm;
-  } else if (from.type == X86_OP_MEM && set_address(from, out)) {
+    out.offset = held(from.imm.value.s, bytes_of(to));
+  } else if (is_memory(from) && set_address(from, out)) {
     out.kind = Kind::kLoad;
   }
 }
 
 // add, and, shl, cmp and sub with their operands.
-void set_arithmetic(unsigned id, const cs_x86& x86, Operation& out) {
+void set_arithmetic(const AnyInstruction& one, Operation& out) {
   using Kind = Operation::Kind;
-  const cs_x86_op& to = x86.operands[0];
-  const cs_x86_op& from = x86.operands[1];
-  const bool constant = from.type == X86_OP_IMM;
-  if (constant) out.offset = from.imm;
-  if (to.type == X86_OP_REG) out.to = whole(to.reg);
-  if (id == X86_INS_CMP || id == X86_INS_SUB) {
+  const ZydisMnemonic mnemonic = one->mnemonic;
+  const ZydisDecodedOperand& to = one[0];
+  const ZydisDecodedOperand& from = one[1];
+  const bool constant = is_constant(from);
+  if (constant) out.offset = from.imm.value.s;
+  out.to = number_of(to);
+  if (mnemonic == ZYDIS_MNEMONIC_CMP || mnemonic == ZYDIS_MNEMONIC_SUB) {
     if (constant) out.kind = Kind::kCompare;
-    const std::int64_t limit = out.offset;
-    if (constant && to.type == X86_OP_MEM && !set_address(to, out)) out.kind = Kind::kOther;
+    const std::int64_t limit = held(out.offset, bytes_of(to));
+    if (constant && is_memory(to) && !set_address(to, out)) out.kind = Kind::kOther;
     out.limit = limit;
     return;
   }
-  if (to.type != X86_OP_REG || to.size < 4) return;
-  if (id == X86_INS_ADD && from.type == X86_OP_REG) {
+  if (!is_register(to) || bytes_of(to) < 4) return;
+  if (mnemonic == ZYDIS_MNEMONIC_ADD && is_register(from)) {
     out.kind = Kind::kAdd;
-    out.from = whole(from.reg);
+    out.from = number_of(from);
   } else if (constant) {
-    out.kind = id == X86_INS_ADD   ? Kind::kAdd
-               : id == X86_INS_AND ? Kind::kAnd
-                                   : Kind::kScale;
+    out.kind = mnemonic == ZYDIS_MNEMONIC_ADD   ? Kind::kAdd
+               : mnemonic == ZYDIS_MNEMONIC_AND ? Kind::kAnd
+                                                : Kind::kScale;
   }
 }
 
-// Whose first operand is only read.
-bool only_reads(unsigned id, unsigned operands) {
-  switch (id) {
-    case X86_INS_IMUL:
-      return operands == 1;
-    case X86_INS_CMP:
-    case X86_INS_TEST:
-    case X86_INS_BT:
-    case X86_INS_PUSH:
-    case X86_INS_CALL:
-    case X86_INS_JMP:
-    case X86_INS_NOP:
-    case X86_INS_MUL:
-    case X86_INS_DIV:
-    case X86_INS_IDIV:
-    case X86_INS_LDMXCSR:
-    case X86_INS_VLDMXCSR:
-    case X86_INS_COMISS:
-    case X86_INS_COMISD:
-    case X86_INS_UCOMISS:
-    case X86_INS_UCOMISD:
-      return true;
-    default:
-      return false;
-  }
-}
-
-void set_kind(unsigned id, const cs_x86& x86, Effect& out) {
+void set_kind(const AnyInstruction& one, Effect& out) {
   using Kind = Effect::Kind;
-  const cs_x86_op& to = x86.operands[0];
-  const cs_x86_op& from = x86.operands[1];
-  const bool to_register = x86.op_count != 0 && to.type == X86_OP_REG;
-  const bool two = x86.op_count == 2;
-  if (to_register) out.to = whole(to.reg);
-  if (two && from.type == X86_OP_REG) out.from = whole(from.reg);
-  switch (id) {
-    case X86_INS_MOV:
-    case X86_INS_MOVSXD:
-      if (!two) break;
-      if (from.type == X86_OP_MEM)
+  const bool two = one.count() == 2;
+  const bool to_register = one.count() != 0 && is_register(one[0]);
+  const auto sum = [&](std::int64_t constant) {
+    out.constant = constant;
+    out.kind = to_register ? Kind::kAdd : Kind::kAddMemory;
+  };
+  if (to_register) out.to = number_of(one[0]);
+  if (two) out.from = number_of(one[1]);
+  switch (one->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVSXD:
+      if (is_memory(one[1]))
         out.kind = Kind::kLoad;
-      else if (from.type == X86_OP_REG && out.from >= 0)
+      else if (out.from >= 0)
         out.kind = to_register ? Kind::kMove : Kind::kStore;
       break;
-    case X86_INS_LEA:
+    case ZYDIS_MNEMONIC_LEA:
       out.kind = Kind::kAddress;
       break;
-    case X86_INS_ADD:
-    case X86_INS_SUB:
-      if (from.type == X86_OP_IMM) out.constant = id == X86_INS_ADD ? from.imm : -from.imm;
-      out.kind = to_register ? Kind::kAdd : Kind::kAddMemory;
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+      sum(!is_constant(one[1])                  ? 0
+          : one->mnemonic == ZYDIS_MNEMONIC_ADD ? one[1].imm.value.s
+                                                : -one[1].imm.value.s);
       break;
-    case X86_INS_INC:
-    case X86_INS_DEC:
-      out.constant = id == X86_INS_INC ? 1 : -1;
-      out.kind = to_register ? Kind::kAdd : Kind::kAddMemory;
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+      sum(one->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1);
       break;
-    case X86_INS_PUSH:
+    case ZYDIS_MNEMONIC_PUSH:
       out.kind = Kind::kPush;
       break;
-    case X86_INS_POP:
+    case ZYDIS_MNEMONIC_POP:
       out.kind = Kind::kPop;
       break;
-    case X86_INS_LEAVE:
+    case ZYDIS_MNEMONIC_LEAVE:
       out.kind = Kind::kLeave;
       break;
     default:
@@ -240,41 +241,9 @@ void set_kind(unsigned id, const cs_x86& x86, Effect& out) {
 
 }  // namespace
 
-struct Disassembler::State {
-  csh handle = 0;
-  cs_insn* instruction = nullptr;
-
-  const cs_insn* next(std::span<const std::uint8_t> code) const {
-    if (instruction == nullptr) return nullptr;
-    const std::uint8_t* at = code.data();
-    std::size_t left = code.size();
-    std::uint64_t address = 0;
-    return library().next(handle, &at, &left, &address, instruction) ? instruction
-                                                                     : nullptr;
-  }
-};
-
 Disassembler::Disassembler(std::uint16_t machine) : is_aarch64_(machine == EM_AARCH64) {}
 
-bool Disassembler::available() const noexcept { return is_aarch64_ || library().whole; }
-
-Disassembler::State* Disassembler::state() const {
-  if (asked_) return state_.get();
-  asked_ = true;
-  const Library& capstone = library();
-  csh handle = 0;
-  if (!capstone.whole || capstone.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
-    return nullptr;
-  capstone.option(handle, CS_OPT_DETAIL, CS_OPT_ON);
-  state_ = std::make_unique<State>(State{handle, capstone.allocate(handle)});
-  return state_.get();
-}
-
-Disassembler::~Disassembler() {
-  if (state_ == nullptr) return;
-  if (state_->instruction != nullptr) library().free(state_->instruction, 1);
-  library().close(&state_->handle);
-}
+bool Disassembler::available() const noexcept { return is_aarch64_ || library().loaded; }
 
 Instruction Disassembler::decode(std::span<const std::uint8_t> code) const {
   if (is_aarch64_) return decode_aarch64(code);
@@ -282,88 +251,53 @@ Instruction Disassembler::decode(std::span<const std::uint8_t> code) const {
   return common.bytes != 0 ? common : decode_any(code);
 }
 
-Instruction Disassembler::decode_any(std::span<const std::uint8_t> code) const {
+Instruction Disassembler::decode_any(std::span<const std::uint8_t> code) {
   using Flow = Instruction::Flow;
-  State* const state = this->state();
-  const cs_insn* const one = state == nullptr ? nullptr : state->next(code);
-  if (one == nullptr) return {};
-  Instruction out;
-  out.bytes = static_cast<std::uint8_t>(one->size);
-  out.padding = does_nothing(one->id);
-  const cs_x86& x86 = one->detail->x86;
+  const AnyInstruction one(code);
+  if (!one) return {};
+  Instruction out{.bytes = one->length};
   const auto aim = [&] {
-    if (x86.op_count != 1) return;
-    const cs_x86_op& operand = x86.operands[0];
-    out.direct = operand.type == X86_OP_IMM;
-    if (out.direct) out.target = operand.imm;
-    out.through_slot = fixed_address(operand);
-    if (out.through_slot) out.slot = operand.mem.disp + one->size;
+    const ZydisDecodedOperand& operand = one[0];
+    out.direct = is_constant(operand);
+    if (out.direct) out.target = one->length + operand.imm.value.s;
+    out.through_slot = is_memory(operand) && operand.mem.base == ZYDIS_REGISTER_RIP;
+    if (out.through_slot) out.slot = one->length + operand.mem.disp.value;
   };
-  const bool counted = one->id == X86_INS_LOOP || one->id == X86_INS_LOOPE ||
-                       one->id == X86_INS_LOOPNE || one->id == X86_INS_XBEGIN;
-  if (in_group(*one, CS_GRP_JUMP) || counted) {
-    aim();
-    out.flow = !out.direct              ? Flow::kUnknown
-               : one->id == X86_INS_JMP ? Flow::kJump
-                                        : Flow::kBranch;
-    out.condition = condition_of(one->id);
-  } else if (in_group(*one, CS_GRP_CALL)) {
-    out.flow = Flow::kCall;
-    aim();
-  } else if (in_group(*one, CS_GRP_RET) || in_group(*one, CS_GRP_IRET)) {
-    out.flow = Flow::kEnd;
-    out.returns = true;
-  } else if (one->id == X86_INS_HLT || one->id == X86_INS_UD2 || one->id == X86_INS_INT3) {
-    out.flow = Flow::kEnd;
+  switch (one->mnemonic) {
+    case ZYDIS_MNEMONIC_INT3:
+      out.flow = Flow::kEnd;
+      [[fallthrough]];
+    case ZYDIS_MNEMONIC_NOP:
+    case ZYDIS_MNEMONIC_FNOP:
+      out.padding = true;
+      return out;
+    case ZYDIS_MNEMONIC_HLT:
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+      out.flow = Flow::kEnd;
+      return out;
+    default:
+      break;
   }
-  return out;
-}
-
-Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
-  using Kind = Operation::Kind;
-  State* const state = this->state();
-  const cs_insn* const one = state == nullptr ? nullptr : state->next(code);
-  Operation out;
-  if (one == nullptr) return out;
-  const cs_x86& x86 = one->detail->x86;
-  cs_regs read{};
-  cs_regs written{};
-  std::uint8_t reads = 0;
-  std::uint8_t writes = 0;
-  library().registers(state->handle, one, read, &reads, written, &writes);
-  for (std::uint8_t i = 0; i < writes; ++i)
-    if (const std::int8_t number = whole(written[i]); number >= 0)
-      out.written |= std::uint32_t{1} << number;
-  switch (one->id) {
-    case X86_INS_MOV:
-    case X86_INS_MOVABS:
-    case X86_INS_MOVSXD:
-    case X86_INS_MOVZX:
-    case X86_INS_MOVSX:
-      set_move(x86, out);
+  switch (one->meta.category) {
+    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+      // xend and xabort have no target.
+      if (one.count() == 0 || (is_constant(one[0]) && !one[0].imm.is_relative)) break;
+      aim();
+      out.flow = !out.direct                           ? Flow::kUnknown
+                 : one->mnemonic == ZYDIS_MNEMONIC_JMP ? Flow::kJump
+                                                       : Flow::kBranch;
+      out.condition = condition_of(one->mnemonic);
       break;
-    case X86_INS_LEA:
-      out.to = whole(x86.operands[0].reg);
-      if (x86.operands[0].size >= 4 && set_address(x86.operands[1], out))
-        out.kind = Kind::kAddress;
+    case ZYDIS_CATEGORY_CALL:
+      out.flow = Flow::kCall;
+      aim();
       break;
-    case X86_INS_ADD:
-    case X86_INS_AND:
-    case X86_INS_SHL:
-    case X86_INS_CMP:
-    case X86_INS_SUB:
-      set_arithmetic(one->id, x86, out);
-      break;
-    case X86_INS_CDQE:
-      out.kind = Kind::kWiden;
-      break;
-    case X86_INS_JMP:
-      if (x86.operands[0].type == X86_OP_REG) {
-        out.kind = Kind::kJump;
-        out.from = whole(x86.operands[0].reg);
-      } else if (x86.operands[0].type == X86_OP_MEM && set_address(x86.operands[0], out)) {
-        out.kind = Kind::kLoad;
-      }
+    case ZYDIS_CATEGORY_RET:
+      out.flow = Flow::kEnd;
+      out.returns = true;
       break;
     default:
       break;
@@ -371,48 +305,75 @@ Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
   return out;
 }
 
-Effect Disassembler::effect(std::span<const std::uint8_t> code) const {
-  const Effect common = effect_common(code);
-  if (common.bytes != 0) return common;
-  const Effect any = effect_any(code);
-  return any.bytes != 0 ? any : effect_of_vector(code);
+Operation Disassembler::operation(std::span<const std::uint8_t> code) const {
+  using Kind = Operation::Kind;
+  if (is_aarch64_) return {};
+  const AnyInstruction one(code);
+  Operation out;
+  if (!one) return out;
+  out.written = written_by(one);
+  switch (one->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVSXD:
+    case ZYDIS_MNEMONIC_MOVZX:
+    case ZYDIS_MNEMONIC_MOVSX:
+      set_move(one, out);
+      break;
+    case ZYDIS_MNEMONIC_LEA:
+      out.to = number_of(one[0]);
+      if (bytes_of(one[0]) >= 4 && set_address(one[1], out)) out.kind = Kind::kAddress;
+      break;
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_SHL:
+    case ZYDIS_MNEMONIC_CMP:
+    case ZYDIS_MNEMONIC_SUB:
+      set_arithmetic(one, out);
+      break;
+    case ZYDIS_MNEMONIC_CDQE:
+      out.kind = Kind::kWiden;
+      break;
+    case ZYDIS_MNEMONIC_JMP:
+      if (is_constant(one[0])) break;
+      out.from = number_of(one[0]);
+      if (is_register(one[0]))
+        out.kind = Kind::kJump;
+      else if (one->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR && set_address(one[0], out))
+        out.kind = Kind::kLoad;
+      break;
+    default:
+      break;
+  }
+  return out;
 }
 
-// What is written is what the disassembler says, and the first operand, and rax of cmpxchg: it does not know all.
-Effect Disassembler::effect_any(std::span<const std::uint8_t> code) const {
-  State* const state = this->state();
-  const cs_insn* const one = state == nullptr ? nullptr : state->next(code);
+Effect Disassembler::effect(std::span<const std::uint8_t> code) {
+  const Effect common = effect_common(code);
+  return common.bytes != 0 ? common : effect_any(code);
+}
+
+Effect Disassembler::effect_any(std::span<const std::uint8_t> code) {
+  const AnyInstruction one(code);
   Effect out;
-  if (one == nullptr) return out;
-  out.bytes = static_cast<std::uint8_t>(one->size);
-  const cs_x86& x86 = one->detail->x86;
-  const auto write = [&out](unsigned part) {
-    if (const std::int8_t number = whole(part); number >= 0)
-      out.written |= static_cast<std::uint16_t>(1u << number);
-  };
-  cs_regs read{};
-  cs_regs written{};
-  std::uint8_t reads = 0;
-  std::uint8_t writes = 0;
-  library().registers(state->handle, one, read, &reads, written, &writes);
-  for (std::uint8_t i = 0; i < writes; ++i) write(written[i]);
-  if (one->id == X86_INS_CMPXCHG) write(X86_REG_RAX);
-  for (std::uint8_t i = 0; i < x86.op_count; ++i) {
-    const cs_x86_op& operand = x86.operands[i];
-    const bool writes_it =
-        i == 0 ? !only_reads(one->id, x86.op_count) : (operand.access & CS_AC_WRITE) != 0;
-    if (operand.type == X86_OP_REG && writes_it) write(operand.reg);
-    if (operand.type != X86_OP_MEM) continue;
-    out.width = operand.size;
+  if (!one) return out;
+  out.bytes = one->length;
+  out.written = written_by(one);
+  const bool string = is_string(one);
+  const std::size_t named = string ? one.all().size() : one.count();
+  for (std::size_t i = 0; i < named; ++i) {
+    const ZydisDecodedOperand& operand = one[i];
+    if (!is_memory(operand) || out.stores) continue;
+    // (A string's is the first of many.)
+    out.width = string ? 0 : static_cast<std::uint8_t>(bytes_of(operand));
     Operation at;
     if (set_address(operand, at)) {
       out.base = at.base;
       out.index = at.index;
       out.offset = at.offset;
     }
-    out.stores = writes_it;
+    out.stores = is_written(operand);
   }
-  set_kind(one->id, x86, out);
+  set_kind(one, out);
   return out;
 }
 

@@ -3,18 +3,17 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, under code/block_graph.h and code/jump_table.h.
 //
-// How: x86-64 by common_code.h, and what that does not know by Capstone; aarch64 by aarch64_code.h. Capstone's shared library is
+// How: x86-64 by common_code.h, and what that does not know by Zydis; aarch64 by aarch64_code.h. Zydis' shared library is
 // loaded by the first available(), which must come before other threads may load libraries and wait for this one.
-// Thread-safety: none; one user at a time. Owns Capstone's handle.
+// Thread-safety: any thread. Owns nothing.
 // Errors: without the library, or for invalid instructions, `bytes` is 0. Operations of aarch64 are kOther.
-// Cost: some 10 ns an instruction; by Capstone about a microsecond, and 2 ms once.
+// Cost: some 10 ns an instruction, by Zydis some 100.
 #pragma once
 
 #include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace refrain::code {
@@ -104,11 +103,8 @@ class Disassembler {
  public:
   // `machine`: EM_X86_64 or EM_AARCH64 (ElfImage::machine()).
   explicit Disassembler(std::uint16_t machine = EM_X86_64);
-  ~Disassembler();
-  Disassembler(const Disassembler&) = delete;
-  Disassembler& operator=(const Disassembler&) = delete;
 
-  // Returns true if all instructions can be decoded: Capstone is installed.
+  // Returns true if all instructions can be decoded: Zydis is installed.
   bool available() const noexcept;
   bool is_aarch64() const noexcept { return is_aarch64_; }
 
@@ -116,17 +112,13 @@ class Disassembler {
   Instruction decode(std::span<const std::uint8_t> code) const;
   Operation operation(std::span<const std::uint8_t> code) const;
   // Of x86-64 alone.
-  Effect effect(std::span<const std::uint8_t> code) const;
-  // By Capstone, not by common_code.h; of x86-64.
-  Instruction decode_any(std::span<const std::uint8_t> code) const;
-  Effect effect_any(std::span<const std::uint8_t> code) const;
+  static Effect effect(std::span<const std::uint8_t> code);
+  // By Zydis, not by common_code.h.
+  static Instruction decode_any(std::span<const std::uint8_t> code);
+  static Effect effect_any(std::span<const std::uint8_t> code);
 
  private:
-  struct State;
-  State* state() const;  // null: without the library
   bool is_aarch64_;
-  mutable bool asked_ = false;
-  mutable std::unique_ptr<State> state_;
 };
 
 }  // namespace refrain::code

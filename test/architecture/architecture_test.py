@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 _LIBRARIES = {
-    "CLI": "CLI11", "capstone": "capstone", "elfutils": "elfutils", "dwarf.h": "elfutils",
+    "CLI": "CLI11", "Zydis": "zydis", "elfutils": "elfutils", "dwarf.h": "elfutils",
     "gelf.h": "elfutils", "fmt": "fmt", "mpi.h": "MPI", "nlohmann": "json", "omp-tools.h": "OMPT", "otf2": "otf2",
     "pugixml.hpp": "pugixml", "pybind11": "pybind11", "zlib.h": "zlib",
 }  # by the first name of a header's path

@@ -270,8 +270,8 @@ void check_helpers(Checks& checks) {
     const char* advice;
   };
   constexpr std::array kHelpers{
-      Helper{"Capstone", "libcapstone.so.4", "names loops by their machine code",
-             "without it loops get less exact names (Debian: libcapstone4)"},
+      Helper{"Zydis", "libZydis.so.4.0", "names loops by their machine code",
+             "without it loops get less exact names (Debian: libzydis4.0)"},
       Helper{"PAPI", "libpapi.so", "counters of the processor",
              "--counters knows only the system's counters (Debian: libpapi-dev)"},
   };

@@ -58,7 +58,7 @@ void SymbolStream::prepare(const filters::Settings& settings) {
   if (activation && !facts().reads_code())
     warn(
         "loops are detected as with --detector nested: reading the program's code needs "
-        "Capstone (libcapstone4)");
+        "Zydis (libzydis4.0)");
   if (activation && facts().reads_code()) {
     auto made = std::make_unique<periodicity::FallbackDetector>(facts(), std::move(inner));
     by_paths_ = made.get();

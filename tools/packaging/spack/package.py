@@ -31,7 +31,7 @@ class Refrain(CMakePackage):
     depends_on("elfutils")
     depends_on("pugixml")
     depends_on("zlib-api")
-    depends_on("capstone@4:")
+    depends_on("zydis@4.0")
     # Programs by gcc are traced with this runtime.
     depends_on("llvm-openmp")
     depends_on("python@3.8:", type="build")
