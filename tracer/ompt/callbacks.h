@@ -147,15 +147,18 @@ class TaskSites {
 // session. A site is the number of a place in the code. The region of
 // the runtime's helper threads has kHelpers alone. A task's word: number << 32 | site << 16 | location, 0 for implicit tasks.
 
+// Its size is that of two registers: 13 bytes are copied in two parts that overlap, for which the processor waits.
 struct TeamWord {
   std::uint64_t instance = 0;
   std::uint8_t flags = 0;
-  std::uint16_t site = 0;
   bool league = false;
+  std::uint32_t site = 0;  // 16 bits
 
   static TeamWord unpack(std::uint64_t word) noexcept {
-    return {word >> 5 & kMaxInstances, static_cast<std::uint8_t>(word >> 1 & 15),
-            static_cast<std::uint16_t>(word >> 48), (word >> 47 & 1) != 0};
+    return {.instance = word >> 5 & kMaxInstances,
+            .flags = static_cast<std::uint8_t>(word >> 1 & 15),
+            .league = (word >> 47 & 1) != 0,
+            .site = static_cast<std::uint16_t>(word >> 48)};
   }
   std::uint64_t pack() const noexcept {
     return std::uint64_t{site} << 48 | std::uint64_t{league} << 47 |

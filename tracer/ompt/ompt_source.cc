@@ -183,7 +183,8 @@ bool begin_in_child() noexcept {
 RegionPlace league_place() noexcept {
   const Membership* const member = t_state.team();
   if (member == nullptr || !member->team.league) return {};
-  return {g_sites.address(member->team.site), member->team.site};
+  const auto site = static_cast<std::uint16_t>(member->team.site);
+  return {g_sites.address(site), site};
 }
 
 // The innermost region is one.
@@ -305,7 +306,7 @@ spool::CallKey region_of_task(const ThreadRecorder& recorder, const TeamWord& wo
                                 top->payload & spool::kAddressMask);
   return spool::CallKey::make(spool::kImplicitTaskBegin,
                               word.league ? spool::kTeamLeague : 0,
-                              g_sites.address(word.site));
+                              g_sites.address(static_cast<std::uint16_t>(word.site)));
 }
 
 // The word of the league that the thread has just opened and is about to begin; 0: there is none.
@@ -316,8 +317,8 @@ __attribute__((noinline)) std::uint64_t league_word(
   constexpr std::uint8_t kKept = spool::kTeamNested | spool::kTeamForeign;
   const TeamWord word{.instance = region.a48(),
                       .flags = static_cast<std::uint8_t>(region.sub & kKept),
-                      .site = g_sites.number(region.payload & spool::kAddressMask),
-                      .league = true};
+                      .league = true,
+                      .site = g_sites.number(region.payload & spool::kAddressMask)};
   return word.pack();
 }
 
