@@ -233,12 +233,14 @@ bool ThreadRecorder::wrap_ring() noexcept {
   const std::uint64_t capacity = ring_capacity();
   const std::uint64_t half = capacity / 2;
   const std::uint64_t wanted = wanted_from();
-  const auto begins_before_wanted = [&](const Record& r) {
-    return spool::is_cut(r) && r.a48() < wanted;
+  // (Where epochs ascend the first cut says it; half of a large ring is in no cache.)
+  const auto decides = [&](const Record& r) {
+    return spool::is_cut(r) && (!epoch_fell_ || r.a48() < wanted);
   };
   const bool in_the_middle = end_ != block_ + capacity;
   const Record* newest = in_the_middle ? block_ : block_ + half;
-  const bool half_is_enough = std::any_of(newest, newest + half, begins_before_wanted);
+  const Record* const cut = std::find_if(newest, newest + half, decides);
+  const bool half_is_enough = cut != newest + half && cut->a48() < wanted;
   if (RingWatch* const watch = board_ == nullptr ? nullptr : board_->watch()) {
     const std::uint64_t followed = followed_;
     watch->ring_goes_on(*this, !half_is_enough && capacity * 2 > file_.ring_records());
