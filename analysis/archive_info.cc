@@ -145,7 +145,9 @@ class InfoReader {
     if (const auto done = take_marks(); !done) return done.failure();
     stream_.note_cut_files();
     sort_phases();
-    info_.archive_bytes = base::archive_bytes(base::archive_folder(path_));
+    const base::ArchiveBytes bytes = base::archive_bytes(base::archive_folder(path_));
+    info_.archive_bytes = bytes.all;
+    info_.event_bytes = bytes.events;
     info_.totals = read_run_totals(base::archive_folder(path_), definitions_);
     info_.properties = definitions_.properties;
     return std::move(info_);

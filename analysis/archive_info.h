@@ -118,6 +118,7 @@ struct ArchiveInfo {
   std::uint64_t gaps = 0;
   bool recovered = false;
   std::uint64_t archive_bytes = 0;
+  std::uint64_t event_bytes = 0;                  // of these, files of events
   std::map<std::string, std::string> properties;  // all of them
   std::vector<PhaseInfo> phases;                  // a loop directly before those inside it
   std::string structure;                          // how they lie in each other, one line

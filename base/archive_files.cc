@@ -41,16 +41,22 @@ std::string irregular_file(const std::string& anchor) {
   return {};
 }
 
-std::uint64_t archive_bytes(const std::string& folder) {
-  std::uint64_t bytes = 0;
+ArchiveBytes archive_bytes(const std::string& folder) {
+  ArchiveBytes bytes;
   std::error_code error;
+  const auto add = [&bytes](const fs::path& file) {
+    std::error_code unknown;
+    if (!fs::is_regular_file(file, unknown)) return;
+    const std::uint64_t size = fs::file_size(file, unknown);
+    if (unknown) return;
+    bytes.all += size;
+    if (file.extension() == ".evt") bytes.events += size;
+  };
   for (const char* name : kArchiveFiles) {
     const fs::path path = fs::path(folder) / name;
-    if (fs::is_regular_file(path, error)) bytes += fs::file_size(path, error);
+    add(path);
     if (!fs::is_directory(path, error)) continue;
-    for (const std::string& file : names_in(path.string(), error))
-      if (fs::is_regular_file(path / file, error))
-        bytes += fs::file_size(path / file, error);
+    for (const std::string& file : names_in(path.string(), error)) add(path / file);
   }
   return bytes;
 }

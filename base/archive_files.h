@@ -24,8 +24,12 @@ std::string archive_folder(const std::string& path);
 std::string irregular_file(const std::string& anchor);
 // Returns true if the directory holds an OTF2 archive or a part of one.
 bool holds_archive(const std::string& folder);
-// Bytes of these on disk.
-std::uint64_t archive_bytes(const std::string& folder);
+// Bytes of these on disk, and of these the files of events alone.
+struct ArchiveBytes {
+  std::uint64_t all = 0;
+  std::uint64_t events = 0;
+};
+ArchiveBytes archive_bytes(const std::string& folder);
 // Removes these, the anchor first; keeps everything else in the directory.
 Result<> remove_archive(const std::string& folder);
 

@@ -436,7 +436,9 @@ class ArchiveJob {
       if (!moved) return Failure{"another process could not move its part"};
       write_profile();
       if (auto published = folder_->publish(); !published) return published;
-      result_.archive_bytes = base::archive_bytes(options_.archive);
+      const base::ArchiveBytes bytes = base::archive_bytes(options_.archive);
+      result_.archive_bytes = bytes.all;
+      result_.event_bytes = bytes.events;
       return {};
     });
     return {};

@@ -77,6 +77,7 @@ std::string written_line(const WriteResult& result, const std::string& who) {
   for (const LoopSummary& loop : result.loops)
     marks += marks_of(loop.level, loop.iterations, loop.written + loop.partly);
   const std::uint64_t whole = full_bytes({.bytes = result.archive_bytes,
+                                          .event_bytes = result.event_bytes,
                                           .records = result.archive_events,
                                           .seen = result.events_seen,
                                           .written = result.events_written,
@@ -151,7 +152,7 @@ std::uint64_t full_bytes(const Volume& volume) {
   if (volume.written == 0 || volume.records == 0 || volume.seen <= volume.written)
     return volume.bytes;
   const double record =
-      static_cast<double>(volume.bytes) / static_cast<double>(volume.records);
+      static_cast<double>(volume.event_bytes) / static_cast<double>(volume.records);
   const double of_events =
       static_cast<double>(volume.records - std::min(volume.marks, volume.records));
   const double event = record * of_events / static_cast<double>(volume.written);

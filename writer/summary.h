@@ -16,8 +16,9 @@ namespace refrain::writer {
 // The size of the archive, and what is in it.
 struct Volume {
   std::uint64_t bytes = 0;
-  std::uint64_t records = 0;  // of events
-  std::uint64_t seen = 0;     // events, and of these
+  std::uint64_t event_bytes = 0;  // of these, files of events: what grows with events
+  std::uint64_t records = 0;      // of events
+  std::uint64_t seen = 0;         // events, and of these
   std::uint64_t written = 0;
   std::uint64_t marks = 0;  // records for each iteration, written or not
 };

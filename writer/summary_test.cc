@@ -60,6 +60,7 @@ TEST_CASE("Summary: loops - the main one, the full size, the next command") {
   result.events_written = 1'000;
   result.archive_events = 2'600;
   result.archive_bytes = 26'000;
+  result.event_bytes = 10'400;
   result.duration_s = 2;
   result.writing_ns = 3.2e6;
   LoopSummary inner;
@@ -84,9 +85,9 @@ TEST_CASE("Summary: loops - the main one, the full size, the next command") {
         std::vector<std::string>{
             "main loop 1 @ main a.c:5-9: 100 iterations in 75 % of the time, 10 written "
             "and 2 partial; 1 other loop",
-            // 2000 of the records are of events, 10 bytes each; 600 are marks.
+            // 2000 of the records are of events, 4 bytes each; 600 are marks.
             "wrote 1000 of 10000 events (10 %) of 2 threads in 3.2 ms: 26 kB instead of "
-            "about 206 kB",
+            "about 98 kB",
             "next: refrain info dir/a"});
   result.mpi.used = true;
   result.mpi.counts.sends = 90;

@@ -6,6 +6,8 @@
 // regions. For the five short regions of shortloop.c it is about 5 % (6.6 MB to 352 kB for
 // 10 000 iterations), and 1.1 % with marks=summary: not within 1 %.
 #include <catch2/catch.hpp>
+#include <sstream>
+#include <string_view>
 
 #include "summary/run_summary.h"
 #include "test/end_to_end/traced.h"
@@ -59,6 +61,32 @@ TEST_CASE(
     "Size: 10 000 iterations of 43 regions - limit 10 takes at most 1 % of the full "
     "archive") {
   CHECK(large_iterations(10000, 10) * 100 <= large_iterations(10000, 0));
+}
+
+// An archive of which half is not events: what is said of the whole one is not a multiple of that.
+TEST_CASE("Size: what the whole archive would have - as it has then") {
+  TemporaryFolder folder;
+  const auto size_of = [&](const char* limit) {
+    Job job{"cg_clang", {"120", "64", "4"}, 2, {{"LIMIT", limit}, {"SLOW_FACTOR", "0"}}};
+    const Result result = run_job(job, Way::kRun, folder / limit);
+    REQUIRE(result.ok());
+    return run_refrain({"info", folder / limit}).output;
+  };
+  size_of("0");
+  const auto whole = static_cast<double>(folder_bytes(folder / "0"));
+  for (const char* limit : {"1", "10"}) {
+    const std::string line = size_of(limit);
+    constexpr std::string_view kBefore = "full trace: ~";
+    const std::size_t at = line.find(kBefore);
+    INFO(line);
+    REQUIRE(at != std::string::npos);
+    std::istringstream text(line.substr(at + kBefore.size()));
+    double said = 0;
+    std::string unit;
+    text >> said >> unit;
+    said *= unit == "MB" ? 1e6 : 1e3;
+    CHECK(said == Approx(whole).epsilon(0.15));
+  }
 }
 
 TEST_CASE("Size: length of the run - only the marks grow, by OTF2's size of a mark") {

@@ -486,6 +486,7 @@ class InfoScreen {
                                    counted(info_.events_seen, "event", "events"),
                                    percent(info_.events_written, info_.events_seen));
     const std::uint64_t whole = writer::full_bytes({.bytes = info_.archive_bytes,
+                                                    .event_bytes = info_.event_bytes,
                                                     .records = info_.archive_events,
                                                     .seen = info_.events_seen,
                                                     .written = info_.events_written,

@@ -199,22 +199,20 @@ struct Membership {
 
 // What LLVM's runtime calls back for directly one after the other, in an outermost region of the primary thread, is one moment: it
 // is kept here, and recorded with the last of it, with one time stamp (ompt_source.cc).
-//   - The ends of the wait, the barrier and the implicit task: with the region's end, or where a worker begins its next task.
-//   - The start of the wait: with that of the barrier.
+//   - The ends of the barrier and the implicit task: with the region's end, or where a worker begins its next task.
 //   - What the detector and the gate do for the start of a region: with the start of the primary thread's implicit task. The
 //     workers are on their way then, so that it is not waited for.
 // When a worker's ends were is known where the primary thread noted it; that is looked up with the worker's next event, when it has
 // long come from the other core.
 struct LateEvents {
-  enum class Ended : std::uint8_t { kNothing, kWait, kBarrier, kTask };
+  enum class Ended : std::uint8_t { kNothing, kBarrier, kTask };
   Ended ended = Ended::kNothing;  // so far
   bool forked = false;
-  bool wait_begun = false;
   bool joined = false;  // a worker has begun its task, and not looked up when that was
   std::uint64_t unsettled =
       0;  // instance of the region before, which it has not looked up either; 0: none
   std::uint64_t end_ticks = 0;     // of the primary thread
-  const void* end_code = nullptr;  // as reported with the wait
+  const void* end_code = nullptr;  // as reported with the barrier
   unsigned size = 0;               // as reported with the task's end
   std::uint64_t fork_place = 0;
   std::uint64_t fork_ticks = 0;
@@ -296,8 +294,8 @@ extern constinit thread_local ThreadState t_state
 
 extern TaskSites g_sites;
 extern constinit OutermostJoins g_joins;
-// LLVM's runtime reports a sync region and its wait directly one after the other, at the
-// begin and at the end: the pair needs one time stamp and one record.
+// LLVM's runtime reports a sync region and its wait directly one after the other, at the begin and at the end, but that of a
+// taskgroup: the pair needs one time stamp and one record, and waits need no callbacks.
 extern bool g_waits_adjoin;
 
 using runtime::g_session;

@@ -76,10 +76,7 @@ __attribute__((hot)) void record_ends(ThreadRecorder& recorder, LateEvents& late
            std::uint64_t{spool::kWaitToo} << 32);
   if (late.ended != Ended::kTask) {
     recorder.end(barrier_end, true_end(*team, ticks));
-    if (late.ended == Ended::kBarrier) return recorder.count_event();
-    t_state.sync_end_reported = true;
-    t_state.sync_end_ticks = ticks;
-    return;
+    return recorder.count_event();
   }
   recorder.count_events(2);
   const RecordWords task_end =

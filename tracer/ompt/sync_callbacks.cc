@@ -159,6 +159,29 @@ std::uint64_t sync_place(ThreadRecorder& recorder, ompt_sync_region_t kind,
   return construct_place(code, recorder, task);
 }
 
+// A wait has no callback of its own.
+bool adjoins_wait(ompt_sync_region_t kind) noexcept {
+  return g_waits_adjoin && kind != ompt_sync_region_taskgroup;
+}
+
+bool ends_with_wait(const ThreadRecorder& recorder, std::uint8_t sub) noexcept {
+  const Record* const top = recorder.top();
+  return top != nullptr && top->kind == spool::kSyncRegionBegin && top->sub == sub &&
+         top->aux16 == spool::kWaitToo;
+}
+
+// The runtime's.
+ompt_set_callback_t g_set = nullptr;
+void on_sync_region_wait(ompt_sync_region_t, ompt_scope_endpoint_t, ompt_data_t*,
+                         ompt_data_t*, const void*) noexcept;
+
+// There are waits with callbacks of their own. Of other threads only ends may come first, of what has no such wait.
+std::atomic<bool> g_waits_reported{false};
+void report_waits() noexcept {
+  if (!g_waits_reported.load(std::memory_order_relaxed) && !g_waits_reported.exchange(true))
+    g_set(ompt_callback_sync_region_wait, callback(on_sync_region_wait));
+}
+
 void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const void* code,
                        const ompt_data_t* task) noexcept {
   const std::uint64_t ticks = Clock::now();
@@ -169,13 +192,11 @@ void begin_sync_region(ThreadRecorder& recorder, ompt_sync_region_t kind, const 
                          runtime::make_symbol(spool::kSyncRegionBegin,
                                               static_cast<std::uint8_t>(kind), address),
                          ticks);
-  // The wait is reported next.
-  const bool wait_too =
-      g_waits_adjoin && kind == ompt_sync_region_barrier_implicit_parallel;
-  if (wait_too) {
-    t_state.late.wait_begun = true;
+  const bool wait_too = adjoins_wait(kind);
+  if (wait_too)
     recorder.count_event();
-  }
+  else
+    report_waits();
   recorder.begin(make(spool::kSyncRegionBegin, ticks, address,
                       static_cast<std::uint8_t>(kind),
                       wait_too ? std::uint64_t{spool::kWaitToo} << 32 : 0));
@@ -193,8 +214,11 @@ __attribute__((noinline, hot)) void take_sync_region(ompt_sync_region_t kind,
   std::uint64_t ticks = t_state.sync_end_ticks;
   if (!t_state.sync_end_reported) {
     ticks = sync_end_time(kind, team);
-    scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code),
-                    static_cast<std::uint8_t>(kind)),
+    const auto sub = static_cast<std::uint8_t>(kind);
+    const bool wait_too = ends_with_wait(*scope, sub);
+    if (wait_too) scope->count_event();
+    scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code), sub,
+                    wait_too ? std::uint64_t{spool::kWaitToo} << 32 : 0),
                true_sync_end(kind, team, ticks));
   }
   t_state.sync_end_reported = false;
@@ -202,15 +226,7 @@ __attribute__((noinline, hot)) void take_sync_region(ompt_sync_region_t kind,
     pass_barrier(*scope, kind, *team, ticks);
 }
 
-__attribute__((hot)) void on_sync_region(ompt_sync_region_t kind,
-                                         ompt_scope_endpoint_t endpoint, ompt_data_t*,
-                                         ompt_data_t* task, const void* code) noexcept {
-  if (endpoint == ompt_scope_begin || t_state.late.ended != LateEvents::Ended::kWait)
-    return take_sync_region(kind, endpoint, task, code);
-  t_state.late.ended = LateEvents::Ended::kBarrier;
-}
-
-// The wait in the barrier that ends an outermost region of the primary thread: what else ends is reported next (LateEvents).
+// The barrier that ends an outermost region of the primary thread: what else ends is reported next (LateEvents).
 bool ends_late(ompt_sync_region_t kind, const void* code) noexcept {
   const Membership* const team = t_state.team();
   ThreadRecorder* const recorder = t_thread.recorder;
@@ -218,24 +234,28 @@ bool ends_late(ompt_sync_region_t kind, const void* code) noexcept {
       recorder == nullptr || t_thread.late != nullptr || recorder->busy())
     return false;
   kind = kind_in_team(kind, code, team);
-  const Record* const top = recorder->top();
-  if (kind != ompt_sync_region_barrier_implicit_parallel || top == nullptr ||
-      top->kind != spool::kSyncRegionBegin || top->sub != kind ||
-      top->aux16 != spool::kWaitToo)
+  if (kind != ompt_sync_region_barrier_implicit_parallel ||
+      !ends_with_wait(*recorder, static_cast<std::uint8_t>(kind)))
     return false;
   if (team->index == 0)
     t_state.late.end_ticks = Clock::now();
   else
     g_joins.will_ask(team->team.instance);  // a worker wakes: it is on its way
   t_state.late.end_code = code;
-  t_state.late.ended = LateEvents::Ended::kWait;
+  t_state.late.ended = LateEvents::Ended::kBarrier;
   t_thread.late = record_late;
   return true;
 }
 
-__attribute__((noinline, hot)) void take_sync_region_wait(ompt_sync_region_t kind,
-                                                          ompt_scope_endpoint_t endpoint,
-                                                          const void* code) noexcept {
+__attribute__((hot)) void on_sync_region(ompt_sync_region_t kind,
+                                         ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                                         ompt_data_t* task, const void* code) noexcept {
+  if (endpoint == ompt_scope_begin || !ends_late(kind, code))
+    take_sync_region(kind, endpoint, task, code);
+}
+
+void take_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
+                           const void* code) noexcept {
   Scope scope;
   if (!scope) return;
   const Membership* const team = t_state.team();
@@ -253,10 +273,7 @@ __attribute__((noinline, hot)) void take_sync_region_wait(ompt_sync_region_t kin
   }
   const std::uint64_t ticks = sync_end_time(kind, team);
   const std::uint64_t true_ticks = true_sync_end(kind, team, ticks);
-  const Record* top = scope->top();
-  const bool joint = top != nullptr && top->kind == spool::kSyncRegionBegin &&
-                     top->sub == sub && top->aux16 == spool::kWaitToo;
-  if (!joint)
+  if (!ends_with_wait(*scope, sub))
     return scope->end(make(spool::kWaitEnd, ticks, address_of(code), sub), true_ticks);
   scope->end(make(spool::kSyncRegionEnd, ticks, address_of(code), sub,
                   std::uint64_t{spool::kWaitToo} << 32),
@@ -265,15 +282,9 @@ __attribute__((noinline, hot)) void take_sync_region_wait(ompt_sync_region_t kin
   t_state.sync_end_ticks = ticks;
 }
 
-__attribute__((hot)) void on_sync_region_wait(ompt_sync_region_t kind,
-                                              ompt_scope_endpoint_t endpoint, ompt_data_t*,
-                                              ompt_data_t*, const void* code) noexcept {
-  if (endpoint == ompt_scope_begin) {
-    if (!std::exchange(t_state.late.wait_begun, false))
-      return take_sync_region_wait(kind, endpoint, code);
-  } else if (!ends_late(kind, code)) {
-    take_sync_region_wait(kind, endpoint, code);
-  }
+void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
+                         ompt_data_t*, ompt_data_t*, const void* code) noexcept {
+  if (!adjoins_wait(kind)) take_sync_region_wait(kind, endpoint, code);
 }
 
 void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
@@ -307,13 +318,6 @@ void on_sync_region_with_helpers(ompt_sync_region_t kind, ompt_scope_endpoint_t 
   on_sync_region(kind, endpoint, parallel, task, code);
 }
 
-void on_sync_region_wait_with_helpers(ompt_sync_region_t kind,
-                                      ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
-                                      ompt_data_t* task, const void* code) noexcept {
-  if (among_helpers() && (is_barrier(kind) || ends_team(kind))) return;
-  on_sync_region_wait(kind, endpoint, parallel, task, code);
-}
-
 void on_masked_with_helpers(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
                             ompt_data_t* task, const void* code) noexcept {
   if (!among_helpers()) on_masked(endpoint, parallel, task, code);
@@ -324,14 +328,15 @@ void on_masked_with_helpers(ompt_scope_endpoint_t endpoint, ompt_data_t* paralle
 void set_callbacks_with_helpers(ompt_set_callback_t set) noexcept {
   set(ompt_callback_masked, callback(on_masked_with_helpers));
   set(ompt_callback_sync_region, callback(on_sync_region_with_helpers));
-  set(ompt_callback_sync_region_wait, callback(on_sync_region_wait_with_helpers));
 }
 
 void set_sync_callbacks(ompt_set_callback_t set) noexcept {
+  g_set = set;
+  g_waits_reported.store(false);
   set(ompt_callback_work, callback(on_work));
   set(ompt_callback_masked, callback(on_masked));
   set(ompt_callback_sync_region, callback(on_sync_region));
-  set(ompt_callback_sync_region_wait, callback(on_sync_region_wait));
+  if (!g_waits_adjoin) report_waits();
   set(ompt_callback_reduction, callback(on_reduction));
 }
 
@@ -340,8 +345,6 @@ void set_sync_callbacks(ompt_set_callback_t set) noexcept {
 namespace {
 
 using recorder::Clock;
-
-ompt_set_callback_t g_set = nullptr;
 
 void on_task_create(ompt_data_t* creator, const ompt_frame_t*, ompt_data_t* created,
                     int flags, int, const void* code) noexcept {
@@ -488,7 +491,6 @@ void expect_devices() noexcept {
 }
 
 void set_task_callbacks(ompt_set_callback_t set) noexcept {
-  g_set = set;
   set(ompt_callback_task_create, callback(on_task_create));
   set(ompt_callback_task_schedule, callback(on_task_schedule));
   set(ompt_callback_mutex_acquire, callback(on_mutex_acquire));

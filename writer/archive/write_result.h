@@ -50,6 +50,7 @@ struct WriteResult {
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   double writing_ns = 0;  // how long it took, from reading the spool to removing it
   std::uint64_t archive_bytes = 0;
+  std::uint64_t event_bytes = 0;  // of these, files of events
   std::uint64_t spool_bytes = 0;
   double duration_s = 0;
   std::uint64_t budget_bytes = 0;  // as asked for
