@@ -87,6 +87,19 @@ TEST_CASE("Command: wrong use - what may have been meant, and where help is") {
       "--help')\n");
 }
 
+TEST_CASE("Command: --version - whatever comes after it") {
+  const Result version = run_refrain({"--version"});
+  CHECK(version.exit_status == 0);
+  CHECK(version.output.starts_with("refrain "));
+  for (const char* const more : {"run", "info", "help", "nonsense", "--help", "--quiet"}) {
+    INFO(more);
+    const Result result = run_refrain({"--version", more});
+    CHECK(result.exit_status == 0);
+    CHECK(result.output == version.output);
+    CHECK(result.errors.empty());
+  }
+}
+
 TEST_CASE("Command: wrong values - named by the option or variable that was given") {
   const auto errors_of = [](std::vector<std::string> options) {
     options.insert(options.begin(), "run");

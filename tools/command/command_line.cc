@@ -202,9 +202,9 @@ void remove_files_at_signals() {
 int parse_and_run(int argc, char** argv) {
   CLI::App app("Refrain traces OpenMP and MPI programs and leaves out what repeats.",
                "refrain");
-  bool print_version = false;
-  app.add_flag("--version", print_version,
-               "print the version, what it was built with, and which runtimes there are");
+  app.set_version_flag(
+      "--version", version_text,
+      "print the version, what it was built with, and which runtimes there are");
   app.formatter(std::make_shared<HelpFormat>());
   app.require_subcommand(0, 1);
   app.set_help_flag("-h,--help", "print this help");
@@ -230,12 +230,13 @@ int parse_and_run(int argc, char** argv) {
   help->add_flag("--json", describe, "print all commands and options, as JSON");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& wish) {  // --help, --version
+  } catch (const CLI::CallForVersion& wish) {
+    return std::fputs(wish.what(), stdout), kDone;
+  } catch (const CLI::Success& wish) {  // --help
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
     return parse_error(app, argc, argv, error);
   }
-  if (print_version) return std::fputs(version_text().c_str(), stdout), kDone;
   if (app.get_subcommands().empty())
     return fail("a command is required (see 'refrain help')");
   if (help->parsed() && print_libomp) {
