@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/texts.h"
@@ -17,6 +18,16 @@ std::string ordinal(std::uint64_t number) {
                                    : last == 2 ? "nd"
                                    : last == 3 ? "rd"
                                                : "th");
+}
+
+// Where it gets more or less, but does not end.
+std::string change_text(const TimeShape& when) {
+  if (when.change == 0) return {};
+  const bool less = when.then < when.first;
+  return fmt::format(", most {} iteration {}{} ({} instead of {})", less ? "until" : "from",
+                     when.change, less ? "" : " on",
+                     time_text(std::max(when.first, when.then)),
+                     time_text(std::min(when.first, when.then)));
 }
 
 }  // namespace
@@ -39,7 +50,8 @@ std::string when_text(const RootCause& cause) {
   const std::string loop = loop_place(cause.loop);
   switch (when.kind) {
     case TimeShape::Kind::kAll:
-      return fmt::format("in all {} iterations of {}", cause.iterations, loop);
+      return fmt::format("in all {} iterations of {}", cause.iterations, loop) +
+             change_text(when);
     case TimeShape::Kind::kSince:
       return fmt::format("from iteration {} on, of {} of {}", when.from, cause.iterations,
                          loop);

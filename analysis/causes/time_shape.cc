@@ -14,6 +14,8 @@ constexpr std::size_t kMin = 8;         // below that nothing is said of when
 constexpr std::size_t kMaxTrend = 512;  // values of which a trend is asked
 constexpr double kChance = 0.01;
 constexpr double kMuch = 0.25;  // of the larger amount, that a change or trend must be
+constexpr double kStill =
+    0.25;  // of the larger amount: what has as much has the cause, too
 constexpr double kLeftOver =
     0.6;  // of the deviations from one level, that a change or trend may leave
 
@@ -129,19 +131,31 @@ TimeShape shape_of_some(std::span<const Amount> amounts,
   return shape;
 }
 
-// Those above a limit, if they have most of it all; none: they do not.
+// The smaller amounts are of the same cause: three of four are no chance next to the larger ones. Then it does not end with
+// these.
+bool goes_on(std::vector<double> smaller, double larger) {
+  if (smaller.empty()) return false;
+  const auto quarter = smaller.begin() + static_cast<std::ptrdiff_t>(smaller.size() / 4);
+  std::ranges::nth_element(smaller, quarter);
+  return *quarter >= kStill * larger;
+}
+
+// Those above a limit, if they have most of it all, and the others nothing of it; none: they do not.
 std::vector<std::size_t> most_above(std::span<const Amount> amounts, double limit) {
   double all = 0, in = 0;
   std::vector<std::size_t> found;
+  std::vector<double> above, below;
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     const double time =
         std::max(0.0, amounts[i].each) * static_cast<double>(amounts[i].count);
     all += time;
+    (amounts[i].each > limit ? above : below).push_back(amounts[i].each);
     if (amounts[i].each <= limit) continue;
     in += time;
     found.push_back(i);
   }
-  if (in < 0.6 * all) found.clear();
+  if (in < 0.6 * all || goes_on(std::move(below), median_of(std::move(above))))
+    found.clear();
   return found;
 }
 
@@ -337,14 +351,13 @@ TimeShape shape_of(std::span<const Amount> amounts) {
     return levels(amounts, kLittle * one, more) && more.number > few.number ? more : few;
   }
   const std::size_t at = split(values);
+  const std::vector<double> before(values.begin(),
+                                   values.begin() + static_cast<std::ptrdiff_t>(at));
+  const std::vector<double> after(values.begin() + static_cast<std::ptrdiff_t>(at),
+                                  values.end());
   double two = one;
-  if (changes(values)) {
-    const std::vector<double> before(values.begin(),
-                                     values.begin() + static_cast<std::ptrdiff_t>(at));
-    const std::vector<double> after(values.begin() + static_cast<std::ptrdiff_t>(at),
-                                    values.end());
+  if (changes(values))
     two = deviation(before, median_of(before)) + deviation(after, median_of(after));
-  }
   const Line line = trend(values);
   double along = one;
   if (line.is_trend) {
@@ -369,7 +382,14 @@ TimeShape shape_of(std::span<const Amount> amounts) {
     found.after = line.offset + line.slope * static_cast<double>(values.size() - 1);
   }
   const double larger = std::max(std::abs(found.before), std::abs(found.after));
-  return std::abs(found.after - found.before) < kMuch * larger ? shape : found;
+  if (std::abs(found.after - found.before) < kMuch * larger) return shape;
+  if (found.kind == TimeShape::Kind::kGrowing ||
+      !goes_on(found.after > found.before ? before : after, larger))
+    return found;
+  shape.change = found.from;
+  shape.first = found.before;
+  shape.then = found.after;
+  return shape;
 }
 
 }  // namespace refrain::analysis

@@ -5,6 +5,7 @@
 // distances agree. Otherwise a change between two levels (Pettitt 1979, by ranks; where, by least squares) or a trend (Mann 1945, with Sen's slope, 1968),
 // whichever leaves less, in sum of absolute deviations; neither where chance explains it (p > 0.01) or where it leaves most. Or two levels in any
 // order (Otsu 1979), where they leave little and clearly less than that: large ones that are in a row, at equal distances, or neither.
+// Where the smaller amounts are large, too, it is in all iterations.
 // Cost: O(n log n) for n values, and kMaxTrend^2 / 2 for the trend. Memory: O(n).
 #pragma once
 
@@ -34,6 +35,11 @@ struct TimeShape {
       0;  // an iteration's amount; kSince, kUntil: before the change; kGrowing: at the start
   double after =
       0;  // likewise after it; at the end; kEvery, kSome, kBetween: of those iterations; kAll: of each
+
+  // kAll: the iteration where it gets more or less, and how much it is until then and from then on; 0: none.
+  std::uint64_t change = 0;
+  double first = 0;
+  double then = 0;
 
   // Of the iterations that have it.
   double amount() const { return kind == Kind::kUntil ? before : after; }

@@ -65,6 +65,32 @@ TEST_CASE("Shape in time: from an iteration on, until one") {
   }
 }
 
+// A thread with more work in each iteration, at first 2.5 times as much more, was late "until iteration 17".
+TEST_CASE("Shape in time: more or less of it is no start and no end") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const auto less = of(
+        60, [](std::size_t i) { return i < 17 ? 2.5 : 1.0; }, 0.2, seed);
+    REQUIRE(less.kind == Kind::kAll);
+    CHECK(less.has(59));
+    CHECK(iterations_of(less, 60) == 60);
+    CHECK(std::abs(static_cast<double>(less.change) - 17) <= 2);
+    CHECK(less.first == Approx(2.5).margin(0.25));
+    CHECK(less.then == Approx(1).margin(0.25));
+    CHECK(less.amount() == Approx((17 * 2.5 + 43) / 60).margin(0.15));
+    const auto more = of(
+        60, [](std::size_t i) { return i < 30 ? 1.0 : 2.5; }, 0.2, seed);
+    REQUIRE(more.kind == Kind::kAll);
+    CHECK(more.first < more.then);
+    CHECK(of(
+              60, [](std::size_t i) { return i >= 20 && i < 40 ? 2.5 : 1.0; }, 0.2, seed)
+              .kind == Kind::kAll);
+    CHECK(of(
+              60, [](std::size_t i) { return i % 3 == 0 ? 2.5 : 1.0; }, 0.2, seed)
+              .kind == Kind::kAll);
+  }
+}
+
 TEST_CASE("Shape in time: every tenth iteration, and some") {
   for (unsigned seed = 0; seed < 50; ++seed) {
     const auto every = of(
