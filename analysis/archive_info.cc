@@ -101,7 +101,7 @@ void MarkSumsSink::end_iteration(const TraceEvent& event) {
   if (open_.empty() || open_.back().region != event.ref) return;
   const Open mark = open_.back();
   open_.pop_back();
-  if (!mark.complete) return;
+  if (!mark.complete || event.uncertain) return;
   const std::uint64_t ticks = event.ticks - mark.ticks;
   MarkSums& sums = sums_[mark.region];
   sums.least_ticks = sums.iterations == 0 ? ticks : std::min(sums.least_ticks, ticks);
@@ -144,6 +144,7 @@ class InfoReader {
     take_loops();
     if (const auto done = take_marks(); !done) return done.failure();
     stream_.note_cut_files();
+    info_.events_unreadable = stream_.missing_events();
     sort_phases();
     const base::ArchiveBytes bytes = base::archive_bytes(base::archive_folder(path_));
     info_.archive_bytes = bytes.all;

@@ -115,6 +115,7 @@ struct ArchiveInfo {
   std::map<std::string, std::uint64_t> lost;  // by cause
   std::uint64_t threads_missing = 0;          // of a recovered run: whose spools are
   std::uint64_t records_damaged = 0;          // likewise
+  std::uint64_t events_unreadable = 0;        // files of events are damaged or missing
   std::uint64_t gaps = 0;
   bool recovered = false;
   std::uint64_t archive_bytes = 0;

@@ -68,7 +68,8 @@ std::vector<Collected> collected(const std::string& archive, std::size_t shares,
   std::size_t events = 0;
   share = reads.share();
   for (std::uint32_t i = 0; i < sinks.size(); ++i) {
-    events += sinks[i].events.size();
+    events += static_cast<std::size_t>(
+        std::ranges::count(sinks[i].events, false, &TraceEvent::uncertain));
     for (const TraceEvent& event : sinks[i].events)
       if (const ProcessId process = sinks[i].process(event); process < share.size())
         CHECK(share[process] == i);

@@ -31,6 +31,7 @@
 #include "base/archive_files.h"
 #include "base/notes.h"
 #include "base/texts.h"
+#include "reader/file_holes.h"
 #include "reader/otf2_callbacks.h"
 
 namespace refrain::reader {
@@ -180,6 +181,11 @@ struct LocationStream {
   std::uint64_t until = 0;  // events can be read in a row; more are not asked for
   // Where the file is damaged: how often, and the times around the first place.
   std::uint64_t gaps = 0, gap_begin = 0, gap_end = 0, read_at_gap = 0;
+  bool in_hole = false;  // no event has been read since
+  bool begins_in_hole = false;
+  std::size_t holes = 0;    // that sinks are told of
+  bool after_hole = false;  // then of marks: how many are open that begin after it
+  std::size_t open_marks = 0;
   bool more = true;  // there are chunks after this one
   bool at_end = false;
 
@@ -288,6 +294,11 @@ struct ArchiveStream::State {
   std::uint64_t chunk_bytes = 0;  // of files of events; 0: they are no plain files
   std::vector<char> memory;       // a chunk
   std::uint64_t samples = 0;      // of call stacks
+  std::uint64_t missing = 0;      // events, of which it has been said
+  bool only_holes = false;        // it is read for where its holes are
+  EventChoice choice = EventChoice::kAll;
+  std::map<LocationId, FileHoles> holes;  // of damaged locations
+  std::vector<bool> lost_messages;        // by process
 
   ~State() {
     if (samples != 0)
@@ -378,7 +389,8 @@ struct ArchiveStream::State {
   // After the last event of a location that can be read.
   void compare_with_promise(std::uint32_t index, std::uint64_t read, std::uint64_t promised,
                             const std::string& why) {
-    if (read >= promised) return;
+    if (read >= promised || only_holes) return;
+    missing += promised - read;
     const LocationInfo& location = definitions.locations[index];
     group->lacks(path, StreamGroup::What::kEvents, index,
                  path + ": only " + std::to_string(read) + " of " +
@@ -396,6 +408,12 @@ struct ArchiveStream::State {
     ended[location.batch.location] = true;
     close(location);
     samples += location.batch.samples;
+    if (location.in_hole || location.at < location.promised) {
+      if (location.read == 0)
+        location.begins_in_hole = true;
+      else
+        begin_hole(location, location.batch.last_ticks, location.batch.entries);
+    }
     compare_with_promise(location.batch.location, location.read, location.promised,
                          location.gaps != 0 ? gap_text(location) : why);
   }
@@ -569,7 +587,100 @@ struct ArchiveStream::State {
     const bool known = location.chunk != 0;
     if (!known || (location.gaps != 0 && location.read == location.read_at_gap)) return;
     location.read_at_gap = location.read;
+    location.in_hole = true;
+    if (location.read == 0) location.begins_in_hole = true;
     if (++location.gaps == 1) location.gap_begin = location.batch.last_ticks;
+  }
+
+  // Reads the location once more.
+  const FileHoles::Hole& hole_of(const LocationStream& location) {
+    const LocationId at = location.batch.location;
+    const auto [found, is_new] = holes.try_emplace(at);
+    if (is_new && !only_holes) {
+      FileHolesSink sink;
+      ArchiveStream again;
+      again.state_->only_holes = true;
+      if (again.open(path) && again.run_in_turn({at}, EventChoice::kAll, sink))
+        found->second = sink.take();
+    }
+    static const FileHoles::Hole kUnknown;
+    return location.holes < found->second.holes.size() ? found->second.holes[location.holes]
+                                                       : kUnknown;
+  }
+
+  static TraceEvent switching(LocationId location, std::uint64_t ticks, bool on) {
+    TraceEvent event;
+    event.kind = EventKind::kMeasurementOnOff;
+    event.op = on ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF;
+    event.location = location;
+    event.ticks = ticks;
+    event.uncertain = true;
+    return event;
+  }
+
+  void put(const std::vector<TraceEvent>& events, std::uint64_t ticks,
+           std::vector<EventBatch::Entry>& to) const {
+    for (TraceEvent event : events) {
+      const bool region =
+          event.kind == EventKind::kEnter || event.kind == EventKind::kLeave;
+      if (choice == EventChoice::kMarks &&
+          (!region || !definitions.regions[event.ref].is_loop))
+        continue;
+      event.ticks = ticks;
+      to.push_back({event});
+    }
+  }
+
+  void begin_hole(const LocationStream& location, std::uint64_t ticks,
+                  std::vector<EventBatch::Entry>& to) {
+    put(hole_of(location).leaves, ticks, to);
+    to.push_back({switching(location.batch.location, ticks, false)});
+  }
+
+  // Before the first event that can be read again, which is in the batch. `from`: the last one before it.
+  void tell_hole(LocationStream& location, std::uint64_t from) {
+    std::vector<EventBatch::Entry>& entries = location.batch.entries;
+    const std::uint64_t until = entries.front().event.ticks;
+    std::vector<EventBatch::Entry> told;
+    if (location.holes != 0 || !location.begins_in_hole) begin_hole(location, from, told);
+    const FileHoles::Hole& hole = hole_of(location);
+    if (!hole.off) told.push_back({switching(location.batch.location, until, true)});
+    put(hole.enters, until, told);
+    entries.insert(entries.begin(), told.begin(), told.end());
+    location.in_hole = false;
+    location.after_hole = true;
+    location.open_marks = 0;
+    ++location.holes;
+  }
+
+  // Iterations that began before a hole or in it have ended there.
+  void drop_ends_of_marks(LocationStream& location) const {
+    const auto ends = [&](const EventBatch::Entry& entry) {
+      const TraceEvent& event = entry.event;
+      if (event.uncertain || event.ref >= definitions.regions.size() ||
+          (event.kind != EventKind::kEnter && event.kind != EventKind::kLeave) ||
+          !definitions.regions[event.ref].is_loop)
+        return false;
+      if (event.kind == EventKind::kLeave && location.open_marks == 0) return true;
+      location.open_marks += event.kind == EventKind::kEnter ? 1 : -1;
+      return false;
+    };
+    std::vector<EventBatch::Entry> kept;
+    for (const EventBatch::Entry& entry : location.batch.entries)
+      if (!ends(entry)) kept.push_back(entry);
+    location.batch.entries = std::move(kept);
+  }
+
+  // Of a process that has lost events of messages the later ones do not tell which they are.
+  void after_hole(TraceEvent& event) {
+    const ProcessId process = definitions.locations[event.location].process;
+    lost_messages.resize(definitions.processes.size());
+    if (process >= lost_messages.size()) return;
+    const bool begins =
+        event.kind == EventKind::kMeasurementOnOff && event.op == OTF2_MEASUREMENT_OFF;
+    if (event.uncertain && begins && holes[event.location].communicates)
+      lost_messages[process] = true;
+    if (is_communication(event.kind)) event.uncertain = lost_messages[process];
   }
 
   base::Result<> choose_batch() {
@@ -603,6 +714,8 @@ struct ArchiveStream::State {
       if (location.reader == nullptr && !open_location(location))
         end(location, "its file cannot be read any further");
       if (location.at_end) break;
+      const bool after_hole = location.in_hole;
+      const std::uint64_t before = location.batch.last_ticks;
       const std::uint64_t wanted = std::min(batch, location.until - location.at);
       std::uint64_t count = 0;
       heard.text.clear();
@@ -614,6 +727,8 @@ struct ArchiveStream::State {
       location.at += read;
       if (location.gaps != 0 && location.gap_end == 0 && !location.empty())
         location.gap_end = location.batch.entries[0].event.ticks;
+      if (after_hole && !location.empty()) tell_hole(location, before);
+      if (location.after_hole) drop_ends_of_marks(location);
       // The rest of the chunk cannot be read.
       if (!ok || count != wanted) leave_out(location, location.until);
       if (in_turns) close(location);
@@ -649,8 +764,9 @@ struct ArchiveStream::State {
                  TraceSink& sink) {
     entry.event.extras = location.batch.extras.data() + entry.extras;
     last_ns = std::max(last_ns, entry.event.ns);
+    done += entry.event.uncertain ? 0 : 1;
+    if (!holes.empty()) after_hole(entry.event);
     sink.event(entry.event);
-    ++done;
   }
 
   // Time zero is before all events, whatever the definitions say. Other tools may write any smaller time there, such as
@@ -821,7 +937,16 @@ base::Result<> ArchiveStream::begin_sink(std::uint64_t base_ticks, TraceSink& si
   };
   s.parts = sink.tells_share(share) ? 2 : 1;
   s.sink = &sink;
-  return sink.begin(s.definitions);
+  if (const auto done = sink.begin(s.definitions); !done) return done;
+  for (const LocationStream& location : s.locations) {
+    if (!location.begins_in_hole) continue;
+    s.hole_of(location);
+    TraceEvent event =
+        s.switching(location.batch.location, s.definitions.base_ticks, false);
+    s.after_hole(event);
+    sink.event(event);
+  }
+  return {};
 }
 
 base::Result<> ArchiveStream::advance(std::uint64_t events, const Progress& progress) {
@@ -829,6 +954,8 @@ base::Result<> ArchiveStream::advance(std::uint64_t events, const Progress& prog
   const Shared::Listening listening(s.heard);
   return s.merge(events > ~s.done ? ~std::uint64_t{0} : s.done + events, progress);
 }
+
+std::uint64_t ArchiveStream::missing_events() const noexcept { return state_->missing; }
 
 bool ArchiveStream::at_end() const noexcept { return state_->heap.empty(); }
 
@@ -870,6 +997,7 @@ base::Result<> ArchiveStream::run_in_turn(const std::vector<LocationId>& locatio
   s.callbacks = make_event_callbacks(which);
   if (s.callbacks == nullptr) return base::Failure{s.wrong("out of memory")};
   s.own_clocks = true;
+  s.choice = which;
   if (const auto done = sink.begin(s.definitions); !done) return done;
   for (const LocationId location : locations) {
     if (!s.read_alone(location, sink))

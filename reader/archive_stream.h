@@ -6,7 +6,8 @@
 // Thread-safety: one a thread at a time; several threads may each read an archive. What libotf2 reports goes to the
 // stream whose function runs on that thread.
 // Numbers and sizes in the definitions are not trusted. Of a damaged archive what can be read is handed over; what is
-// missing is a line for each location (base/notes.h), by what the definitions and the file promise. Definitions are used as far as
+// missing is a line for each location (base/notes.h), by what the definitions and the file promise, and a hole for sinks
+// (TraceEvent::uncertain), for which such a location is read once more. Definitions are used as far as
 // they can be read if the clock and all locations are among them.
 // Units: of events, as trace.h says.
 // Ownership: the stream owns the definitions; they and the sink are used while it runs.
@@ -84,7 +85,9 @@ class ArchiveStream {
                              TraceSink& sink);
   // For who does not read all events: names the locations whose files have been cut (base/notes.h). Cost: as reading.
   void note_cut_files();
-  std::uint64_t events() const noexcept;
+  std::uint64_t events() const noexcept;  // of the archive, handed over
+  // Of which a line has been said, since they cannot be read.
+  std::uint64_t missing_events() const noexcept;
 
  private:
   base::Result<> begin_sink(std::uint64_t base_ticks, TraceSink& sink,

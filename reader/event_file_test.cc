@@ -31,8 +31,10 @@ class Counted final : public TraceSink {
     return {};
   }
   void event(const TraceEvent& event) override {
-    wrong += event.ticks > kFirstPair && event.ref != region;
     falls += event.ticks < last;
+    // The reader's own, at a hole.
+    if (event.uncertain) return made.push_back(event);
+    wrong += event.ticks > kFirstPair && event.ref != region;
     // The many enters and leaves are a tick apart.
     if (last >= kFirstPair && event.ticks > last + 1) gaps.emplace_back(last, event.ticks);
     if (last > kFirstPair) repeated += event.ticks == last;
@@ -44,6 +46,7 @@ class Counted final : public TraceSink {
   std::uint64_t events = 0, last = 0, falls = 0, repeated = 0, wrong = 0;
   std::uint32_t region = kNone;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
+  std::vector<TraceEvent> made;
 };
 
 Counted counted(const fs::path& archive) {
@@ -218,6 +221,13 @@ void check_damaged(const fs::path& archive, std::uint64_t all, std::size_t from,
   CHECK(sink.wrong == 0);
   REQUIRE(sink.gaps.size() == 1);
   const auto [begin, end] = sink.gaps[0];
+  // Writing is off in the hole, for who counts time.
+  std::vector<std::uint64_t> off, on;
+  for (const TraceEvent& event : sink.made)
+    if (event.kind == EventKind::kMeasurementOnOff)
+      (event.op == OTF2_MEASUREMENT_OFF ? off : on).push_back(event.ticks);
+  CHECK(off == std::vector<std::uint64_t>{begin});
+  CHECK(on == std::vector<std::uint64_t>{end});
   const std::uint64_t missing = end - begin - 1;
   CHECK(sink.events + missing == all);
   const auto byte_of = [](std::uint64_t ticks) {
@@ -291,6 +301,114 @@ TEST_CASE("EventFile: the definitions say less - all is read; more - it is said"
   REQUIRE(stream.open((folder / "more").string()).ok());
   REQUIRE(stream.run(sink).ok());
   CHECK(base::take_notes().size() == 4);  // each location
+}
+
+// Events of a location as words, with the ticks of those that the reader makes.
+class Told final : public TraceSink {
+ public:
+  base::Result<> begin(const TraceDefinitions& definitions) override {
+    definitions_ = &definitions;
+    return {};
+  }
+  void event(const TraceEvent& event) override {
+    std::string text = event_name(event.kind);
+    if (event.kind == EventKind::kMeasurementOnOff)
+      text = event.op == OTF2_MEASUREMENT_OFF ? "off" : "on";
+    else if (event.kind == EventKind::kEnter || event.kind == EventKind::kLeave)
+      text += " " + definitions_->regions[event.ref].name;
+    if (event.uncertain) text += " ?";
+    // Of the many, once.
+    if (words.empty() || words.back() != text) words.push_back(text);
+    if (event.uncertain && event.kind == EventKind::kMeasurementOnOff)
+      ticks.push_back(event.ticks);
+  }
+  std::string error() const override { return {}; }
+  base::Result<> finish(std::uint64_t) override { return {}; }
+  std::vector<std::string> words;
+  std::vector<std::uint64_t> ticks;
+
+ private:
+  const TraceDefinitions* definitions_ = nullptr;
+};
+
+Told told_of(const fs::path& archive) {
+  Told told;
+  ArchiveStream stream;
+  REQUIRE(stream.open(archive.string()).ok());
+  REQUIRE(stream.run(told).ok());
+  base::take_notes();
+  return told;
+}
+
+TEST_CASE("EventFile: a hole - what is open is left before it, and entered after it") {
+  const test::TemporaryFolder folder;
+  constexpr std::uint64_t kMany = 400'000;  // each a tick: the default chunk is exceeded
+  {
+    SmallArchive archive(folder / "a");
+    archive.of_refrain();
+    const auto main = archive.region("main"), before = archive.region("before");
+    const auto after = archive.region("after"), call = archive.region("call");
+    const auto send = archive.mpi("MPI_Send"), loop = archive.loop("loop");
+    archive.process();
+    archive.enter(1, main);
+    archive.enter(2, loop);
+    archive.enter(3, before);
+    archive.send(4, 5, send, 0);
+    std::uint64_t now = 10;
+    for (std::uint64_t i = 0; i < kMany; ++i) {
+      archive.enter(now++, call);
+      archive.leave(now++, call);
+      if (i != kMany / 12) continue;
+      // In the first chunk, where the hole is.
+      archive.leave(now++, before);
+      archive.leave(now++, loop);
+      archive.enter(now++, loop);
+      archive.enter(now++, after);
+    }
+    archive.leave(now++, after);
+    archive.leave(now++, loop);
+    archive.send(now, now + 1, send, 0);
+    now += 2;
+    archive.enter(now++, loop);
+    archive.leave(now++, loop);
+    archive.leave(now, main);
+    archive.finish(0, now);
+  }
+  const fs::path file = folder / "a" / "traces" / "0.evt";
+  REQUIRE(fs::file_size(file) > kChunk);
+  const Told whole = told_of(folder / "a");
+  CHECK(whole.ticks.empty());
+  damage(file, 100 * kPage, kPage);
+  const Told told = told_of(folder / "a");
+  REQUIRE(told.ticks.size() == 2);
+  CHECK(told.ticks[0] < told.ticks[1]);
+  std::vector<std::string> words = told.words;
+  // Between others, whatever is cut.
+  std::erase(words, "Enter call");
+  std::erase(words, "Leave call");
+  std::erase(words, "Enter call ?");
+  std::erase(words, "Leave call ?");
+  CHECK(words ==
+        std::vector<std::string>{
+            "Enter main", "Enter loop", "Enter before", "Enter MPI_Send", "MpiSend",
+            "Leave MPI_Send", "Leave before ?", "Leave loop ?", "Leave main ?", "off ?",
+            "on ?", "Enter main ?", "Enter after ?", "Leave after", "Enter MPI_Send",
+            // Others may have been lost.
+            "MpiSend ?", "Leave MPI_Send", "Enter loop", "Leave loop", "Leave main"});
+}
+
+TEST_CASE("EventFile: a file that is cut, one that is not there - a hole until the end") {
+  const test::TemporaryFolder folder;
+  write_foreign_archive(folder / "a", {.more_enters = kPairs});
+  const fs::path file = folder / "a" / "traces" / "7.evt";
+  fs::resize_file(file, kChunk / 2);
+  const Told cut = told_of(folder / "a");
+  REQUIRE(cut.ticks.size() == 1);
+  CHECK(cut.ticks[0] > kFirstPair);
+  fs::remove(file);
+  const Told none = told_of(folder / "a");
+  REQUIRE(none.ticks.size() == 1);
+  CHECK(none.words[0] == "off ?");
 }
 
 // Last: the limit stays. Each location is opened for a batch at a time then.

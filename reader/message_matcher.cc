@@ -98,6 +98,7 @@ std::optional<MessageChannel> MessageMatcher::channel_of(const TraceEvent& event
 }
 
 void MessageMatcher::event(const TraceEvent& event, const MessageSide& side) {
+  if (event.uncertain) return;
   switch (event.kind) {
     case EventKind::kMpiSend:
     case EventKind::kMpiIsend:

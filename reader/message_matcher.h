@@ -104,7 +104,7 @@ class MessageMatcher {
   explicit MessageMatcher(const TraceDefinitions& definitions, Found found, Lone lone = {},
                           Dropped dropped = {});
 
-  // An event of a message or request; others do nothing.
+  // An event of a message or request; others do nothing, nor do uncertain ones.
   void event(const TraceEvent& event, const MessageSide& side);
   // The same with the times of the event: a side is posted and done at it, but a receive that blocks is posted when its call
   // begins, and a send is done when its call returns.

@@ -63,6 +63,20 @@ TEST_CASE("Message matcher: receives - in the order in which they were posted") 
   CHECK(ranks.found == "4-10 5-8 7-6 ");
 }
 
+TEST_CASE("Message matcher: what comes after lost messages - is not matched") {
+  Ranks ranks;
+  TraceEvent late;
+  late.location = LocationId(1);
+  late.kind = EventKind::kMpiRecv;
+  late.ref = 0;
+  late.peer = 0;
+  late.uncertain = true;
+  ranks.event(0, EventKind::kMpiSend);
+  ranks.matcher.event(late, {.location = late.location, .number = 2});
+  ranks.matcher.flush();
+  CHECK(ranks.found == "1 ");
+}
+
 TEST_CASE("Message matcher: ends without another one - known at the end, in their order") {
   Ranks ranks;
   ranks.event(1, EventKind::kMpiIrecvRequest, 7);  // never completes

@@ -107,6 +107,10 @@ struct TraceEvent {
   std::uint16_t metrics = 0;
   std::uint16_t attributes = 0;
   EventKind kind = EventKind::kUnknown;
+  // By a hole in a damaged file: the reader leaves there what is open, says that nothing is written until the hole ends, and enters what is
+  // left later. Such events are made, and their times are not those of the program. Of messages and the like: one
+  // that its process may have lost others before, so that who counts them finds the wrong other end.
+  bool uncertain = false;
 };
 
 // Where an MPI procedure is called, says an attribute of its Enter: reference of a source code location, or kNone.

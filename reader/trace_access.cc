@@ -226,6 +226,7 @@ void EventWindow::other(Location& at, StatefulEvent& event) {
       request(at, event, false, true);
       return message_end(at, event, false);
     case EventKind::kMpiCollectiveEnd:
+      if (event.event.uncertain) return;
       event.collective = collectives_->end(event.event, event.id(), event.region);
       return;
     case EventKind::kThreadFork:

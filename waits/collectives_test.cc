@@ -33,6 +33,28 @@ TEST_CASE("Waits: all to all - until the last one enters") {
   CHECK(total(result, "mpi_barrier_wait") == 0);
 }
 
+// The reader says so of what comes after a hole in a damaged file: which operations and messages those are is not known.
+TEST_CASE("Waits: events after lost ones - are no others' ends") {
+  SyntheticTrace trace(2);
+  const auto step = [&](std::uint64_t begin, bool first_only) {
+    trace.send(0, begin + 10, begin + 20, 1);
+    trace.collective(0, begin + 50, begin + 60, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+    if (first_only) return;
+    trace.receive(1, begin, begin + 20, 0);
+    trace.collective(1, begin + 50, begin + 60, rBarrier, OTF2_COLLECTIVE_OP_BARRIER, 99);
+  };
+  step(0, false);
+  step(1000, true);
+  step(2000, false);
+  for (reader::TraceEvent& event : trace.events())
+    event.uncertain = event.location == 1 && event.ticks >= 2000 &&
+                      event.kind != reader::EventKind::kEnter &&
+                      event.kind != reader::EventKind::kLeave;
+  const WaitAnalysis result = trace.analyze();
+  CHECK(total(result, "mpi_barrier_wait") == 0);
+  CHECK(total(result, "mpi_latesender") == 10);
+}
+
 TEST_CASE("Waits: broadcast - all but the root wait for the root") {
   SyntheticTrace trace(3);
   trace.collective(0, 100, 410, rBcast, OTF2_COLLECTIVE_OP_BCAST, 1);

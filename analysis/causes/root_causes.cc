@@ -93,7 +93,7 @@ void CauseSearch::unknown() {
   if (ns <= RunEfficiencies::kMaxUnknown * counted_) return;
   out_.unknown = fmt::format(
       "{}, {} of the time of all threads, is not known: it is of iterations that were not written, without a "
-      "summary, or in regions without a place. Causes are of the rest, and may be small parts of it",
+      "summary, in damaged parts of files, or in regions without a place. Causes are of the rest, and may be small parts of it",
       time_text(ns), percent_text(share(ns)));
 }
 

@@ -1448,6 +1448,53 @@ TEST_CASE("Root causes: time that nothing is known of - is said, causes are of t
         std::string::npos);
 }
 
+// A part of one rank's file of events is damaged: what it did then may be work, or not.
+TEST_CASE(
+    "Root causes: time that is not known of one rank - is no more work than others'") {
+  // All are late in turn.
+  const auto found = [](std::int64_t of_one, std::uint64_t percent) {
+    auto runs = ranks(4, 100, [&](std::size_t rank, std::size_t i) {
+      return (i % 4 == rank ? 2000 : 1000) + (rank == 1 ? of_one : 0);
+    });
+    for (RunSummary& run : runs) run.locations[0].iterations = {};
+    // Of its calls as much is lost.
+    RunSummary& run = runs[1];
+    RunSummary::Location& location = run.locations[0];
+    location.outside.time_elsewhere = (run.end - run.begin) * percent / 100;
+    location.sums[1].time -= location.sums[1].time * percent / 100;
+    return conclude(runs);
+  };
+  const auto named = [](const Conclusions& conclusions) {
+    return std::ranges::count_if(conclusions.causes, [](const RootCause& cause) {
+      return cause.account == Account::kUnevenRanks && cause.ranks.size() == 1;
+    });
+  };
+  CHECK(named(found(0, 0)) == 0);
+  for (const std::uint64_t percent : {3U, 5U, 20U, 50U})
+    CHECK(named(found(0, percent)) == 0);
+  // What is known to be more is a finding all the same.
+  CHECK(named(found(1000, 0)) == 1);
+  CHECK(named(found(1000, 5)) == 1);
+}
+
+TEST_CASE(
+    "Root causes: a thread of which all time is known - has no more work than others") {
+  auto run = uneven_threads({500, 500, 500, 500});
+  for (RunSummary::Location& location : run.locations) {
+    location.iterations = {};
+    if (location.number == 3) continue;
+    // Half of what it did is lost.
+    for (auto& sums : location.sums) sums.time /= 2;
+    location.outside.time_elsewhere = run.end / 2;
+  }
+  const Conclusions found = conclude({run});
+  REQUIRE_FALSE(found.causes.empty());
+  for (const RootCause& cause : found.causes) {
+    INFO(cause.text);
+    CHECK(cause.thread == RootCause::kNone);
+  }
+}
+
 // Not "another schedule of the loop": its worker waits at the end of regions because its primary thread has more to do.
 TEST_CASE("Root causes: uneven work between ranks is none between threads") {
   auto runs = ranks(

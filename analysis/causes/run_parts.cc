@@ -66,6 +66,8 @@ class PartsBuilder {
     for (std::size_t i = 0; i < out_.moments.size(); ++i)
       out_.frames[out_.moments[i].frame].moments[out_.moments[i].cell] = i;
     for (std::size_t i = 0; i < processes_.size(); ++i) add_process(i);
+    for (Frame& frame : out_.frames)
+      for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) even_out(frame, cell);
     wait_at_end();
     return std::move(out_);
   }
@@ -400,6 +402,22 @@ class PartsBuilder {
       set_core_waits(sums[frame], out_.frames[frame], number);
   }
 
+  // What is not known of a process beyond what is not known of the others (a part of its file is damaged) may be work or not: it
+  // is taken for as much of that as makes it like the process of which most is known.
+  void even_out(Frame& frame, std::size_t cell) const {
+    const Part* known = nullptr;
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      if (const Part& part = frame.at(cell, i);
+          known == nullptr || part.unknown < known->unknown)
+        known = &part;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      Part& part = frame.at(cell, i);
+      if (part.unknown <= known->unknown) continue;
+      const double least = part.work - (part.unknown - known->unknown);
+      part.work = std::clamp(known->work, least, part.work);
+    }
+  }
+
   static double end_of(const Process& process) {
     const std::vector<Row>& rows = process.primary.all();
     return rows.empty() ? 0 : rows.back().end_ns;
@@ -496,6 +514,7 @@ class PartsBuilder {
     const double in_io = taken(idle, workers * (of(sums.primary, TimeClass::kMpiIo) +
                                                 of(sums.primary, TimeClass::kFileIo)));
     part.work = std::max(0.0, sums.wall - mpi - start);
+    part.unknown = std::min(part.work, of(sums.primary, TimeClass::kUnknown));
     part.mpi = mpi;
     part.messages = of(sums.primary, TimeClass::kMpiPointToPoint) +
                     of(sums.primary, TimeClass::kMpiOneSided);

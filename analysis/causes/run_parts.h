@@ -25,6 +25,7 @@ inline constexpr std::size_t kMaxParts = std::size_t{1} << 22;
 // Of a process in some iterations.
 struct Part {
   double work = 0;      // of the primary thread: outside of MPI's communication
+  double unknown = 0;   // the part of it of which nothing is known
   double mpi = 0;       // of the primary thread, in it
   double messages = 0;  // the part of it in point-to-point and one-sided communication
   double mpi_all = 0;   // of all threads in it, and of those that have no work meanwhile

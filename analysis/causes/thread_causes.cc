@@ -2,6 +2,7 @@
 #include <otf2/otf2.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -151,10 +152,20 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   cause.where = "in " + region_text(profile_.regions[region.region]);
   cause.path = path_of(region.region);
   std::map<std::uint32_t, std::pair<double, double>> busy;  // by thread: sum, number
+  // What of a thread's time is not known, beyond that of others, may be work in it.
+  const auto unknown = [this](std::size_t i) {
+    return totals_.by_location[i][static_cast<std::size_t>(TimeClass::kUnknown)];
+  };
+  double longest = 0, least_unknown = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < region.busy_ns.size(); ++i) {
+    if (region.busy_ns[i] <= 0) continue;
+    longest = std::max(longest, region.busy_ns[i]);
+    least_unknown = std::min(least_unknown, unknown(i));
+  }
   for (std::size_t i = 0; i < region.busy_ns.size(); ++i) {
     if (region.busy_ns[i] <= 0) continue;
     auto& [sum, number] = busy[profile_.locations[i].thread];
-    sum += region.busy_ns[i];
+    sum += std::min(longest, region.busy_ns[i] + unknown(i) - least_unknown);
     ++number;
   }
   double most = 0, second = 0, mean = 0;

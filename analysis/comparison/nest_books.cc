@@ -199,7 +199,14 @@ void SampleSink::event(const TraceEvent& event) {
   if (!attributes_->is_mark(event)) return;
   process.location = event.location;
   count_gap(process, event.ns);
-  if (event.kind == EventKind::kLeave) return end_iteration(process, event.ns);
+  if (event.kind == EventKind::kLeave) {
+    if (event.uncertain && !process.open.empty()) {
+      Open& cut = process.open.back();
+      cut.complete = false;
+      if (cut.written != kSkipped) process.written[cut.written].complete = false;
+    }
+    return end_iteration(process, event.ns);
+  }
   const bool written = attributes_->written(event);
   const VisitCounter::Visit& visit =
       process.visits.begin(process.open.size(), event.ref, !written);

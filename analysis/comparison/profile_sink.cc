@@ -400,8 +400,9 @@ void ProfileSink::end_iteration(const TraceEvent& event) {
   Process& process = processes_[thread.process];
   const bool counted = thread.counters.take(event.ns);
   if (process.open.empty()) return;
-  const OpenIteration iteration = std::move(process.open.back());
+  OpenIteration iteration = std::move(process.open.back());
   process.open.pop_back();
+  iteration.complete = iteration.complete && !event.uncertain;
   process.skipped -= iteration.skipped;
   const auto ns = static_cast<double>(event.ns - iteration.begin_ns);
   if (!iteration.skipped) {

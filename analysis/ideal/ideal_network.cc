@@ -81,6 +81,7 @@ base::Result<> IdealNetwork::begin(const reader::TraceDefinitions& definitions) 
 
 void IdealNetwork::event(const TraceEvent& event) {
   if (!counts_[event.location]) return;
+  damaged_ = damaged_ || event.uncertain;
   Thread& thread = threads_[definitions_->locations[event.location].process];
   if (event.location != thread.location) {
     several_threads_ = several_threads_ || communicates(event.kind);
@@ -168,6 +169,7 @@ void IdealNetwork::without_waits(Thread& thread) {
 }
 
 void IdealNetwork::in_mpi(Thread& thread, const TraceEvent& event, Ticks now) {
+  if (event.uncertain) return;
   const std::uint32_t before =
       static_cast<std::uint32_t>(thread.sends.size() + thread.waits.size());
   const auto known = [&] {
@@ -602,6 +604,8 @@ base::Result<> IdealNetwork::finish(std::uint64_t) {
     out_.unknown = "there are no events of MPI's ranks";
   else if (out_.processes.size() < ranks)
     out_.unknown = "only some ranks have events";
+  else if (damaged_)
+    out_.unknown = "a part of a file of events is damaged";
   else if (several_threads_)
     out_.unknown = "several threads of a rank call MPI";
   else if (unknown_time_ > kMaxUnknown * all)

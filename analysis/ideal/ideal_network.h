@@ -318,6 +318,7 @@ class IdealNetwork final : public reader::TraceSink {
   std::vector<std::uint32_t> free_started_;
   std::vector<std::uint32_t> ready_;  // processes
   bool several_threads_ = false;
+  bool damaged_ = false;
   std::vector<ByClass>
       written_;  // by loop and class of duration: iterations of all processes
   struct Call {

@@ -36,6 +36,9 @@ struct Thread {
     std::uint32_t latest = RunSummary::kNone;  // child
     std::uint32_t from = RunSummary::kNone;    // before it
     bool of_file = false;                      // its node has the file's name
+    bool cut =
+        false;  // its begin is in a hole of a damaged file: no visit, for it may be one that was open before it
+    bool edge = false;  // it is counted what came before it
     std::size_t known =
         0;  // how many frames the innermost one with a node has below it, and itself
   };
@@ -45,8 +48,10 @@ struct Thread {
   std::uint64_t off_since = 0;
   RunSummary::Sums outside;
   std::uint32_t latest = RunSummary::kNone;  // outermost region
+  bool cut = false;                          // what came before it is not known
   base::RegionStack<Frame> stack;            // forks count as kNone
   std::vector<RunSummary::Sums> sums{};      // by node
+  std::vector<bool> all_cut{};               // likewise: of all visits only a part is known
   struct Edge {
     std::uint32_t from, to;
     bool operator==(const Edge&) const = default;
@@ -90,17 +95,19 @@ class TreeSink final : public EventSummarySink {
       case EventKind::kEnter:
         return enter(thread, event);
       case EventKind::kLeave:
-        return leave(thread, event.ticks, event.ref);
+        return leave(thread, event, event.ref);
       case EventKind::kThreadFork:
       case EventKind::kOmpFork:
-        return put(thread, {.fork = true, .begin = event.ticks});
+        return put(thread, {.fork = true, .begin = event.ticks, .cut = event.uncertain});
       case EventKind::kThreadJoin:
       case EventKind::kOmpJoin:
-        return leave(thread, event.ticks, RunSummary::kNone);
+        return leave(thread, event, RunSummary::kNone);
       case EventKind::kMeasurementOnOff:
         if (event.op == OTF2_MEASUREMENT_OFF && !std::exchange(thread.off, true)) ++gaps_;
         if (event.op == OTF2_MEASUREMENT_ON) thread.off = false;
         thread.off_since = event.ticks;
+        if (event.uncertain) thread.latest = RunSummary::kNone;
+        thread.cut = thread.cut || event.uncertain;
         return;
       case EventKind::kMpiSend:
       case EventKind::kMpiIsend:
@@ -180,7 +187,7 @@ class TreeSink final : public EventSummarySink {
       if (!thread.counts) continue;
       const std::uint64_t end = trees_[thread.process].end;
       if (thread.off) not_written(thread, end);
-      while (!thread.stack.empty()) pop(thread, end);
+      while (!thread.stack.empty()) pop(thread, end, true);
     }
     for (std::uint32_t i = 0; i < trees_.size(); ++i) {
       facts(i);
@@ -209,7 +216,8 @@ class TreeSink final : public EventSummarySink {
     push(thread, {.node = node_index(tree, around(thread), event.ref,
                                      RunSummary::Kind::kRegion, site),
                   .region = event.ref,
-                  .begin = event.ticks});
+                  .begin = event.ticks,
+                  .cut = event.uncertain});
   }
 
   // The innermost region that is known.
@@ -227,11 +235,14 @@ class TreeSink final : public EventSummarySink {
 
   static void push(Thread& thread, Thread::Frame frame) {
     const std::uint32_t parent = around(thread);
-    std::uint32_t& before = parent == RunSummary::kNone
-                                ? thread.latest
-                                : thread.stack[thread.stack.back().known - 1].latest;
-    frame.from = before == RunSummary::kNone ? parent : before;
-    ++*thread.edges.add({frame.from, frame.node}).first;
+    const bool outermost = parent == RunSummary::kNone;
+    const std::size_t at = outermost ? 0 : thread.stack.back().known - 1;
+    std::uint32_t& before = outermost ? thread.latest : thread.stack[at].latest;
+    const bool is_first = before == RunSummary::kNone;
+    frame.from = is_first ? parent : before;
+    frame.edge =
+        !frame.cut && !(is_first && (outermost ? thread.cut : thread.stack[at].cut));
+    if (frame.edge) ++*thread.edges.add({frame.from, frame.node}).first;
     before = frame.node;
     put(thread, frame);
   }
@@ -252,13 +263,13 @@ class TreeSink final : public EventSummarySink {
         of_file_.try_emplace({frame.region, base::file_name(file->second)}, next);
     if (is_new) of_files_.push_back({frame.region, ' ' + named->first.second});
     trees_[thread.process].has_files = true;
-    --*thread.edges.add({frame.from, frame.node}).first;
+    if (frame.edge) --*thread.edges.add({frame.from, frame.node}).first;
     thread.stack.pop();
     const std::uint32_t parent = around(thread);
     frame.node = node_index(trees_[thread.process], parent, named->second,
                             RunSummary::Kind::kRegion, RunSummary::kNone);
     frame.of_file = true;
-    ++*thread.edges.add({frame.from, frame.node}).first;
+    if (frame.edge) ++*thread.edges.add({frame.from, frame.node}).first;
     (parent == RunSummary::kNone ? thread.latest
                                  : thread.stack[thread.stack.back().known - 1].latest) =
         frame.node;
@@ -266,13 +277,13 @@ class TreeSink final : public EventSummarySink {
   }
 
   // Ends the innermost one of the region and those inside; kNone: the innermost fork. If there is none, nothing.
-  void leave(Thread& thread, std::uint64_t ticks, std::uint32_t region) {
+  void leave(Thread& thread, const TraceEvent& event, std::uint32_t region) {
     const bool fork = region == RunSummary::kNone;
     if (!fork &&
         (region >= definitions_->regions.size() || definitions_->regions[region].is_loop))
       return;
     for (std::size_t ended = thread.stack.ended_by(region); ended > 0; --ended)
-      pop(thread, ticks);
+      pop(thread, event.ticks, event.uncertain);
   }
 
   static RunSummary::Sums& sums_of(Thread& thread, std::uint32_t node) {
@@ -289,15 +300,22 @@ class TreeSink final : public EventSummarySink {
     thread.off_since = std::max(thread.off_since, ticks);
   }
 
-  static void pop(Thread& thread, std::uint64_t ticks) {
+  // `cut`: its end is not known. A part of a visit is no shortest one, where one is known whole.
+  static void pop(Thread& thread, std::uint64_t ticks, bool cut) {
     const Thread::Frame frame = thread.stack.pop();
     if (frame.node == RunSummary::kNone) return;
     RunSummary::Sums& sums = sums_of(thread, frame.node);
     const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
-    sums.least = sums.visits == 0 ? duration : std::min(sums.least, duration);
+    sums.time += duration;
+    if (frame.cut) return;
+    if (frame.node >= thread.all_cut.size()) thread.all_cut.resize(thread.sums.size());
+    if (sums.visits == 0 || (thread.all_cut[frame.node] && !cut))
+      sums.least = duration;
+    else if (!cut)
+      sums.least = std::min(sums.least, duration);
+    thread.all_cut[frame.node] = cut && (sums.visits == 0 || thread.all_cut[frame.node]);
     sums.greatest = std::max(sums.greatest, duration);
     ++sums.visits;
-    sums.time += duration;
   }
 
   static void moved(Thread& thread, std::uint64_t sent, std::uint64_t messages_sent,

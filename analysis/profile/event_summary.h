@@ -2,7 +2,7 @@
 //
 // Place in the flow: ARCHITECTURE.md, stage 6, for archives without a summary, of any tool.
 // What an archive does not have, such as skipped iterations, is missing: the time while writing
-// was suspended is `time_elsewhere` of what was open then. Call sites are known in
+// was suspended is `time_elsewhere` of what was open then, that of holes in damaged files of what is outside of all regions. Call sites are known in
 // archives of Refrain; the time from fork to join where both are events around the region.
 // Thread-safety: any thread.
 // Cost: reads all events, by up to four threads; memory for the call trees.

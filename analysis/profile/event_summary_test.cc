@@ -50,6 +50,67 @@ TEST_CASE("Event summary: an archive of another tool - all of its threads' time"
   CHECK(received == 2);
 }
 
+// Of two ranks' files one has a page of zeros, after which it goes on in the next chunk.
+TEST_CASE(
+    "Event summary: a hole in a damaged file - its time is not known, calls are cut") {
+  test::TemporaryFolder folder;
+  constexpr std::uint64_t kCalls = 100'000, kChunk = 1 << 20;
+  const auto write = [&](const std::filesystem::path& to) {
+    reader::SmallArchive archive(to);
+    archive.of_refrain();
+    const auto main = archive.region("main"), step = archive.region("step");
+    const auto call = archive.region("call"), once = archive.region("once");
+    for (int rank = 0; rank < 2; ++rank) {
+      archive.process();
+      std::uint64_t now = 0;
+      archive.enter(now, main);
+      for (std::uint64_t i = 0; i < kCalls; ++i) {
+        if (i % 20'000 == 0) archive.enter(now, step);
+        archive.enter(now + 10, i == kCalls / 2 ? once : call);
+        archive.leave(now + 90, i == kCalls / 2 ? once : call);
+        now += 100;
+        if (i % 20'000 == 19'999) archive.leave(now, step);
+      }
+      archive.leave(now, main);
+    }
+    archive.finish(0, 100 * kCalls);
+  };
+  write(folder / "a");
+  const std::filesystem::path file = folder / "a" / "traces" / "1.evt";
+  REQUIRE(std::filesystem::file_size(file) > 2 * kChunk);
+  std::string bytes = test::read_file(file);
+  bytes.replace(kChunk / 2, 4096, 4096, '\0');
+  std::ofstream(file, std::ios::binary) << bytes;
+  base::take_notes();
+  const EventSummary events = *summarize_events(folder / "a");
+  CHECK(base::take_notes().size() == 1);
+  const RunProfile profile = merge_summaries(events.processes);
+  REQUIRE(profile.locations.size() == 2);
+  const ProfileTotals totals = total(profile);
+  const auto of = [&](std::size_t rank, TimeClass cls) {
+    return totals.by_location[rank][static_cast<std::size_t>(cls)];
+  };
+  // Half of a chunk of five in all is lost.
+  const double run = 100.0 * kCalls;
+  CHECK(of(0, TimeClass::kUnknown) == 0);
+  CHECK(of(0, TimeClass::kUseful) == run);
+  CHECK(of(1, TimeClass::kUnknown) > run / 10);
+  CHECK(of(1, TimeClass::kUnknown) < run / 3);
+  CHECK(of(1, TimeClass::kUnknown) + of(1, TimeClass::kUseful) == run);
+  for (std::size_t i = 0; i < profile.paths.size(); ++i) {
+    const std::string& name = profile.regions[profile.paths[i].region].name;
+    INFO(name);
+    // What is inside of what is as before, and nothing takes as long as the hole.
+    CHECK((profile.paths[i].parent == RunProfile::kNone) == (name == "main"));
+    if (name == "call") CHECK(totals.paths[i].minimum_ns == 80);
+    if (name == "call") CHECK(totals.paths[i].maximum_ns == 80);
+    if (name == "step") CHECK(totals.paths[i].minimum_ns == 100 * 20'000);
+    if (name == "step") CHECK(totals.paths[i].maximum_ns == 100 * 20'000);
+    if (name == "main") CHECK(totals.paths[i].visits == 2);
+  }
+  CHECK(profile.paths.size() == 4);
+}
+
 TEST_CASE("Event summary: the same by any number of threads, messages only where wanted") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a", {.more_enters = 2000});

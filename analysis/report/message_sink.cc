@@ -88,7 +88,7 @@ void CollectiveSink::event(const TraceEvent& event) {
   if (event.kind == EventKind::kEnter) {
     call = {event.ref, ns, reader::kNone};
   } else if (event.kind == EventKind::kMpiCollectiveEnd) {
-    if (event.ref < comms_.size()) call.comm = event.ref;
+    if (event.ref < comms_.size() && !event.uncertain) call.comm = event.ref;
   } else if (event.kind == EventKind::kLeave && call.comm != reader::kNone &&
              call.region == event.ref) {
     join(call, definitions_->locations[event.location].process, ns);

@@ -173,7 +173,7 @@ void NestSink::end_iteration(const TraceEvent& event) {
   if (visits_.size() > open_.size() + 1) end_visits(open_.size() + 1);
   const auto ns = static_cast<double>(event.ns);
   if (visits_.size() > open_.size()) visits_[open_.size()].bar.end_ns = ns;
-  if (!open.complete) return;
+  if (!open.complete || event.uncertain) return;
   Loop& loop = loops_[event.ref];
   ++loop.complete;
   if (open_.empty())

@@ -230,6 +230,7 @@ nlohmann::ordered_json whole_value(const ArchiveInfo& info, const std::string& a
                                 {"lost", info.lost},
                                 {"threads_missing", info.threads_missing},
                                 {"records_damaged", info.records_damaged},
+                                {"events_unreadable", info.events_unreadable},
                                 {"archive_events", info.archive_events},
                                 {"archive_bytes", info.archive_bytes},
                                 {"gaps", info.gaps}};

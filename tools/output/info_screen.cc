@@ -589,6 +589,7 @@ class InfoScreen {
     };
     add(info_.threads_missing, "thread (no spool)", "threads (no spools)");
     add(info_.records_damaged, "damaged record", "damaged records");
+    add(info_.events_unreadable, "event that cannot be read", "events that cannot be read");
     put("Lost", text.empty() ? "nothing" : text);
   }
 

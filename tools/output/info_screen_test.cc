@@ -137,6 +137,10 @@ TEST_CASE("Info screen: what was written, and why") {
   info.properties["REFRAIN::SETTING::LIMIT"] = "0";
   lines = info_screen(info, "a", {});
   CHECK(line_with(lines, "Lost         3 by ring_overflow") < 10);
+  info.events_unreadable = 1234;
+  lines = info_screen(info, "a", {});
+  CHECK(line_with(lines,
+                  "Lost         3 by ring_overflow, 1234 events that cannot be read") < 10);
   CHECK(line_with(lines, "Why          no limit (-n 0)") < 10);
 }
 

@@ -403,7 +403,7 @@ base::Result<analysis::Scale> known(analysis::Scale scale) {
   const double unknown = scale.whole.efficiencies.unknown;
   if (scale.whole.efficiencies.known()) return scale;
   return base::Failure{fmt::format(
-      "{}: {:.0f} % of the time is not known: iterations were not written, and there is no summary; record it "
+      "{}: {:.0f} % of the time is not known: iterations were not written, and there is no summary, or files of events are damaged; record it "
       "without --no-summary, or with -n 0",
       scale.name, 100 * unknown)};
 }

@@ -200,6 +200,7 @@ void Replay::event(const TraceEvent& event) {
 }
 
 void Replay::message(LocationState& at, const TraceEvent& event) {
+  if (event.uncertain) return;
   MessageStep step{.kind = event.kind,
                    .in_call = !at.stack.empty(),
                    .process = at.process,
@@ -227,6 +228,7 @@ void Replay::message(LocationState& at, const TraceEvent& event) {
 }
 
 void Replay::group(LocationState& at, const TraceEvent& event, Ticks now) {
+  if (event.uncertain) return;
   const bool in_call = !at.stack.empty();
   const bool started = event.kind == EventKind::kNonBlockingCollectiveRequest;
   if (!in_call && !started && event.kind != EventKind::kNonBlockingCollectiveComplete)
