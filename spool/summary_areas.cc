@@ -76,7 +76,8 @@ void CallTree::end_open(std::uint64_t team_end, std::uint64_t end) {
     const std::uint64_t until = in_team[i] ? std::min(team_end, end) : end;
     const std::uint64_t duration = until - std::min(until, node.enter_ticks);
     node.time += duration;
-    node.least = std::min(node.least, duration);
+    // Of a visit that is cut off nobody knows how long it would have been: it is no shortest one, unless there is no other.
+    if (node.visits <= 1 && node.greatest == 0) node.least = duration;
     node.greatest = std::max(node.greatest, duration);
     node.open = false;
   }

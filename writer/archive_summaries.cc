@@ -11,6 +11,7 @@
 #include "code_profile/samples/write_samples.h"
 #include "regions/region_class.h"
 #include "regions/region_table.h"
+#include "spool/iteration_stream.h"
 #include "spool/spool_folder.h"
 #include "summary/run_summary.h"
 #include "writer/allocation_paths.h"
@@ -32,6 +33,7 @@ class Summarizer {
   RunSummary take(const std::vector<LocationOutcome>& outcomes,
                   std::uint64_t first_location) {
     facts();
+    if (!result_.complete) find_last_visits();
     for (std::size_t i = 0; i < model_.locations(); ++i) {
       const spool::SpoolFile& file = model_.spool().locations[i];
       CallTree tree = file.call_tree();
@@ -198,6 +200,35 @@ class Summarizer {
       }
     }
     to.end = from.rows.back().end;
+    cut_off(from.rows.back(), to.rows.back());
+  }
+
+  // Of each loop's last visit, how many of its iterations are complete, as LoopSummary counts them.
+  void find_last_visits() {
+    const spool::Journal& journal = model_.journal();
+    if (journal.visits.empty())  // there are no marks
+      for (const spool::SkippedSummary& sums : journal.summaries)
+        if (sums.visits == 1) complete_[sums.loop] = sums.iterations;
+    spool::IterationStream stream(journal, model_.context().iteration_ends);
+    for (const auto* event = stream.peek(); event != nullptr; event = stream.peek()) {
+      const bool complete = event->complete && event->end_ticks != spool::kNoEnd;
+      if (!event->left)
+        complete_[journal.visits[event->visit].loop] = event->number + (complete ? 1 : 0);
+      stream.pop();
+    }
+  }
+
+  // The iteration that a kill has cut off is none: the row has its time, if there are others in it.
+  void cut_off(const spool::IterationRows::Row& from, summary::IterationRows::Row& row) {
+    constexpr std::uint64_t kMost = 2;  // the loop's marks may be one behind
+    const auto loop = complete_.find(static_cast<std::uint32_t>(from.loop));
+    if (loop == complete_.end() || row.count == 0) return;
+    const std::uint64_t end = row.first + row.count;
+    if (end <= loop->second || end - loop->second > kMost) return;
+    row.count -= std::min(row.count, end - loop->second);
+    if (row.count != 0) return;
+    row.loop = summary::IterationRows::kNoLoop;
+    row.first = 0;
   }
 
   std::uint32_t loop_index(std::uint64_t loop) {
@@ -303,6 +334,8 @@ class Summarizer {
       node_ids_;
   std::map<std::uint32_t, std::uint32_t> region_ids_;
   std::map<std::uint32_t, std::uint32_t> site_ids_;
+  std::map<std::uint32_t, std::uint64_t>
+      complete_;  // of a killed process: find_last_visits()
   std::map<std::uint32_t, std::uint32_t> loop_ids_;
 };
 

@@ -51,7 +51,11 @@ struct Thread {
   bool cut = false;                          // what came before it is not known
   base::RegionStack<Frame> stack;            // forks count as kNone
   std::vector<RunSummary::Sums> sums{};      // by node
-  std::vector<bool> all_cut{};               // likewise: of all visits only a part is known
+  // Likewise: whether a visit is known whole, or only parts of some.
+  enum class Known : std::uint8_t { kNone, kPart, kWhole };
+  std::vector<Known> known{};
+  // Visits that ended by the latest events: node and duration. In an archive of a killed run the last ones may not have.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> latest_ends{};
   struct Edge {
     std::uint32_t from, to;
     bool operator==(const Edge&) const = default;
@@ -77,6 +81,8 @@ class TreeSink final : public EventSummarySink {
           definitions.locations[i].is_thread() && threads_[i].process < trees_.size();
     }
     last_tick_ = definitions.base_ticks;
+    const auto recovered = definitions.properties.find("REFRAIN::RECOVERED");
+    recovered_ = recovered != definitions.properties.end() && recovered->second == "1";
     if (messages_) messages_->begin(definitions);
     if (unused_) unused_->begin(definitions);
     return {};
@@ -90,6 +96,7 @@ class TreeSink final : public EventSummarySink {
     tree.begin = std::min(tree.begin, event.ticks);
     tree.end = std::max(tree.end, event.ticks);
     if (thread.off) not_written(thread, event.ticks);
+    if (event.kind != EventKind::kLeave) have_ended(thread, true);
     if (messages_) messages_->event(event);
     switch (event.kind) {
       case EventKind::kEnter:
@@ -187,6 +194,7 @@ class TreeSink final : public EventSummarySink {
       if (!thread.counts) continue;
       const std::uint64_t end = trees_[thread.process].end;
       if (thread.off) not_written(thread, end);
+      have_ended(thread, !recovered_);
       while (!thread.stack.empty()) pop(thread, end, true);
     }
     for (std::uint32_t i = 0; i < trees_.size(); ++i) {
@@ -300,7 +308,27 @@ class TreeSink final : public EventSummarySink {
     thread.off_since = std::max(thread.off_since, ticks);
   }
 
-  // `cut`: its end is not known. A part of a visit is no shortest one, where one is known whole.
+  static void have_ended(Thread& thread, bool whole) {
+    for (const auto& [node, duration] : thread.latest_ends)
+      shortest(thread, node, duration, whole);
+    thread.latest_ends.clear();
+  }
+
+  // A part of a visit is no shortest one, where one is known whole.
+  static void shortest(Thread& thread, std::uint32_t node, std::uint64_t duration,
+                       bool whole) {
+    if (node >= thread.known.size()) thread.known.resize(thread.sums.size());
+    Thread::Known& known = thread.known[node];
+    std::uint64_t& least = thread.sums[node].least;
+    if (known == Thread::Known::kNone || (whole && known == Thread::Known::kPart))
+      least = duration;
+    else if (whole)
+      least = std::min(least, duration);
+    if (known != Thread::Known::kWhole)
+      known = whole ? Thread::Known::kWhole : Thread::Known::kPart;
+  }
+
+  // `cut`: its end is not known.
   static void pop(Thread& thread, std::uint64_t ticks, bool cut) {
     const Thread::Frame frame = thread.stack.pop();
     if (frame.node == RunSummary::kNone) return;
@@ -308,12 +336,10 @@ class TreeSink final : public EventSummarySink {
     const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
     sums.time += duration;
     if (frame.cut) return;
-    if (frame.node >= thread.all_cut.size()) thread.all_cut.resize(thread.sums.size());
-    if (sums.visits == 0 || (thread.all_cut[frame.node] && !cut))
-      sums.least = duration;
-    else if (!cut)
-      sums.least = std::min(sums.least, duration);
-    thread.all_cut[frame.node] = cut && (sums.visits == 0 || thread.all_cut[frame.node]);
+    if (cut)
+      shortest(thread, frame.node, duration, false);
+    else
+      thread.latest_ends.emplace_back(frame.node, duration);
     sums.greatest = std::max(sums.greatest, duration);
     ++sums.visits;
   }
@@ -462,6 +488,7 @@ class TreeSink final : public EventSummarySink {
   std::vector<OfFile> of_files_;
   std::vector<bool> seen_;  // by process
   std::uint64_t last_tick_ = 0;
+  bool recovered_ = false;  // of a run that was killed
   std::uint64_t gaps_ = 0;
 };
 

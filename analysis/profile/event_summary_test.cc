@@ -111,6 +111,42 @@ TEST_CASE(
   CHECK(profile.paths.size() == 4);
 }
 
+TEST_CASE("Event summary: a killed run - what the kill cuts off is no shortest visit") {
+  for (const char* const recovered : {"0", "1"}) {
+    reader::TraceDefinitions definitions;
+    definitions.properties = {{"REFRAIN::VERSION", "1"}, {"REFRAIN::RECOVERED", recovered}};
+    definitions.regions.resize(3);
+    definitions.processes.emplace_back().locations.emplace_back(0);
+    definitions.locations.emplace_back().process = ProcessId(0);
+    const auto sink = event_summary_sink();
+    REQUIRE(sink->begin(definitions).ok());
+    const auto event = [&](reader::EventKind kind, std::uint64_t ticks, std::uint32_t ref) {
+      reader::TraceEvent event;
+      event.kind = kind;
+      event.location = LocationId(0);
+      event.ticks = ticks;
+      event.ref = ref;
+      sink->event(event);
+    };
+    // Region 1 ends when the process does, region 2 only then.
+    event(reader::EventKind::kEnter, 0, 0);
+    for (const std::uint64_t begin : {10U, 40U}) {
+      event(reader::EventKind::kEnter, begin, 1);
+      if (begin == 40) event(reader::EventKind::kEnter, 41, 2);
+      if (begin == 40) event(reader::EventKind::kLeave, 43, 2);
+      event(reader::EventKind::kLeave, begin == 40 ? 44 : 30, 1);
+    }
+    event(reader::EventKind::kLeave, 45, 0);
+    REQUIRE(sink->finish(45).ok());
+    const EventSummary summary = sink->take();
+    const auto& sums = summary.processes[0].locations[0].sums;
+    REQUIRE(sums.size() == 3);
+    CHECK(sums[1].visits == 2);
+    CHECK(sums[1].least == (*recovered == '1' ? 20 : 4));
+    CHECK(sums[2].least == 2);
+  }
+}
+
 TEST_CASE("Event summary: the same by any number of threads, messages only where wanted") {
   test::TemporaryFolder folder;
   reader::write_foreign_archive(folder / "a", {.more_enters = 2000});

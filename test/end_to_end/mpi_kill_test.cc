@@ -5,6 +5,7 @@
 // REFRAIN_TEST_SEED: of the moments.
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "summary/run_summary.h"
@@ -85,6 +86,35 @@ TEST_CASE("MPI killed: in a call - the summary says in which, and since when") {
     CHECK(primary.killed_since >= killed.begin);
     CHECK(primary.killed_since <= killed.end);
   }
+}
+
+TEST_CASE("MPI killed: iterations - what the kill cuts off is none, in any command") {
+  const char* const marks = GENERATE("each", "none");
+  CAPTURE(marks);
+  TemporaryFolder folder;
+  const fs::path archive = folder / "archive";
+  // Rank 1 dies between two calls of iteration 200.
+  MpiJob job{.program = "ring_gcc",
+             .arguments = {"400", "100", "4", "1", "200"},
+             .ranks = 2,
+             .settings = {{"LIMIT", "10"}}};
+  if (std::string(marks) == "none") job.settings["SUMMARY_ONLY"] = "1";
+  run_mpi(job, MpiWay::kInside, archive);
+  recover_job(archive);
+  const auto counts = [](const nlohmann::json& loops) {
+    std::uint64_t most = 0;
+    for (const nlohmann::json& loop : loops)
+      most = std::max(most, loop.at("iterations").get<std::uint64_t>());
+    return most;
+  };
+  const auto json_of = [&](std::vector<std::string> words) {
+    words.push_back(archive.string());
+    return nlohmann::json::parse(run_refrain(words).output);
+  };
+  const std::uint64_t known = counts(json_of({"info", "--json"}).at("phases"));
+  CHECK(known >= 198);
+  CHECK(known <= 200);
+  CHECK(counts(json_of({"profile", "--iterations", "--json"}).at("loops")) == known);
 }
 
 TEST_CASE("MPI end: a rank that cannot write its part - process 0 writes for all") {

@@ -211,6 +211,23 @@ TEST_CASE("CallTree: killed - open regions last until the end") {
   }
 }
 
+TEST_CASE(
+    "CallTree: a visit that is cut off - is no shortest one, unless it is the only one") {
+  Area area(1 << 20);
+  area.tree.enter(work(1), 100);
+  area.tree.leave(150);
+  area.tree.enter(work(1), 160);
+  area.tree.enter(work(2), 161);
+  spool::CallTree tree = area.read();
+  REQUIRE(tree.nodes.size() == 3);
+  tree.end_open(~std::uint64_t{0}, 162);
+  CHECK(tree.nodes[1].visits == 2);
+  CHECK(tree.nodes[1].time == 52);
+  CHECK(tree.nodes[1].least == 50);
+  CHECK(tree.nodes[1].greatest == 50);
+  CHECK(tree.nodes[2].least == 1);
+}
+
 TEST_CASE("CallTree: ends - of an outer region, of none, and across a team") {
   Area area(1 << 20);
   area.tree.end(spool::kWorkBegin, 5);
