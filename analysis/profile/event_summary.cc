@@ -46,6 +46,8 @@ struct Thread {
   bool counts = false;
   bool off = false;  // events are not written
   std::uint64_t off_since = 0;
+  bool in_regions = false;  // its time counts in these only
+  std::uint64_t outside_since = 0;
   RunSummary::Sums outside;
   std::uint32_t latest = RunSummary::kNone;  // outermost region
   bool cut = false;                          // what came before it is not known
@@ -79,6 +81,7 @@ class TreeSink final : public EventSummarySink {
       threads_[i].process = definitions.locations[i].process;
       threads_[i].counts =
           definitions.locations[i].is_thread() && threads_[i].process < trees_.size();
+      threads_[i].in_regions = definitions.locations[i].only_in_regions();
     }
     last_tick_ = definitions.base_ticks;
     const auto recovered = definitions.properties.find("REFRAIN::RECOVERED");
@@ -95,6 +98,8 @@ class TreeSink final : public EventSummarySink {
     Tree& tree = trees_[thread.process];
     tree.begin = std::min(tree.begin, event.ticks);
     tree.end = std::max(tree.end, event.ticks);
+    if (!tree.holes.empty() && thread.stack.empty())
+      outside(tree, event.location, event.ticks);
     if (thread.off) not_written(thread, event.ticks);
     if (event.kind != EventKind::kLeave) have_ended(thread, true);
     if (messages_) messages_->event(event);
@@ -114,6 +119,8 @@ class TreeSink final : public EventSummarySink {
         if (event.op == OTF2_MEASUREMENT_ON) thread.off = false;
         thread.off_since = event.ticks;
         if (event.uncertain) thread.latest = RunSummary::kNone;
+        if (event.uncertain && event.location == primary_of(thread.process))
+          hole(tree, event);
         thread.cut = thread.cut || event.uncertain;
         return;
       case EventKind::kMpiSend:
@@ -174,6 +181,10 @@ class TreeSink final : public EventSummarySink {
     std::uint32_t primary = reader::kNone;  // location; else the first one
     std::uint64_t begin = ~std::uint64_t{0}, end = 0;
     bool has_files = false;  // nodes with names of files
+    struct Hole {
+      std::uint64_t begin, end;
+    };
+    std::vector<Hole> holes;  // of the primary thread
     struct Node {
       std::uint32_t parent, region, kind, site;  // the region by the archive's definitions
       bool operator==(const Node&) const = default;
@@ -193,6 +204,9 @@ class TreeSink final : public EventSummarySink {
     for (Thread& thread : threads_) {
       if (!thread.counts) continue;
       const std::uint64_t end = trees_[thread.process].end;
+      if (thread.stack.empty())
+        outside(trees_[thread.process],
+                static_cast<std::uint32_t>(&thread - threads_.data()), end);
       if (thread.off) not_written(thread, end);
       have_ended(thread, !recovered_);
       while (!thread.stack.empty()) pop(thread, end, true);
@@ -201,6 +215,31 @@ class TreeSink final : public EventSummarySink {
       facts(i);
       if (trees_[i].has_files) drop_unused(trees_[i].summary);
     }
+  }
+
+  std::uint32_t primary_of(std::uint32_t process) const {
+    const std::uint32_t known = trees_[process].primary;
+    return known != reader::kNone
+               ? known
+               : std::uint32_t{definitions_->processes[process].locations.front()};
+  }
+
+  static void hole(Tree& tree, const TraceEvent& event) {
+    if (event.op == OTF2_MEASUREMENT_OFF)
+      tree.holes.push_back({event.ticks, ~std::uint64_t{0}});
+    else if (!tree.holes.empty())
+      tree.holes.back().end = event.ticks;
+  }
+
+  // Whether another thread that is in no region has no work is not known while nothing is known of the primary one, which forks.
+  void outside(const Tree& tree, std::uint32_t location, std::uint64_t ticks) {
+    Thread& thread = threads_[location];
+    if (!thread.off && !thread.in_regions && location != primary_of(thread.process))
+      for (const Tree::Hole& hole : tree.holes) {
+        const std::uint64_t begin = std::max(hole.begin, thread.outside_since);
+        thread.outside.time_elsewhere += std::max(begin, std::min(hole.end, ticks)) - begin;
+      }
+    thread.outside_since = ticks;
   }
 
   void enter(Thread& thread, const TraceEvent& event) {
@@ -335,6 +374,7 @@ class TreeSink final : public EventSummarySink {
     RunSummary::Sums& sums = sums_of(thread, frame.node);
     const std::uint64_t duration = ticks - std::min(ticks, frame.begin);
     sums.time += duration;
+    thread.outside_since = ticks;
     if (frame.cut) return;
     if (cut)
       shortest(thread, frame.node, duration, false);

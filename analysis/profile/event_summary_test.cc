@@ -111,6 +111,61 @@ TEST_CASE(
   CHECK(profile.paths.size() == 4);
 }
 
+// It may be in a team, or wait for the primary thread.
+TEST_CASE("Event summary: a hole of the primary thread - others' idleness is not known") {
+  reader::TraceDefinitions definitions;
+  definitions.properties = {{"REFRAIN::VERSION", "1"}};
+  definitions.end_ticks = 1000;
+  definitions.regions.resize(2);
+  definitions.regions[1].role = OTF2_REGION_ROLE_PARALLEL;
+  definitions.regions[1].paradigm = OTF2_PARADIGM_OPENMP;
+  definitions.processes.emplace_back();
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    definitions.processes[0].locations.emplace_back(i);
+    definitions.locations.emplace_back().process = ProcessId(0);
+    definitions.locations[i].thread = i;
+  }
+  const auto sink = event_summary_sink();
+  REQUIRE(sink->begin(definitions).ok());
+  const auto event = [&](std::uint32_t location, std::uint64_t ticks,
+                         reader::EventKind kind, std::uint32_t ref = 0) {
+    reader::TraceEvent event;
+    event.kind = kind;
+    event.location = LocationId(location);
+    event.ticks = ticks;
+    event.ref = ref;
+    if (kind == reader::EventKind::kMeasurementOnOff) {
+      event.op = static_cast<std::uint32_t>(ref);
+      event.uncertain = true;
+    }
+    sink->event(event);
+  };
+  using reader::EventKind;
+  event(0, 0, EventKind::kEnter);
+  event(1, 100, EventKind::kEnter, 1);
+  event(1, 200, EventKind::kLeave, 1);
+  event(0, 250, EventKind::kLeave);
+  event(0, 250, EventKind::kMeasurementOnOff, OTF2_MEASUREMENT_OFF);
+  event(1, 300, EventKind::kEnter, 1);
+  event(1, 400, EventKind::kLeave, 1);
+  event(0, 450, EventKind::kMeasurementOnOff, OTF2_MEASUREMENT_ON);
+  event(0, 450, EventKind::kEnter);
+  event(1, 600, EventKind::kEnter, 1);
+  event(1, 700, EventKind::kLeave, 1);
+  event(0, 1000, EventKind::kLeave);
+  REQUIRE(sink->finish(1000).ok());
+  const RunProfile profile = merge_summaries(sink->take().processes);
+  const ProfileTotals totals = total(profile);
+  const auto of = [&](std::size_t thread, TimeClass cls) {
+    return totals.by_location[thread][static_cast<std::size_t>(cls)];
+  };
+  CHECK(of(0, TimeClass::kUnknown) == 200);
+  CHECK(of(0, TimeClass::kUseful) == 800);
+  CHECK(of(1, TimeClass::kUseful) == 300);
+  CHECK(of(1, TimeClass::kUnknown) == 50 + 50);
+  CHECK(of(1, TimeClass::kLimitedParallelism) == 600);
+}
+
 TEST_CASE("Event summary: a killed run - what the kill cuts off is no shortest visit") {
   for (const char* const recovered : {"0", "1"}) {
     reader::TraceDefinitions definitions;
