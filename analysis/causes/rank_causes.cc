@@ -168,10 +168,20 @@ void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& co
   }
   std::vector<bool> is_causer(processes_);
   for (const std::size_t each : causers) is_causer[each] = true;
+  double by_others = 0;
   for (const std::vector<std::size_t>& group : alike(frame, causers, is_causer)) {
     cause.lost_ns = 0;
     for (const std::size_t each : group) cause.lost_ns += cost[each];
-    named(frame, group, is_causer, More::kMean, cause);
+    double excess = 0;
+    const std::vector<Amount> more = more_of(frame, group, is_causer, More::kMean, excess);
+    if (excess > 0 && shape_of(more).amount() > 0)
+      named(frame, group, is_causer, More::kMean, cause);
+    else  // late because of somebody, who is not known
+      by_others += cause.lost_ns;
+  }
+  if (share(by_others) >= kMinShare) {
+    cause.lost_ns = without_core(Account::kUnevenRanks, by_others, for_cores * by_others);
+    varying(frame, cause.lost_ns / lost, cause);
   }
   in_further_iterations(frame, cost, is_causer, cause);
 }
