@@ -361,6 +361,10 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   const std::vector<Amount> amounts = more_of(frame, causers, is_causer, which, excess);
   if (had_no_core(causers, excess))  // then all that wait for it do so for a core
     return move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
+  for (std::size_t i = 0; i < processes_; ++i)
+    if (!is[i])
+      cause.most_lost_ns +=
+          excess * static_cast<double>(std::max<std::size_t>(1, parts_.threads[i]));
   std::vector<double> others;  // by cell
   ByMoment evened = work_;
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
@@ -462,6 +466,7 @@ void CauseSearch::join_outside(RootCause& cause) {
   (outside ? cause.when.after : cause.outside_ns) += same->when.after;
   cause.others_ns += outside ? same->others_ns : 0;
   cause.lost_ns += same->lost_ns;
+  cause.most_lost_ns += same->most_lost_ns;
   cause.gain_ns += same->gain_ns;
   cause.of_ns = same->of_ns;
   out_.causes.erase(same);

@@ -161,6 +161,7 @@ TEST_CASE(
   CHECK(cause.when.after == Approx(500));
   CHECK(cause.others_ns == Approx(1000));
   CHECK(cause.lost_ns == Approx(100 * 3 * 500));
+  CHECK(cause.most_lost_ns == Approx(100 * 3 * 500));
   CHECK(cause.gain_ns == Approx(100 * 500));
   CHECK(cause.where == "between one MPI_Allreduce (p.c:9) and the next");
   REQUIRE(cause.evidence.size() == 1);

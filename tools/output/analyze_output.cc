@@ -361,6 +361,8 @@ void charge_named(analysis::Conclusions& conclusions, const WaitAnalysis& analys
       if (call.lost_ns > kLittle * ranks.lost_ns &&
           (!replayed || call.gain_ns > kSaves * call.share * call.of_ns))
         continue;
+      // Who has more to do delays each of the others by no more than that. (Half of it again, for means.)
+      if (ranks.lost_ns + call.lost_ns > 1.5 * ranks.most_lost_ns) continue;
       analysis::charge_to(conclusions, into, from, 1);
       break;
     }
