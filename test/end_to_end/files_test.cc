@@ -270,8 +270,8 @@ TEST_CASE("Files: OTF2's records of I/O of a part of the calls are valid") {
   Folders at;
   MpiJob job{.program = std::string(kFolder) + "checkpoint_gcc",
              .arguments = {at.files, "40", "1"}};
-  // The slow ones of a few iterations.
-  job.settings = {{"FILES", "1us"}, {"LIMIT", "2"}};
+  // Those of a few iterations.
+  job.settings = {{"FILES", "1ns"}, {"LIMIT", "2"}};
   trace_mpi(job, MpiWay::kInside, at.archive);
   IoRecords records(at.archive);
   CHECK(records.problems == std::vector<std::string>());
