@@ -183,7 +183,7 @@ struct LocationStream {
   std::uint64_t gaps = 0, gap_begin = 0, gap_end = 0, read_at_gap = 0;
   bool in_hole = false;  // no event has been read since
   bool begins_in_hole = false;
-  std::size_t holes = 0;    // that sinks are told of
+  std::size_t holes = 0;    // that are reported to sinks
   bool after_hole = false;  // then of marks: how many are open that begin after it
   std::size_t open_marks = 0;
   bool more = true;  // there are chunks after this one
@@ -298,6 +298,8 @@ struct ArchiveStream::State {
   bool only_holes = false;        // it is read for where its holes are
   EventChoice choice = EventChoice::kAll;
   std::map<LocationId, FileHoles> holes;  // of damaged locations
+  std::unique_ptr<ArchiveStream> again;   // that reads these once more
+  std::vector<LocationId> selected;       // whose events can be read
   std::vector<bool> lost_messages;        // by process
 
   ~State() {
@@ -497,6 +499,7 @@ struct ArchiveStream::State {
   // Before the events of these locations.
   base::Result<> begin_events(const std::vector<LocationId>& chosen, bool local) {
     if (const auto done = select(chosen); !done) return done;
+    selected = chosen;
     if (local) read_local_definitions(chosen);
     bool ok = OTF2_Reader_OpenEvtFiles(reader) == OTF2_SUCCESS;
     for (OTF2_Reader* const each : more_readers)
@@ -592,16 +595,31 @@ struct ArchiveStream::State {
     if (++location.gaps == 1) location.gap_begin = location.batch.last_ticks;
   }
 
+  // Once, for all damaged locations: definitions take long where there are many.
+  bool begin_again() {
+    if (again != nullptr) return again->state_->callbacks != nullptr;
+    again = std::make_unique<ArchiveStream>();
+    State& s = *again->state_;
+    s.only_holes = true;
+    s.own_clocks = true;
+    if (!again->open(path)) return false;
+    const Shared::Listening listening(s.heard);
+    if (s.begin_events(selected, !definitions.is_refrain()))
+      s.callbacks = make_event_callbacks(EventChoice::kAll);
+    return s.callbacks != nullptr;
+  }
+
   // Reads the location once more.
   const FileHoles::Hole& hole_of(const LocationStream& location) {
     const LocationId at = location.batch.location;
     const auto [found, is_new] = holes.try_emplace(at);
     if (is_new && !only_holes) {
       FileHolesSink sink;
-      ArchiveStream again;
-      again.state_->only_holes = true;
-      if (again.open(path) && again.run_in_turn({at}, EventChoice::kAll, sink))
-        found->second = sink.take();
+      if (begin_again() && sink.begin(definitions)) {
+        State& s = *again->state_;
+        const Shared::Listening listening(s.heard);
+        if (s.read_alone(at, sink)) found->second = sink.take();
+      }
     }
     static const FileHoles::Hole kUnknown;
     return location.holes < found->second.holes.size() ? found->second.holes[location.holes]
@@ -638,15 +656,15 @@ struct ArchiveStream::State {
   }
 
   // Before the first event that can be read again, which is in the batch. `from`: the last one before it.
-  void tell_hole(LocationStream& location, std::uint64_t from) {
+  void report_hole(LocationStream& location, std::uint64_t from) {
     std::vector<EventBatch::Entry>& entries = location.batch.entries;
     const std::uint64_t until = entries.front().event.ticks;
-    std::vector<EventBatch::Entry> told;
-    if (location.holes != 0 || !location.begins_in_hole) begin_hole(location, from, told);
+    std::vector<EventBatch::Entry> made;
+    if (location.holes != 0 || !location.begins_in_hole) begin_hole(location, from, made);
     const FileHoles::Hole& hole = hole_of(location);
-    if (!hole.off) told.push_back({switching(location.batch.location, until, true)});
-    put(hole.enters, until, told);
-    entries.insert(entries.begin(), told.begin(), told.end());
+    if (!hole.off) made.push_back({switching(location.batch.location, until, true)});
+    put(hole.enters, until, made);
+    entries.insert(entries.begin(), made.begin(), made.end());
     location.in_hole = false;
     location.after_hole = true;
     location.open_marks = 0;
@@ -727,7 +745,7 @@ struct ArchiveStream::State {
       location.at += read;
       if (location.gaps != 0 && location.gap_end == 0 && !location.empty())
         location.gap_end = location.batch.entries[0].event.ticks;
-      if (after_hole && !location.empty()) tell_hole(location, before);
+      if (after_hole && !location.empty()) report_hole(location, before);
       if (location.after_hole) drop_ends_of_marks(location);
       // The rest of the chunk cannot be read.
       if (!ok || count != wanted) leave_out(location, location.until);

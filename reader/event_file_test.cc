@@ -304,7 +304,7 @@ TEST_CASE("EventFile: the definitions say less - all is read; more - it is said"
 }
 
 // Events of a location as words, with the ticks of those that the reader makes.
-class Told final : public TraceSink {
+class Reported final : public TraceSink {
  public:
   base::Result<> begin(const TraceDefinitions& definitions) override {
     definitions_ = &definitions;
@@ -331,13 +331,13 @@ class Told final : public TraceSink {
   const TraceDefinitions* definitions_ = nullptr;
 };
 
-Told told_of(const fs::path& archive) {
-  Told told;
+Reported reported_by(const fs::path& archive) {
+  Reported reported;
   ArchiveStream stream;
   REQUIRE(stream.open(archive.string()).ok());
-  REQUIRE(stream.run(told).ok());
+  REQUIRE(stream.run(reported).ok());
   base::take_notes();
-  return told;
+  return reported;
 }
 
 TEST_CASE("EventFile: a hole - what is open is left before it, and entered after it") {
@@ -376,13 +376,13 @@ TEST_CASE("EventFile: a hole - what is open is left before it, and entered after
   }
   const fs::path file = folder / "a" / "traces" / "0.evt";
   REQUIRE(fs::file_size(file) > kChunk);
-  const Told whole = told_of(folder / "a");
+  const Reported whole = reported_by(folder / "a");
   CHECK(whole.ticks.empty());
   damage(file, 100 * kPage, kPage);
-  const Told told = told_of(folder / "a");
-  REQUIRE(told.ticks.size() == 2);
-  CHECK(told.ticks[0] < told.ticks[1]);
-  std::vector<std::string> words = told.words;
+  const Reported reported = reported_by(folder / "a");
+  REQUIRE(reported.ticks.size() == 2);
+  CHECK(reported.ticks[0] < reported.ticks[1]);
+  std::vector<std::string> words = reported.words;
   // Between others, whatever is cut.
   std::erase(words, "Enter call");
   std::erase(words, "Leave call");
@@ -402,11 +402,11 @@ TEST_CASE("EventFile: a file that is cut, one that is not there - a hole until t
   write_foreign_archive(folder / "a", {.more_enters = kPairs});
   const fs::path file = folder / "a" / "traces" / "7.evt";
   fs::resize_file(file, kChunk / 2);
-  const Told cut = told_of(folder / "a");
+  const Reported cut = reported_by(folder / "a");
   REQUIRE(cut.ticks.size() == 1);
   CHECK(cut.ticks[0] > kFirstPair);
   fs::remove(file);
-  const Told none = told_of(folder / "a");
+  const Reported none = reported_by(folder / "a");
   REQUIRE(none.ticks.size() == 1);
   CHECK(none.words[0] == "off ?");
 }

@@ -122,7 +122,7 @@ FileHoles FileHolesSink::take() {
       open.push_back(segments_[i].open[depth]);
     FileHoles::Hole& hole = out.holes.emplace_back();
     for (std::size_t at = open.size(); at-- > 0;) {
-      if (!open[at].told) continue;
+      if (!open[at].reported) continue;
       const auto* const pair = std::ranges::find(kPairs, open[at].event.kind, &Pair::opens);
       hole.leaves.push_back(made_of(open[at].event, pair->closes));
     }
@@ -131,8 +131,9 @@ FileHoles FileHolesSink::take() {
     hole.off = off_after(i + 1);
     for (Open& each : open) {
       // Iterations have numbers, and teams members, that are not known.
-      each.told = each.event.kind != EventKind::kThreadTeamBegin && !is_mark(each.event);
-      if (each.told) hole.enters.push_back(each.event);
+      each.reported =
+          each.event.kind != EventKind::kThreadTeamBegin && !is_mark(each.event);
+      if (each.reported) hole.enters.push_back(each.event);
     }
   }
   return out;

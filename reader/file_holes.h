@@ -1,4 +1,4 @@
-// What is open around the holes of a damaged file of events, so that sinks can be told.
+// What is open around the holes of a damaged file of events, for those that read it.
 //
 // Of a hole nothing is known: what was open before it may have ended in it, and what ends after it may have begun in it. So all
 // that is open is left where a hole begins, and what must be open where it ends is entered there: what is left later without having
@@ -45,7 +45,7 @@ class FileHolesSink final : public TraceSink {
   struct Open {
     std::uint32_t region;
     TraceEvent event;  // that opens it
-    bool told = true;  // to sinks
+    bool reported = true;
   };
   // Events between two holes.
   struct Segment {

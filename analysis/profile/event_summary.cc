@@ -53,7 +53,7 @@ struct Thread {
   bool cut = false;                          // what came before it is not known
   base::RegionStack<Frame> stack;            // forks count as kNone
   std::vector<RunSummary::Sums> sums{};      // by node
-  // Likewise: whether a visit is known whole, or only parts of some.
+  // Likewise: what is known of visits, whole ones or parts.
   enum class Known : std::uint8_t { kNone, kPart, kWhole };
   std::vector<Known> known{};
   // Visits that ended by the latest events: node and duration. In an archive of a killed run the last ones may not have.
@@ -231,7 +231,7 @@ class TreeSink final : public EventSummarySink {
       tree.holes.back().end = event.ticks;
   }
 
-  // Whether another thread that is in no region has no work is not known while nothing is known of the primary one, which forks.
+  // Another thread that is in no region may have work or not while nothing is known of the primary one, which forks.
   void outside(const Tree& tree, std::uint32_t location, std::uint64_t ticks) {
     Thread& thread = threads_[location];
     if (!thread.off && !thread.in_regions && location != primary_of(thread.process))

@@ -175,7 +175,7 @@ ompt_set_callback_t g_set = nullptr;
 void on_sync_region_wait(ompt_sync_region_t, ompt_scope_endpoint_t, ompt_data_t*,
                          ompt_data_t*, const void*) noexcept;
 
-// There are waits with callbacks of their own. Of other threads only ends may come first, of what has no such wait.
+// The runtime calls back for waits from here on: there are some that no other callback says.
 std::atomic<bool> g_waits_reported{false};
 void report_waits() noexcept {
   if (!g_waits_reported.load(std::memory_order_relaxed) && !g_waits_reported.exchange(true))
