@@ -232,6 +232,8 @@ class ThreadRecorder {
     return same;
   }
   bool busy() const noexcept { return user_.load(std::memory_order_acquire) != nullptr; }
+  // After the end of the recording: nothing is in progress any more. For good: what comes later is in use only to be counted as lost.
+  bool at_rest() noexcept { return at_rest_ = at_rest_ || !busy(); }
 
   // Appends one record.
   __attribute__((hot)) void append(const spool::RecordWords& record) noexcept {
@@ -694,6 +696,7 @@ class ThreadRecorder {
   const DecisionBoard* board_ = nullptr;
   std::uint64_t watched_ = ~std::uint64_t{0};
   std::uint64_t ring_class_ = 0;  // of the ring's size in use: kRingFirst << ring_class_
+  bool at_rest_ = false;          // has been seen so
   bool epoch_fell_ = false;       // some cut had an earlier epoch than one before
   bool ring_forgot_ = false;      // something of this gap is not in the ring any more
   ForgottenEvents forgotten_;     // of what was wanted

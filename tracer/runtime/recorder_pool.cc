@@ -127,13 +127,13 @@ ThreadRecorder* RecorderPool::of_thread(pthread_t thread) const noexcept {
 void RecorderPool::wait_until_idle() noexcept {
   const std::uint64_t until = Clock::now() + Clock::ticks_of_seconds(kPatience_s);
   for (auto& recorder : recorders_)
-    while (recorder->busy() && Clock::now() < until) usleep(100);
+    while (!recorder->at_rest() && Clock::now() < until) usleep(100);
 }
 
 void RecorderPool::close(const recorder::DecisionBoard& board,
                          const recorder::IterationBoard& iterations) noexcept {
   for (auto& recorder : recorders_) {
-    if (recorder->busy()) continue;
+    if (!recorder->at_rest()) continue;
     recorder->follow(board);
     recorder->follow_to_end(iterations, Clock::now());
     recorder->close();

@@ -515,7 +515,7 @@ void Session::finish() noexcept {
   // A callback of the primary thread that is still in progress cannot be brought to its end, and the
   // journal belongs to that thread: as if it had been killed.
   ThreadRecorder* const primary = primary_.recorder();
-  const bool whole = primary == nullptr || !primary->busy();
+  const bool whole = primary == nullptr || primary->at_rest();
   if (whole) finish_gate(primary);
   recorders_.close(board_, iterations_);
   facts_.close();

@@ -353,6 +353,36 @@ TEST_CASE("Session: the end - while threads still record") {
   }
 }
 
+// What comes late is in use for a moment, to be counted: nothing is in progress for all that.
+TEST_CASE("Session: the end - while threads go on with events") {
+  for (int round = 0; round < 20; ++round) {
+    const test::TemporaryFolder folder;
+    const auto session = start(folder, 0);
+    std::atomic<int> started{0};
+    std::atomic<bool> ended{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&] {
+        ThreadRecorder* recorder = session->attach(spool::kRoleRoot);
+        session->primary().claim(recorder);
+        ++started;
+        while (!ended)
+          callback(*session, *recorder,
+                   [&] { recorder->append(make(spool::kFlush, 0x2000, 0)); });
+      });
+    while (started < 2) std::this_thread::yield();
+    session->finish();
+    ended = true;
+    for (std::thread& thread : threads) thread.join();
+    for (const char* name : {"journal", "location-0", "location-1"}) {
+      CAPTURE(round, name);
+      const auto file = spool::SpoolFile::open(
+          (folder / "archive/spool/process-0" / name).string() + ".spool");
+      CHECK(file.facts().ended);
+    }
+  }
+}
+
 std::vector<spool::Record> journal_of(const test::TemporaryFolder& folder) {
   return test::read_raw_spool(folder / "archive").journal;
 }
