@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "summary/run_summary.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/raw_spool.h"
 #include "test/support/files.h"
@@ -118,6 +119,25 @@ TEST_CASE("MPI life: a jump out of a call - ends it, and later calls are recorde
       if (event.type == EventType::kLeave) --depth;
       CHECK(depth <= 2);  // a phase may be around
     }
+  }
+}
+
+TEST_CASE(
+    "MPI life: exit on another thread - barriers of the main thread are lost, no more") {
+  for (int i = 0; i < 3; ++i) {
+    TemporaryFolder folder;
+    const MpiJob job{
+        .program = "exit_on_thread_gcc", .ranks = 1, .settings = {{"LIMIT", "0"}}};
+    const Result result = run_mpi(job, MpiWay::kInside, folder / "archive");
+    INFO(result.errors);
+    REQUIRE(result.exit_status == 0);
+    read_checked(folder / "archive");
+    const auto summaries =
+        *summary::read_summaries(folder / "archive", summary::Iterations::kRead);
+    REQUIRE(summaries.size() == 1);
+    CHECK(summaries[0].complete);
+    REQUIRE_FALSE(summaries[0].locations.empty());
+    CHECK_FALSE(summaries[0].locations[0].iterations.rows.empty());
   }
 }
 

@@ -21,7 +21,8 @@
 // 3. Threads that still run at the end. `recording` is cleared; a thread marks itself
 //    busy before it looks at it, so after a barrier in all threads (membarrier) either it
 //    sees the end, or we see it busy and wait until it has left. Only then are the files
-//    closed. Its later events are counted as lost ("late_thread").
+//    closed. Its later events are counted as lost ("late_thread"); without its mark, or after the end, it touches nothing
+//    else of its recorder, which another thread may be closing.
 //
 // 4. Sudden ends: _exit, abort, a signal, a kill. Nothing of ours runs, and nothing has
 //    to: all that was recorded is in the mapped files already; `refrain recover` makes

@@ -133,6 +133,13 @@ class Call {
       recorder->sends_to(FlowPartner::pack(FlowPartner::kRoot, rank));
   }
 
+  // It is the primary thread's, whose recorder is in use from here to the leave. False after the end of the recording: another
+  // thread may be closing it.
+  bool is_primary() noexcept {
+    const recorder::ThreadRecorder* const recorder = after_procedure();
+    return recorder != nullptr && runtime::g_session->primary().is(recorder);
+  }
+
   // When it ends.
   std::uint64_t leave_ticks() noexcept {
     if (leave_ticks_ == 0) leave_ticks_ = recorder::Clock::now();

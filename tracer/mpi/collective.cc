@@ -19,7 +19,7 @@ void Collective::record(const Amounts& amounts) noexcept {
   call_.put_at_leave(spool::kMpiCollective, collective_payload(comm, 0), amounts.operation,
                      comm_and_rank(comm.number, amounts.root), saturated(amounts.received),
                      amounts.sent);
-  if (comm.worldwide) pass_meeting(call_.leave_ticks());
+  if (comm.worldwide) pass_meeting(call_);
   // Its cost is not part of the call, whose leave already has its time.
   if (comm.handle == handle_of(MPI_COMM_WORLD)) pass_world_collective();
 }

@@ -232,7 +232,7 @@ void record_made_together(Call& call) noexcept {
   if (!parent.known()) return;
   call.put_at_leave(spool::kMpiCollective, collective_payload(parent, 0),
                     spool::kMpiCreateHandle, comm_and_rank(parent.number, -1), 0, 0);
-  if (parent.worldwide) pass_anchor();
+  if (parent.worldwide) pass_anchor(call);
 }
 
 }  // namespace

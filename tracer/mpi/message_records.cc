@@ -150,7 +150,7 @@ void begin_collective(Call& call, Request& request) noexcept {
   call.put_at_enter(spool::kMpiCollective, collective_payload(*request.group, request.id),
                     request.sub, comm_and_rank(request.comm, request.peer),
                     saturated(request.received_bytes), request.bytes);
-  if (request.group->worldwide) pass_anchor();
+  if (request.group->worldwide) pass_anchor(call);
 }
 
 void begin(Call& call, Request& request) noexcept {

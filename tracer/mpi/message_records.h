@@ -108,15 +108,13 @@ void keep_request(const MPI_Request* handle, const Request& request) noexcept;
 void complete(Call& call, Handle handle, const MPI_Request* place,
               const MPI_Status& status) noexcept;
 
-// A collective of this thread over all processes is complete, or, of those that do not block, has begun.
-inline void pass_anchor() noexcept {
-  if (runtime::g_session->primary().is(runtime::t_thread.recorder))
-    runtime::g_session->gate_journal().pass_anchor();
+// A collective over all processes is complete, or, of those that do not block, has begun.
+inline void pass_anchor(Call& call) noexcept {
+  if (call.is_primary()) runtime::g_session->gate_journal().pass_anchor();
 }
 // Likewise, in a call that ends then.
-inline void pass_meeting(std::uint64_t ticks) noexcept {
-  if (runtime::g_session->primary().is(runtime::t_thread.recorder))
-    runtime::g_session->meet(ticks);
+inline void pass_meeting(Call& call) noexcept {
+  if (call.is_primary()) runtime::g_session->meet(call.leave_ticks());
 }
 
 }  // namespace refrain::mpi
