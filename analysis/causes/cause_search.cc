@@ -1,6 +1,7 @@
 #include "analysis/causes/cause_search.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -63,8 +64,10 @@ double CauseSearch::times_of(const std::string& loop, std::uint64_t iterations,
                       : kMost * static_cast<double>(std::max<std::uint64_t>(1, number) - 1);
 }
 
-Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile)
-    : processes_(profile.processes.size()) {
+Places::Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile,
+               const std::vector<IterationProfile::Loop>& loops)
+    : summaries_(summaries), processes_(profile.processes.size()) {
+  for (const IterationProfile::Loop& loop : loops) loops_.emplace_back(loop.name);
   for (std::size_t i = 0; i < summaries.size(); ++i)
     for (const summary::RunSummary::Location& location : summaries[i].locations)
       if (location.primary) add(i, location.flow, 1e9 / summaries[i].ticks_per_second);
@@ -128,14 +131,78 @@ void Places::add_functions(const RunProfile& profile) {
   }
 }
 
+Places::Lines::Lines(const std::string& loop) {
+  const std::string place = loop_place(loop);
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string::npos) return;
+  const auto at = [&](std::size_t begin) {
+    return static_cast<std::uint32_t>(std::strtoul(place.c_str() + begin, nullptr, 10));
+  };
+  const std::size_t dash = place.find('-', colon);
+  first = at(colon + 1);
+  last = dash == std::string::npos ? first : at(dash + 1);
+  if (first != 0) function = place.substr(0, colon);
+}
+
+bool Places::Lines::has(const std::string& site) const {
+  const std::size_t colon = site.rfind(':');
+  if (function.empty() || colon == std::string::npos) return false;
+  const std::size_t slash = site.rfind('/', colon);
+  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  const auto line = std::strtoul(site.c_str() + colon + 1, nullptr, 10);
+  return first <= line && line <= last &&
+         function.ends_with(' ' + site.substr(name, colon - name));
+}
+
+bool Places::is_in_another(const std::string& site, const std::string& loop) const {
+  const Lines own(loop);
+  return !own.has(site) && std::ranges::any_of(loops_, [&](const Lines& other) {
+    return other.function == own.function &&
+           (other.last < own.first || own.last < other.first) && other.has(site);
+  });
+}
+
+std::set<std::string> Places::in_loop(const std::vector<std::size_t>& group,
+                                      const std::string& loop, double times) const {
+  using summary::FlowGraph;
+  const Lines lines(loop);
+  std::set<std::string> out;
+  for (const std::size_t process : group)
+    for (const summary::RunSummary::Location& location : summaries_[process].locations) {
+      if (!location.primary) continue;
+      const FlowGraph& flow = location.flow;
+      std::vector<double> count(flow.nodes.size());
+      for (const FlowGraph::Edge& edge : flow.edges)
+        count[edge.to] += static_cast<double>(edge.count);
+      // What comes after events of the loop, and what before.
+      std::vector<bool> after(flow.nodes.size()), before(flow.nodes.size());
+      for (std::size_t i = 0; i < flow.nodes.size(); ++i)
+        after[i] = before[i] = count[i] >= times && lines.has(flow.nodes[i].site);
+      const bool known = std::ranges::count(after, true) != 0;
+      for (bool more = known; more;) {
+        more = false;
+        for (const FlowGraph::Edge& edge : flow.edges) {
+          if (after[edge.from] && !after[edge.to]) more = after[edge.to] = true;
+          if (before[edge.to] && !before[edge.from]) more = before[edge.from] = true;
+        }
+      }
+      const auto may_be = [&](std::uint32_t node) {
+        return (!known || (after[node] && before[node])) &&
+               !is_in_another(flow.nodes[node].site, loop);
+      };
+      for (const FlowGraph::Edge& edge : flow.edges)
+        if (may_be(edge.from) && may_be(edge.to))
+          out.insert(summary::between_text(flow.nodes[edge.from], flow.nodes[edge.to]));
+    }
+  return out;
+}
+
 void Places::more_in(const ByProcess& places, const std::vector<std::size_t>& group,
-                     const std::vector<bool>& is_causer, double weight, double count,
+                     const std::vector<bool>& is_causer, double weight, const May& may,
                      double& most, std::string& best) const {
   const auto others = static_cast<double>(std::ranges::count(is_causer, false));
   for (const auto& [name, place] : places) {
-    if (std::ranges::any_of(group,
-                            [&](std::size_t each) { return place.count[each] < count; }))
-      continue;
+    if (!may(name, place)) continue;
     double own = 0, other = 0;
     for (const std::size_t each : group) own += place.times[each];
     for (std::size_t i = 0; i < processes_; ++i)
@@ -150,13 +217,25 @@ void Places::more_in(const ByProcess& places, const std::vector<std::size_t>& gr
 
 std::string Places::of_more(const std::vector<std::size_t>& group,
                             const std::vector<bool>& is_causer, double excess,
-                            double times) const {
+                            const std::string& loop, double times) const {
   std::string best;
   double most = kPlace * excess;
-  more_in(between_, group, is_causer, 1, times, most, best);
+  std::set<std::string> inside;
+  if (!loop.empty()) inside = in_loop(group, loop, times);
+  const May between = [&](const std::string& name, const Place& place) {
+    return (loop.empty() || inside.contains(name)) &&
+           std::ranges::all_of(
+               group, [&](std::size_t each) { return place.count[each] >= times; });
+  };
   // A region and a function may be around the loop.
-  more_in(regions_, group, is_causer, 1, 0, most, best);
-  more_in(functions_, group, is_causer, kOfNames, 0, most, best);
+  const May around = [&](const std::string& name, const Place&) {
+    const std::size_t at = name.rfind('@');
+    return loop.empty() || at == std::string::npos ||
+           !is_in_another(name.substr(at + 1), loop);
+  };
+  more_in(between_, group, is_causer, 1, between, most, best);
+  more_in(regions_, group, is_causer, 1, around, most, best);
+  more_in(functions_, group, is_causer, kOfNames, around, most, best);
   return best;
 }
 
@@ -176,12 +255,19 @@ std::string Places::of_once(const std::vector<std::size_t>& group, double excess
   return {};
 }
 
-std::string Places::between(double minimum, double times) const {
+std::string Places::between(double minimum, const std::string& loop, double times) const {
+  std::set<std::string> inside;
+  if (!loop.empty()) {
+    std::vector<std::size_t> all(processes_);
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    inside = in_loop(all, loop, times);
+  }
   std::string best;
   double most = minimum;
   for (const auto& [name, place] : between_)
-    if (const double all = sum_of(place.times);
-        all > most && std::ranges::max(place.count) >= times) {
+    if (const double all = sum_of(place.times); all > most &&
+                                                std::ranges::max(place.count) >= times &&
+                                                (loop.empty() || inside.contains(name))) {
       most = all;
       best = name;
     }

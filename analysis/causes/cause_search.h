@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,21 +32,34 @@ namespace refrain::analysis {
 
 class Places {
  public:
-  Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile);
+  // `loops`: the outermost ones.
+  Places(const std::vector<summary::RunSummary>& summaries, const RunProfile& profile,
+         const std::vector<IterationProfile::Loop>& loops);
 
   // Where these processes spend most more than those that are no causers, of `excess` ns each; empty: at no place a good part of it.
-  // Not between two events that followed each other less often than `times` in one of them: what a loop has more in that many
-  // iterations is not there.
+  // In `loop`: not between two events that followed each other less often than `times` in one of them, for what a loop has more in
+  // that many iterations is not there; and not at places that, by their lines, are not in it.
   std::string of_more(const std::vector<std::size_t>& group,
                       const std::vector<bool>& is_causer, double excess,
-                      double times) const;
+                      const std::string& loop, double times) const;
   // Where each of these was once, for most of `excess` ns and no longer than `most`; empty: at no place, or at several.
   std::string of_once(const std::vector<std::size_t>& group, double excess,
                       double most) const;
-  // Between which two events most time of all processes passes, at least so much; empty: nowhere. As often as above.
-  std::string between(double minimum, double times) const;
+  // Between which two events most time of all processes passes, at least so much; empty: nowhere. In `loop` and as often as above.
+  std::string between(double minimum, const std::string& loop, double times) const;
+  // Returns true if a line, "src/app.c:9", is not in `loop` but in another one of its function.
+  bool is_in_another(const std::string& site, const std::string& loop) const;
 
  private:
+  // Of "loop 2 @ main app.c:12-14".
+  struct Lines {
+    std::string function;  // "main app.c"; empty: not known
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+
+    explicit Lines(const std::string& loop);
+    bool has(const std::string& site) const;
+  };
   struct Place {
     std::vector<double> times;  // by process
     std::vector<double> count;
@@ -55,14 +69,21 @@ class Places {
 
   void add(std::size_t process, const summary::FlowGraph& flow, double tick_ns);
   void add_functions(const RunProfile& profile);
+  // Of the texts of between_, what may be in the loop on one of these processes: neither event has its line in another loop, and both
+  // come round to events with lines in this one.
+  std::set<std::string> in_loop(const std::vector<std::size_t>& group,
+                                const std::string& loop, double times) const;
+  using May = std::function<bool(const std::string& name, const Place& place)>;
   void more_in(const ByProcess& places, const std::vector<std::size_t>& group,
-               const std::vector<bool>& is_causer, double weight, double count,
+               const std::vector<bool>& is_causer, double weight, const May& may,
                double& most, std::string& best) const;
   // `longest`: of one time there; 0: not known.
   void add_to(ByProcess& places, const std::string& place, std::size_t process, double ns,
               std::uint64_t count, double longest) const;
 
+  const std::vector<summary::RunSummary>& summaries_;
   std::size_t processes_;
+  std::vector<Lines> loops_;
   ByProcess between_, regions_, functions_;
 };
 

@@ -85,7 +85,9 @@ std::string CauseSearch::per_iteration(const MpiCall& call) const {
   const Frame* frame = main_frame(&Part::mpi);
   const auto callers = static_cast<double>(
       std::ranges::count_if(call.calls, [](double n) { return n > 0; }));
-  if (frame == nullptr || frame->iterations == 0 || callers == 0) return {};
+  if (frame == nullptr || frame->iterations == 0 || callers == 0 ||
+      places_.is_in_another(call.name.substr(call.name.rfind('@') + 1), frame->loop))
+    return {};
   // Of the first iterations, before it was found, one or two are not counted. Where that gives no whole number calls of other parts of the
   // program are among them.
   for (std::uint64_t missed = 0; missed <= 2; ++missed) {

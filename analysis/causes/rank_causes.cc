@@ -273,8 +273,8 @@ std::vector<std::vector<std::size_t>> CauseSearch::alike(
         more_of(frame, {each}, is_causer, More::kMean, excess);
     const TimeShape when = shape_of(amounts);
     const double times = times_of(frame.loop, frame.iterations, when);
-    add_to_groups(groups, places_.of_more({each}, is_causer, excess, times), when,
-                  frame.iterations, each);
+    add_to_groups(groups, places_.of_more({each}, is_causer, excess, frame.loop, times),
+                  when, frame.iterations, each);
   }
   std::vector<std::vector<std::size_t>> out;
   out.reserve(groups.size());
@@ -399,7 +399,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   cause.when = shape_of(amounts);
   is_when(frame, cause);
   cause.others_ns = usual_of(frame, others, cause.when, which);
-  cause.where = places_.of_more(causers, is_causer, excess,
+  cause.where = places_.of_more(causers, is_causer, excess, frame.loop,
                                 times_of(frame.loop, frame.iterations, cause.when));
   if (cause.where.empty() && cause.until_ns > 0)
     cause.where = places_.of_once(causers, excess, cause.until_ns - cause.from_ns);

@@ -43,7 +43,7 @@ CauseSearch::CauseSearch(const std::vector<summary::RunSummary>& summaries)
       totals_(total(profile_)),
       iterations_(iteration_profile(summaries, 0)),
       parts_(parts_of(profile_, totals_, iterations_)),
-      places_(summaries, profile_),
+      places_(summaries, profile_, iterations_.loops),
       processes_(profile_.processes.size()),
       work_(by_moment(at_work)),
       waits_(by_moment(in_mpi)) {
@@ -235,6 +235,8 @@ void take_gone(RootCause& cause, RootCause& other, double gone) {
   };
   take(&RootCause::share);
   take(&RootCause::gain_ns);
+  std::erase_if(cause.evidence,
+                [&](const RootCause::Evidence& each) { return each.where == other.where; });
   cause.evidence.push_back({other.where, take(&RootCause::lost_ns)});
   say_lost(other, lost, ", without what is because of " + cause.where);
 }

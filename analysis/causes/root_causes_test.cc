@@ -206,6 +206,7 @@ TEST_CASE("Root causes: a rank with more work in a loop - where is in the loop")
     FlowGraph& flow = runs[rank].locations[0].flow;
     flow.nodes.push_back(
         {.kind = FlowGraph::Kind::kCall, .name = "MPI_Bcast", .site = "src/p.c:3"});
+    flow.edges.push_back({.from = 1, .to = 2, .count = count});
     flow.edges.push_back(
         {.from = 2, .to = 1, .count = count, .gap = rank == 2 ? 90000u : 1000u});
   }
@@ -214,6 +215,32 @@ TEST_CASE("Root causes: a rank with more work in a loop - where is in the loop")
   CHECK(found.causes[0].where ==
         (count == 1 ? "between one MPI_Allreduce (p.c:9) and the next"
                     : "between MPI_Bcast (p.c:3) and MPI_Allreduce (p.c:9)"));
+}
+
+TEST_CASE("Root causes: a rank with more work in a loop - where is not in another loop") {
+  // In that rank 2 has more as often, which the others wait for elsewhere. Its calls are in a function, or in lines of the loop and
+  // next to calls of both loops.
+  const bool function = GENERATE(true, false);
+  auto runs =
+      ranks(4, 100, [](std::size_t rank, std::size_t) { return rank == 2 ? 1500 : 1000; });
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    runs[rank].loops.push_back({2, "loop 2 @ main p.c:15-18"});
+    RunSummary::Location& primary = runs[rank].locations[0];
+    auto& last = primary.iterations.rows.back();
+    last.loop = last.count = 1;
+    FlowGraph& flow = primary.flow;
+    flow.nodes.push_back({.kind = FlowGraph::Kind::kCall,
+                          .name = "MPI_Send",
+                          .site = function ? "src/p.c:43" : "src/p.c:16"});
+    flow.edges.push_back(
+        {.from = 2, .to = 2, .count = 100, .gap = rank == 2 ? 90000u : 1000u});
+    flow.edges.push_back({.from = 1, .to = 2, .count = 100});
+    if (!function) flow.edges.push_back({.from = 2, .to = 1, .count = 100});
+  }
+  const Conclusions found = conclude(runs);
+  REQUIRE_FALSE(found.causes.empty());
+  CHECK_THAT(found.causes[0].text, Catch::Contains("iterations of main p.c:7-12"));
+  CHECK(found.causes[0].where == "between one MPI_Allreduce (p.c:9) and the next");
 }
 
 TEST_CASE(
@@ -526,6 +553,8 @@ TEST_CASE("Root causes: waits that are gone with a barrier's are the barrier's")
     Conclusions conclusions;
     conclusions.causes = {waits_in("MPI_Allreduce @p.c:9", 620),
                           waits_in("MPI_Barrier @p.c:5", 600)};
+    // As it says of all time there.
+    conclusions.causes[1].evidence = {{"MPI_Allreduce @p.c:9", 700}};
     const double other = gone_with_other * 600, barrier = gone_with_barrier * 620;
     CHECK(set_replayed_gains(conclusions, {0, 1},
                              {{.gain_ns = 310 + other / 2,

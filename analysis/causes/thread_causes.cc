@@ -24,7 +24,7 @@ void CauseSearch::serial_parts() {
   const double serial = cause.lost_ns / workers();
   const double threads = all_threads() / static_cast<double>(processes_);
   cause.gain_ns = serial * (1 - 1 / threads);
-  cause.where = places_.between(0.4 * serial * static_cast<double>(processes_),
+  cause.where = places_.between(0.4 * serial * static_cast<double>(processes_), cause.loop,
                                 times_of(cause.loop, cause.iterations, cause.when));
   cause.what = "Serial parts";
   const std::string when = when_text(cause);
