@@ -417,14 +417,17 @@ class FlowReader::Builder {
     return false;
   }
 
-  // Where a call is followed by what others jump to, it matters whether it comes back.
+  // Where a call, and padding, is followed by what others jump to, it matters whether it comes back.
   void drop_ends_of_calls() {
     std::vector<bool> target(code_.all.size());
     for (const auto& [from, to] : code_.edges) target[to] = true;
     for (Decoded& one : code_.all) {
       if (one.instruction.flow != Flow::kCall || one.ends || !one.instruction.direct)
         continue;
-      const std::uint32_t after = code_.number_at(one.address + one.instruction.bytes);
+      std::uint32_t after = code_.number_at(one.address + one.instruction.bytes);
+      while (after != kNone && !target[after] && code_.all[after].instruction.padding)
+        after =
+            code_.number_at(code_.all[after].address + code_.all[after].instruction.bytes);
       if (after != kNone && !target[after]) continue;
       one.ends = !reader_.comes_back(
           one.address + static_cast<std::uint64_t>(one.instruction.target), depth_);

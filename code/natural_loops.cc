@@ -354,25 +354,54 @@ class RegionSplitter {
     return Digraph(piece.parts.size(), edges);
   }
 
+  // Returns true if the piece can be left from this part or from one right before it: a loop's condition is at the start of its
+  // iterations or at their end.
+  bool is_at_condition(const Piece& piece, Node part) const {
+    std::vector<bool> in(parts_.size());
+    for (const Node each : piece.parts) in[each] = true;
+    return std::ranges::any_of(nodes_, [&](Node from) {
+      const Node at = part_of_[from];
+      const auto before = level_.next(at);
+      if (!in[at] || (at != part && std::ranges::find(before, part) == before.end()))
+        return false;
+      return std::ranges::any_of(graph_.next(from), [&](Node to) {
+        return part_of_[to] == kNoNode || !in[part_of_[to]];
+      });
+    });
+  }
+
+  // Returns true if it decides between entries: compilers put a copy of a loop's first condition before the loop, too.
+  bool is_copied(const Piece& piece, Node part) const {
+    const auto next = level_.next(part);
+    const auto is_entry = [&](Node to) { return piece.entered[to]; };
+    return !piece.entered[part] && next.size() > 1 && std::ranges::all_of(next, is_entry);
+  }
+
+  // Without which fewest nodes lie on cycles. Of equal ones, the first of those that are best by rank and then at the condition:
+  // who comes into the midst of the loop first does a part of an iteration.
   Node header_of(const Piece& piece) {
     constexpr std::size_t kMaxTries = 256;
     std::vector<Node> order = piece.parts;
     const auto rank = [&](Node part) {
-      return (piece.entered[part] ? 0 : 2) + (parts_[part].loop != kNoNode ? 1 : 0);
+      const int entry = is_copied(piece, part) ? 0 : piece.entered[part] ? 2 : 4;
+      return entry + (parts_[part].loop != kNoNode ? 1 : 0);
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](Node a, Node b) { return rank(a) < rank(b); });
-    if (rank(order[1]) >= 2) return order[0];  // one entry: the rest is inside
+    if (rank(order[1]) >= 4) return order[0];  // one entry: the rest is inside
     if (order.size() > kMaxTries) order.resize(kMaxTries);
     const Digraph graph = graph_of(piece);
     Components without(graph);
     Node best = kNoNode;
-    std::size_t least = ~std::size_t{0};
+    std::size_t least = piece.parts.size();
     for (const Node part : order) {
-      const std::size_t left = without.count(number_of_[part], least);
-      if (left < least) best = part;
+      const bool equal = best != kNoNode && rank(part) == rank(best);
+      if (least == 0 && !equal) break;
+      const std::size_t left = without.count(number_of_[part], least + 1);
+      if (left < least || (left == least && equal && !is_at_condition(piece, best) &&
+                           is_at_condition(piece, part)))
+        best = part;
       least = std::min(least, left);
-      if (least == 0) break;
     }
     return best;
   }

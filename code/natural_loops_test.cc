@@ -181,6 +181,25 @@ TEST_CASE(
   CHECK(loops.loop_of == std::vector<std::uint32_t>{kNoNode, kNoNode, 0, 0, 0, kNoNode});
 }
 
+TEST_CASE(
+    "Headed loops: a cycle that is entered in its midst - the header is at the condition") {
+  // As switch enters a do, which 4 ends; then as goto enters a for, whose condition is 3.
+  const Edges to_any{{0, 1}, {0, 2}, {0, 3}};
+  const auto header = [&](Edges edges) {
+    edges.insert(edges.end(), to_any.begin(), to_any.end());
+    const HeadedLoops loops = headed_loops(made(6, edges), 0);
+    REQUIRE(loops.loops.size() == 1);
+    return loops.loops[0].header;
+  };
+  CHECK(header({{1, 4}, {4, 2}, {4, 5}, {2, 3}, {3, 1}}) == 2);
+  CHECK(header({{3, 4}, {3, 5}, {4, 1}, {1, 2}, {2, 3}}) == 3);
+  // An iteration's first condition, 4, of which 0 is a copy, for 1; what ends the loop is before it.
+  const HeadedLoops copied = headed_loops(
+      made(6, {{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 3}, {3, 4}, {3, 5}, {4, 1}, {4, 2}}), 0);
+  REQUIRE(copied.loops.size() == 1);
+  CHECK(copied.loops[0].header == 4);
+}
+
 TEST_CASE("Headed loops: cycles inside of an irreducible region - loops in it") {
   // Entered at 1 and 2; 1 -> 2 -> 3 -> 1, and 3 <-> 4 inside, a natural loop: blocks come before it.
   const HeadedLoops loops = headed_loops(
