@@ -2,6 +2,8 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
+
 #include "addresses/resolver_impl.h"
 
 namespace refrain::addresses {
@@ -37,6 +39,22 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
   const code::SourceLine here = impl.line_of(unit, address - bias);
   if (here.file != nullptr) next.file = here.file;
   next.line = here.line;
+  if (const Place* const region = symbols_.region_function(return_address);
+      region != nullptr && region->line != 0) {
+    // A call that the compiler has added may be in what was inlined in front of it.
+    const std::string owner =
+        region->elf_symbol.substr(0, region->elf_symbol.find("._omp_fn."));
+    const auto own = std::ranges::find_if(scopes, [&](Dwarf_Die& scope) {
+      const char* name = code::attribute_text(&scope, DW_AT_linkage_name);
+      if (name == nullptr) name = code::attribute_text(&scope, DW_AT_name);
+      return name != nullptr && name == owner;
+    });
+    if (own != scopes.end() || region->file == next.file) {
+      if (own != scopes.end()) scopes.erase(scopes.begin(), own);
+      next.file = region->file;
+      next.line = region->line;
+    }
+  }
   for (Dwarf_Die& scope : scopes) {
     next.function = code::function_of(&scope);
     next.scope = scope.addr;

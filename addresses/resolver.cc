@@ -150,15 +150,19 @@ const Place& Resolver::at_call(std::uint64_t return_address) {
       if (const Place& call = at_call(python->second.call); call.line != 0) return call;
     return python->second.place;
   }
-  const auto known = region_functions_.find(return_address);
-  if (known == region_functions_.end()) return at(return_address - 1);
+  if (!region_functions_.contains(return_address)) return at(return_address - 1);
   const auto [entry, is_new] = region_calls_.try_emplace(return_address);
   Place& symbol = entry->second;
   if (!is_new) return symbol;
   symbol = at(return_address - 1);
-  const Place& function = at(known->second);
+  const Place& function = *region_function(return_address);
   if (function.line != 0 && function.file == symbol.file) symbol.line = function.line;
   return symbol;
+}
+
+const Place* Resolver::region_function(std::uint64_t return_address) {
+  const auto known = region_functions_.find(return_address);
+  return known == region_functions_.end() ? nullptr : &at(known->second);
 }
 
 const Place& Resolver::at(std::uint64_t address) {

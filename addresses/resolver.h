@@ -72,6 +72,8 @@ class Resolver {
 
  private:
   friend class CodeSites;
+  // Of a call that opens a parallel region; null: it does not, or that is not known.
+  const Place* region_function(std::uint64_t return_address);
   std::unique_ptr<Impl> impl_;
   std::unordered_map<std::uint64_t, Place> cache_;
   std::unordered_map<std::uint64_t, std::uint64_t>

@@ -45,7 +45,12 @@ SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
   int number = 0;
   if (file == nullptr || dwarf_lineno(line, &number) != 0) return {};
-  return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0};
+  bool begins = false;
+  Dwarf_Addr at = 0;
+  if (dwarf_linebeginstatement(line, &begins) != 0 || dwarf_lineaddr(line, &at) != 0)
+    begins = false;
+  return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0,
+          begins && at == address};
 }
 
 namespace {

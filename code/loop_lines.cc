@@ -36,8 +36,9 @@ class Lines {
     const std::uint32_t declared = scopes_.declared_at(shared_.back());
     for (const Node node : inside_)
       for (const std::uint64_t address : instructions(node)) {
-        const std::uint32_t line = line_in(scopes_.at(address));
-        if (line > declared) lower(first, line);
+        const Frames frames = scopes_.at(address);
+        const std::uint32_t line = line_in(frames);
+        if (line > declared && frame_of(frames)->begins) lower(first, line);
         last = std::max(last, line);
       }
     if (turn == 0) return out;
@@ -262,8 +263,9 @@ std::vector<SourceFrame> SourceScopes::at(std::uint64_t address) {
   if (function == nullptr) return {};
   std::vector<SourceFrame> out;
   SourceLine line = line_of(unit, there);
+  const bool begins = line.begins;
   for (std::uint32_t scope = function->at(there);; scope = function->scopes[scope].parent) {
-    out.push_back({function->scopes[scope].die.addr, line.file, line.line});
+    out.push_back({function->scopes[scope].die.addr, line.file, line.line, begins});
     if (scope == 0) break;
     line = function->scopes[scope].call;
   }

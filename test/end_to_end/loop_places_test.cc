@@ -90,6 +90,18 @@ TEST_CASE(
   check(kFortran);
 }
 
+TEST_CASE("Loop places: two loops of regions by gcc, in one function - each has its own") {
+  const TemporaryFolder folder;
+  recorded({"in_a_row_gcc"}, folder / "archive");
+  const json loops = info_of(folder / "archive").at("phases");
+  REQUIRE(loops.size() == 2);
+  for (const std::string which : {"first", "second"}) {
+    const json& loop = loops[which == "first" ? 0 : 1];
+    CHECK(loop.at("line") == line_of("in_a_row.c", "/* the " + which + " loop */"));
+    CHECK(loop.at("last_line") == line_of("in_a_row.c", "/* of the " + which + " loop */"));
+  }
+}
+
 TEST_CASE("Loop places: any order of detection - the same numbers and names") {
   const TemporaryFolder folder;
   std::vector<std::string> names;

@@ -137,4 +137,18 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "Region places: after a plugin was unloaded - the line of the region's function") {
+  // gcc gives the call of the second region no line of its own.
+  const TemporaryFolder folder;
+  Job job{"plugins_clang", {}, 2, {{"LIMIT", "0"}}};
+  job.arguments = {data_file("test/programs/plugin_first.so").parent_path(),
+                   "./plugin_gcc_loop.so"};
+  const Counts names = count_by_name(trace(job, folder / "archive").trace);
+  for (const char* comment : {"second plugin", "in a row"}) {
+    INFO(comment);
+    CHECK(names.at("!$omp parallel " + at("plugin.c", comment)) == 2 * 5 * 2);
+  }
+}
+
 }  // namespace refrain::test::region_places_test

@@ -268,7 +268,7 @@ RUNS = {
         "stepper_clang",
         "stepper_f_gfortran",
         "stepper_gcc",
-    ]] + [openmp("stepper_gcc", LIMIT = limit) for limit in ["0", "2", "10"]] + [openmp("particles_gcc")],
+    ]] + [openmp("stepper_gcc", LIMIT = limit) for limit in ["0", "2", "10"]] + [openmp("in_a_row_gcc"), openmp("particles_gcc")],
     "loops_exact_test": [openmp(program + "_clang", "20", threads = 1) for program in [
         "cg",
         "converge",

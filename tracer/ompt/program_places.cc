@@ -24,6 +24,7 @@ using recorder::ThreadRecorder;
 struct Site {
   std::atomic<std::uint64_t> address{0};  // 0: not known yet
   std::atomic<std::uint16_t> number{0};
+  std::atomic<bool> noted{false};  // for names, the function of the region
 };
 // By what the runtime says and the region's function. Two of them with one key are very improbable.
 constinit base::AppendOnlyMap<std::uint64_t, Site, 1 << 15, 64> g_region_sites;
@@ -50,6 +51,13 @@ const Entered* entered_by(const void* code) noexcept {
   return nullptr;
 }
 
+// With reused code this is not the first time.
+void note_function(std::uint64_t address, std::uint64_t function) noexcept {
+  auto* const known = g_region_sites.find_or_add(key_of(address, function));
+  if (known != nullptr && !known->value.noted.exchange(true, std::memory_order_relaxed))
+    runtime::note_region_function(address, function);
+}
+
 std::uint64_t find_region_place(const void* code, const Entered* by,
                                 const ThreadRecorder& recorder) noexcept {
   if (in_runtime(code)) {
@@ -65,9 +73,8 @@ std::uint64_t find_region_place(const void* code, const Entered* by,
   if (by == nullptr) return runtime::code_address(code);
   if (!calls_entry(code, by->number)) return begin_of(by->function);
   const std::uint64_t address = runtime::code_address(code);
-  // A league's function has the line of its first statement. With reused code this is not the first time.
-  if (by->number != kForkTeams && !runtime::any_code_reused())
-    runtime::note_region_function(address, runtime::code_address(by->function));
+  // A league's function has the line of its first statement.
+  if (by->number != kForkTeams) note_function(address, runtime::code_address(by->function));
   return address;
 }
 

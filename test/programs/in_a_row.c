@@ -1,0 +1,19 @@
+/* Two loops, one after the other, each with a region of its own: gcc gives the calls that open them the lines of what was before. */
+#include "common.h"
+
+static uint64_t counts[2];
+
+static NOINLINE void count(uint64_t* of) { __atomic_add_fetch(of, 1, __ATOMIC_RELAXED); }
+
+int main(void) {
+  for (int k = 0; k < 30; ++k) { /* the first loop */
+#pragma omp parallel
+    count(&counts[0]); /* of the first loop */
+  }
+  for (int k = 0; k < 20; ++k) { /* the second loop */
+#pragma omp parallel
+    count(&counts[1]); /* of the second loop */
+  }
+  printf("%llu\n", (unsigned long long)(counts[0] + counts[1]));
+  return 0;
+}
