@@ -1,6 +1,7 @@
 // Places of loops: the function that contains the loop, even if its body calls functions of other
 // files; and what `refrain info` prints of it.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -10,6 +11,7 @@
 namespace refrain::test::loop_places_test {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 json info_of(const std::string& archive) {
@@ -184,6 +186,47 @@ TEST_CASE(
   REQUIRE(run_refrain({"recover", left}).ok());
   const Result after = run_refrain({"run", "-o", folder / "third", "--", traced, "2"});
   CHECK(after.errors.find("recover") == std::string::npos);
+}
+
+TEST_CASE("Run: a script - the first traced program has the archive's name, not the shell",
+          "[alone]") {
+  const std::string traced = data_file("test/programs/cg_clang");
+  for (const std::string option : {"--files=1ns", "--loops", "--memory"}) {
+    INFO(option);
+    const TemporaryFolder folder;
+    const std::string archive = folder / "archive";
+    const Result ran = run_refrain({"run", option, "-o", archive, "--", "/bin/sh", "-c",
+                                    "/bin/true; " + traced + " 2; /bin/true"});
+    CHECK(ran.errors.find("no archive") == std::string::npos);
+    CHECK(fs::exists(archive + "/traces.otf2"));
+    CHECK_FALSE(fs::exists(archive + ".2"));
+  }
+}
+
+TEST_CASE("Run: --overwrite - replaces all archives of a script, and none of another name",
+          "[alone]") {
+  const TemporaryFolder folder;
+  const std::string archive = folder / "archive", other = archive + ".3";
+  const std::string traced = data_file("test/programs/cg_clang").string() + " 2; ";
+  const auto run = [](const std::string& name, const std::string& script) {
+    REQUIRE(run_refrain({"run", "--quiet", "--overwrite", "-o", name, "--", "/bin/bash",
+                         "-c", script + "/bin/true"})
+                .ok());
+  };
+  run(other, traced);
+  const auto written = [](const std::string& name) {
+    return fs::last_write_time(name + "/traces.otf2");
+  };
+  const auto of_other = written(other);
+  run(archive, traced + traced);
+  REQUIRE(fs::exists(archive + ".2"));
+  const auto second = written(archive + ".2");
+  run(archive, traced + traced);
+  CHECK(written(archive + ".2") != second);
+  CHECK_FALSE(fs::exists(archive + ".4"));
+  run(archive, traced);
+  CHECK_FALSE(fs::exists(archive + ".2"));
+  CHECK(written(other) == of_other);
 }
 
 }  // namespace refrain::test::loop_places_test

@@ -25,16 +25,19 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/archive_info.h"
 #include "base/folder.h"
 #include "base/launcher.h"
 #include "base/processor.h"
 #include "base/texts.h"
 #include "base/watch_socket.h"
 #include "filters/settings.h"
+#include "spool/journal.h"
 #include "spool/spool_folder.h"
 #include "tools/command/subcommand.h"
 #include "tools/programs/elf_program.h"
@@ -580,17 +583,43 @@ void RunCommand::export_kokkos_tool(const Program& program, const std::string& l
   setenv(before_3_7 ? "KOKKOS_PROFILE_LIBRARY" : "KOKKOS_TOOLS_LIBS", library.c_str(), 1);
 }
 
+// The name that an archive, or a recording without one, should have got; it may have been taken. Empty: it is neither.
+static fs::path name_asked_for(const std::string& archive) {
+  std::error_code ignored;
+  if (!fs::exists(archive, ignored)) return {};
+  std::string name;
+  if (const auto info = analysis::read_archive_info(archive)) {
+    const auto found = info->properties.find("REFRAIN::SETTING::ARCHIVE");
+    if (found != info->properties.end()) name = found->second;
+  } else {
+    constexpr std::string_view kArchive = "archive=";
+    for (const spool::ProcessSpool& process : spool::open_spool_folder(archive).processes) {
+      std::istringstream settings(
+          spool::parse_journal(process.journal.log()).text(spool::kTextSettings));
+      for (std::string line; std::getline(settings, line);)
+        if (line.starts_with(kArchive)) name = line.substr(kArchive.size());
+    }
+  }
+  return fs::path(name + "/").parent_path().lexically_normal();
+}
+
 // Other processes of a job may do the same at the same time, and may have begun already.
 void RunCommand::remove_old_archive() const {
-  std::error_code ignored;
-  if (!overwrite_ || archive_.empty() || spool::recording_process(archive_) != 0) return;
-  // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
-  std::string old =
-      fs::path(archive_ + "/").parent_path().string() + ".old-" + std::to_string(getpid());
-  fs::rename(archive_, old, ignored);
-  if (ignored) old = archive_;
-  spool::remove_spools(old, ignored);
-  fs::remove_all(old, ignored);
+  if (!overwrite_ || archive_.empty()) return;
+  const std::string name = fs::path(archive_ + "/").parent_path().string();
+  std::string archive = name;
+  // Those that further programs of a command took.
+  for (int i = 2; spool::recording_process(archive) == 0; ++i) {
+    // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
+    std::error_code ignored;
+    std::string old = archive + ".old-" + std::to_string(getpid());
+    fs::rename(archive, old, ignored);
+    if (ignored) old = archive;
+    spool::remove_spools(old, ignored);
+    fs::remove_all(old, ignored);
+    archive = name + '.' + std::to_string(i);
+    if (name_asked_for(archive) != fs::path(name).lexically_normal()) break;
+  }
 }
 
 // "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000, and so would "--loops 1000 program".

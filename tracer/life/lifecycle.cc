@@ -58,6 +58,7 @@
 //    holds pointers to our callbacks until the process ends.
 #include "tracer/life/lifecycle.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -487,7 +488,7 @@ __attribute__((destructor)) void at_unload() {
 namespace refrain::sampler {
 
 // Starts the session of a program that nothing else starts: one that `refrain run --loops`, `--files` or `--memory` has become,
-// whether it is parallel or not. The main thread is recorded then, from before main on.
+// whether it is parallel or not, but for a shell. The main thread is recorded then, from before main on.
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. Children that it starts are left to their own event
 // sources: a launcher or a shell makes many that nobody asked for.
@@ -510,9 +511,21 @@ bool is_meant() noexcept {
   return read.ec == std::errc{} && process == getpid();
 }
 
+// A shell does what its script says: the archive's name is for the programs that it starts.
+bool is_shell() noexcept {
+  constexpr std::array<std::string_view, 6> kShells{"bash", "busybox", "dash",
+                                                    "ksh",  "sh",      "zsh"};
+  std::array<char, PATH_MAX> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  if (length <= 0) return false;
+  const std::string_view program(path.data(), static_cast<std::size_t>(length));
+  return std::ranges::find(kShells, program.substr(program.rfind('/') + 1)) !=
+         kShells.end();
+}
+
 // After what the other parts of the library do when they are loaded, for theirs have a priority.
 __attribute__((constructor)) void at_load() {
-  if (!is_meant() || !runtime::tracing_enabled()) return;
+  if (!is_meant() || is_shell() || !runtime::tracing_enabled()) return;
   const filters::Settings& settings = runtime::wanted_settings();
   if (settings.loops_hz == 0 && settings.files_s == 0 && settings.memory_from_bytes == 0)
     return;
