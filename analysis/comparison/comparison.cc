@@ -140,7 +140,7 @@ void ProfileSink::sum_up(std::uint64_t end_ns) {
     add_thread_times(i, sums);
     all.add(sums, 1, 1);
   }
-  profile_.efficiencies = efficiencies();
+  add_efficiencies();
   profile_.messages = {all.sends, all.bytes_sent, all.receives, all.bytes_received,
                        all.collectives};
   profile_.counters = counters_->names();
@@ -212,10 +212,17 @@ void ProfileSink::add_thread_times(std::uint32_t number, const Sums& sums) {
   }
 }
 
-RunEfficiencies ProfileSink::efficiencies() {
-  if (profile_.summaries != 0) return total(merge_summaries(summaries_)).efficiencies;
-  if (!gaps_) return total(merge_summaries(events_->take().processes)).efficiencies;
-  return efficiencies_of(estimated_threads_, profile_.duration_ns);
+void ProfileSink::add_efficiencies() {
+  if (profile_.summaries == 0 && gaps_) {
+    profile_.efficiencies = efficiencies_of(estimated_threads_, profile_.duration_ns);
+    return;
+  }
+  const ProfileTotals totals = total(
+      merge_summaries(profile_.summaries != 0 ? summaries_ : events_->take().processes));
+  profile_.efficiencies = totals.efficiencies;
+  // Not where some processes have no summary.
+  if (profile_.summaries == 0 || profile_.summaries == profile_.processes)
+    profile_.thread_ns = totals.time_ns;
 }
 
 double ProfileSink::written(std::uint32_t region) const {

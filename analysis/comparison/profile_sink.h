@@ -198,7 +198,7 @@ class ProfileSink final : public reader::TraceSink {
   void find_threads(std::uint32_t process);
   void sum_up(std::uint64_t end_ns);
   void add_messages_of_loops();
-  RunEfficiencies efficiencies();
+  void add_efficiencies();
   void add_thread_times(std::uint32_t process, const Sums& sums);
   void note_time(std::uint32_t process);
   void use_totals(std::uint32_t process, Sums& sums);

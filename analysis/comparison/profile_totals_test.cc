@@ -74,6 +74,16 @@ TEST_CASE("Profile: totals - of the whole run, exactly, where there are summarie
   CHECK(known.written_ns == guessed.written_ns);
 }
 
+TEST_CASE("Profile: totals - shares are of the time of all threads, as those of a profile") {
+  // A process that was recorded for a shorter time.
+  SyntheticRun run = moody_run(2);
+  run.summaries = summaries_of(run);
+  run.summaries[0].begin += (run.summaries[0].end - run.summaries[0].begin) / 2;
+  const TraceProfile profile = run.profile(kLimit);
+  CHECK(profile.thread_ns == total(merge_summaries(run.summaries)).time_ns);
+  CHECK(profile.thread_ns < profile.duration_ns * static_cast<double>(profile.threads));
+}
+
 TEST_CASE("Profile: totals - shares of the two sides of one run are equal") {
   SyntheticRun run = moody_run(1);
   run.summaries = summaries_of(run);

@@ -104,6 +104,12 @@ class TreeSink final : public EventSummarySink {
     if (event.kind != EventKind::kLeave) have_ended(thread, true);
     if (messages_) messages_->event(event);
     switch (event.kind) {
+      case EventKind::kProgramBegin:
+        tree.program_begin = event.ticks;
+        break;
+      case EventKind::kProgramEnd:
+        tree.program_end = event.ticks;
+        break;
       case EventKind::kEnter:
         return enter(thread, event);
       case EventKind::kLeave:
@@ -180,6 +186,7 @@ class TreeSink final : public EventSummarySink {
     RunSummary summary;
     std::uint32_t primary = reader::kNone;  // location; else the first one
     std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+    std::optional<std::uint64_t> program_begin, program_end;
     bool has_files = false;  // nodes with names of files
     struct Hole {
       std::uint64_t begin, end;
@@ -194,12 +201,14 @@ class TreeSink final : public EventSummarySink {
     std::map<std::string, std::uint32_t> sites;
   };
 
-  // Refrain's archives say when the run begins and ends; in others a process lasts from its first event to its last one.
+  // Refrain's archives say when the run, and mostly when a process, begins and ends; in others a process lasts from its first event to
+  // its last one.
   void close(std::uint64_t last_tick) {
     for (Tree& tree : trees_)
       if (definitions_->is_refrain() || tree.begin > tree.end) {
-        tree.begin = definitions_->base_ticks;
-        tree.end = definitions_->is_refrain() ? last_tick : tree.begin;
+        tree.begin = tree.program_begin.value_or(definitions_->base_ticks);
+        tree.end = definitions_->is_refrain() ? tree.program_end.value_or(last_tick)
+                                              : tree.begin;
       }
     for (Thread& thread : threads_) {
       if (!thread.counts) continue;
