@@ -327,6 +327,11 @@ class ScalingBuilder {
     return nullptr;
   }
 
+  static bool is_one(double points) { return std::round(std::abs(points)) == 1; }
+  static std::string points_text(double points) {
+    return fmt::format("{:.0f} point{}", points, is_one(points) ? "" : "s");
+  }
+
   // From the run before to this one.
   void compare(std::size_t run) {
     const Conclusions &before = runs_[run - 1].conclusions, &now = runs_[run].conclusions;
@@ -343,30 +348,33 @@ class ScalingBuilder {
       if (points >= kMinPoint / 2) more.push_back({account, points});
     }
     std::ranges::stable_sort(more, std::greater(), &More::points);
-    const double lost = share(before, Account::kUseful) - share(now, Account::kUseful);
+    add_step(run);
+    const double shown = out_.steps.back().points;  // as the table has it, of the part
     std::string text =
         fmt::format("From {} to {} ", scale_text(out_, out_.factors[run - 1]),
                     scale_text(out_, out_.factors[run]));
-    if (std::abs(lost) < kMinPoint) {
+    if (std::abs(shown) < 100 * kMinPoint)
       text += "no point of parallel efficiency is lost";
-    } else {
-      text += fmt::format("{:.0f} points of parallel efficiency are {}",
-                          100 * std::abs(lost), lost > 0 ? "lost" : "gained");
-    }
+    else
+      text += fmt::format("{} of parallel efficiency {} {}", points_text(std::abs(shown)),
+                          is_one(shown) ? "is" : "are", shown > 0 ? "lost" : "gained");
     if (const std::string cores = without_cores(run); !cores.empty()) {
-      add_step(run);
       out_.findings.push_back(text + cores);
       return;
     }
-    if (lost >= kMinPoint) {
-      const std::size_t shown = std::min<std::size_t>(3, more.size());
-      for (std::size_t i = 0; i < shown; ++i)
-        text += fmt::format("{}{:.0f} {}", i == 0 ? ": " : ", ", 100 * more[i].points,
-                            account_title(more[i].account));
-    }
+    // Of the whole run, and what waits for cores is no computation in it.
+    const double lost = share(before, Account::kUseful) - share(now, Account::kUseful);
+    std::string accounts;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, more.size()); ++i)
+      accounts += fmt::format("{}{:.0f} {}", i == 0 ? "" : ", ", 100 * more[i].points,
+                              account_title(more[i].account));
+    const bool told = lost >= kMinPoint && !more.empty();
+    const bool the_same = std::round(100 * lost) == std::round(shown);
+    if (told && the_same) text += ": " + accounts;
     text += computation(run);
-    add_step(run);
     text += step_text(out_.steps.back());
+    if (told && !the_same)
+      text += " More of the time of all threads, in points: " + accounts + ".";
     const RootCause* const cause =
         lost >= kMinPoint && !more.empty() ? cause_of(now, more.front().account) : nullptr;
     if (cause != nullptr) text += fmt::format(" {}: {}", cause->what, cause->text);
@@ -382,9 +390,11 @@ class ScalingBuilder {
     const std::string& said = runs_[run].conclusions.cores;
     if (waited(run) - waited(run - 1) < kCores || said.empty()) return {};
     return fmt::format(
-        ". Too few cores: {} (in the run before: {:.0f} %). This may explain the whole loss, "
-        "and additional computation. {}",
-        said, 100 * waited(run - 1), runs_[run].conclusions.cores_hint);
+        ". Too few cores: {} (in the run before: {:.0f} %). This may explain {}additional "
+        "computation. {}",
+        said, 100 * waited(run - 1),
+        out_.steps.back().points >= 100 * kMinPoint ? "the whole loss, and " : "",
+        runs_[run].conclusions.cores_hint);
   }
 
   // --- Which factor, which call ------------------------------------------------------------------
@@ -450,14 +460,14 @@ class ScalingBuilder {
   static std::string step_text(const ScaleStep& step) {
     if (step.points < 1 || step.losses.empty()) return {};
     std::string text =
-        fmt::format(" Of the {:.0f} points that the table shows, ", step.points);
+        fmt::format(" Of the {} that the table shows, ", points_text(step.points));
     for (std::size_t i = 0; i < step.losses.size(); ++i) {
       std::string factor = step.losses[i].factor;
       if (factor == "openmp") factor = "OpenMP";
       if (factor.starts_with("mpi_")) factor = "MPI " + factor.substr(4);
       std::ranges::replace(factor, '_', ' ');
-      text +=
-          fmt::format("{}{:.0f} are {}", i == 0 ? "" : ", ", step.losses[i].points, factor);
+      text += fmt::format("{}{:.0f} {} {}", i == 0 ? "" : ", ", step.losses[i].points,
+                          is_one(step.losses[i].points) ? "is" : "are", factor);
     }
     double lost = 0;
     for (const ScaleStep::Loss& loss : step.losses) lost += loss.points;
@@ -465,7 +475,7 @@ class ScalingBuilder {
       text += fmt::format(", and other factors gain {:.0f}", lost - step.points);
     const ScaleStep::Call& call = step.call;
     if (call.place.empty()) return text + ".";
-    text += fmt::format("; {} takes {:.0f} points more: ", call.place, call.points);
+    text += fmt::format("; {} takes {} more: ", call.place, points_text(call.points));
     const char* what = call.messages ? "messages" : "calls";
     const auto times = [](double now, double before, const char* one, const char* many) {
       return std::abs(now / before - 1) < 0.005
