@@ -144,6 +144,7 @@ std::vector<MpiCall> mpi_calls(const RunProfile& profile) {
       if (sums.visits > 0 && (call.visits == 0 || least < call.fastest_ns))
         call.fastest_ns = least;
       call.visits += sums.visits;
+      call.bytes += sums.size_bytes();
       total.bytes_sent += sums.bytes_sent;
       total.bytes_received += sums.bytes_received;
     }
@@ -151,10 +152,9 @@ std::vector<MpiCall> mpi_calls(const RunProfile& profile) {
   }
   std::vector<MpiCall> out;
   for (auto& [name, call] : found) {
-    const PathTotal& total = totals[name];
     call.name = name;
     const std::uint64_t visits = std::max<std::uint64_t>(1, call.visits);
-    call.bytes = (std::max(total.bytes_sent, total.bytes_received) + visits / 2) / visits;
+    call.bytes = (call.bytes + visits / 2) / visits;
     out.push_back(std::move(call));
   }
   return out;

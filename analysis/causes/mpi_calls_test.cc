@@ -1,6 +1,8 @@
 // Whose waits are the doing of which calls; what is a poll.
 #include "analysis/causes/mpi_calls.h"
 
+#include <otf2/otf2.h>
+
 #include <catch2/catch.hpp>
 
 namespace refrain::analysis::mpi_calls_test {
@@ -39,6 +41,28 @@ TEST_CASE("Calls of MPI: the fastest may have been smaller - not what all could 
   CHECK(large.possible_ns() >= 50'000);
   large.bytes = 8;
   CHECK(large.possible_ns() == Approx(2000).epsilon(0.01));
+}
+
+TEST_CASE(
+    "Calls of MPI: sizes - as in a profile, also where one rank sends to the others") {
+  RunProfile profile;
+  profile.processes.resize(2);
+  profile.regions = {{.name = "MPI_Bcast", .paradigm = OTF2_PARADIGM_MPI}};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    profile.locations.push_back({.process = rank, .primary = true});
+    profile.processes[rank].time = 100;
+  }
+  RunProfile::Path path{.region = 0, .cls = TimeClass::kMpiCollective};
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    path.sums.push_back({.location = LocationId(rank),
+                         .visits = 10,
+                         .bytes_sent = rank == 0 ? 160u : 0u,
+                         .bytes_received = 80});
+  profile.paths = {path};
+  const std::vector<MpiCall> calls = mpi_calls(profile);
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].bytes == 12);  // 16 of one rank, 8 of the other
+  CHECK(total(profile).mpi.at(0).average_bytes() == 12);
 }
 
 TEST_CASE("Calls of MPI: what polls") {

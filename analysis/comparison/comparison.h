@@ -96,8 +96,9 @@ struct TraceProfile {
   double duration_ns = 0;  // of the trace
   std::uint64_t processes = 0;
   std::uint64_t threads = 0;
-  std::string openmp;           // reader::openmp_runtime()
-  double thread_ns = 0;         // of all threads, as in run_profile.h; not known: duration times threads
+  std::string openmp;  // reader::openmp_runtime()
+  double thread_ns =
+      0;  // of all threads, as in run_profile.h; not known: duration times threads
   double written_ns = 0;        // of this, in the archive
   double summarized_ns = 0;     // skipped, and known by the summary
   double estimated_ns = 0;      // skipped, and estimated

@@ -74,7 +74,8 @@ TEST_CASE("Profile: totals - of the whole run, exactly, where there are summarie
   CHECK(known.written_ns == guessed.written_ns);
 }
 
-TEST_CASE("Profile: totals - shares are of the time of all threads, as those of a profile") {
+TEST_CASE(
+    "Profile: totals - shares are of the time of all threads, as those of a profile") {
   // A process that was recorded for a shorter time.
   SyntheticRun run = moody_run(2);
   run.summaries = summaries_of(run);

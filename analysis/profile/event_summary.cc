@@ -207,8 +207,8 @@ class TreeSink final : public EventSummarySink {
     for (Tree& tree : trees_)
       if (definitions_->is_refrain() || tree.begin > tree.end) {
         tree.begin = tree.program_begin.value_or(definitions_->base_ticks);
-        tree.end = definitions_->is_refrain() ? tree.program_end.value_or(last_tick)
-                                              : tree.begin;
+        tree.end =
+            definitions_->is_refrain() ? tree.program_end.value_or(last_tick) : tree.begin;
       }
     for (Thread& thread : threads_) {
       if (!thread.counts) continue;

@@ -555,6 +555,7 @@ class Totaller {
     row.time_ns += ns(at, sums.own);
     row.bytes_sent += sums.bytes_sent;
     row.bytes_received += sums.bytes_received;
+    row.size_bytes += sums.size_bytes();
     row.messages += sums.messages_sent + sums.messages_received;
   }
 
@@ -576,9 +577,7 @@ double MpiProcedure::average_bytes() const {
   if (messages != 0)
     return (static_cast<double>(bytes_sent) + static_cast<double>(bytes_received)) /
            static_cast<double>(messages);
-  return calls == 0 ? 0
-                    : static_cast<double>(std::max(bytes_sent, bytes_received)) /
-                          static_cast<double>(calls);
+  return calls == 0 ? 0 : static_cast<double>(size_bytes) / static_cast<double>(calls);
 }
 
 std::vector<ThreadTimes> thread_times(const RunProfile& profile,

@@ -14,6 +14,7 @@
 // Cost: linear in nodes x locations.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -102,6 +103,11 @@ struct RunProfile {
     // Of parallel regions: how often the location opened it, and the time from fork to join.
     std::uint64_t forks = 0;
     std::uint64_t fork_time = 0;
+    // The sizes of its calls of MPI, added up: of each the larger of what it sent and received, for all commands. (Of a location
+    // that now sends more and now receives more, less.)
+    std::uint64_t size_bytes() const noexcept {
+      return std::max(bytes_sent, bytes_received);
+    }
   };
   // A path came `count` times after another one of its level.
   struct Before {
@@ -203,8 +209,9 @@ struct MpiProcedure {
   double maximum_ns = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  std::uint64_t messages = 0;  // sent or received
-  // Of a message; where there are none, of a call: the larger of what it sent and received, which is its size for all commands.
+  std::uint64_t messages = 0;    // sent or received
+  std::uint64_t size_bytes = 0;  // of its calls: RunProfile::Sums
+  // The size of a message; where there are none, of a call.
   double average_bytes() const;
 };
 

@@ -227,7 +227,8 @@ TEST_CASE("Run profile: totals - parallel regions, MPI procedures, paths") {
   CHECK(MpiProcedure{.name = "MPI_Allreduce",
                      .calls = 750,
                      .bytes_sent = 750 * 24,
-                     .bytes_received = 750 * 24}
+                     .bytes_received = 750 * 24,
+                     .size_bytes = 750 * 24}
             .average_bytes() == 24);
   const PathTotal& loop = totals.paths[find(profile, "for", 11)];
   CHECK(loop.visits == 4);
