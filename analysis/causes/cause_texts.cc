@@ -81,7 +81,8 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
 }
 
 std::string lost_text(const RootCause& cause) {
-  return fmt::format("{}, {} of the time of all threads", time_text(cause.lost_ns),
+  return fmt::format("{}{}, {} of the time of all threads", time_text(cause.lost_ns),
+                     cause.with_idle ? " with idle threads" : "",
                      percent_text(cause.share));
 }
 

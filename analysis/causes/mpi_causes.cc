@@ -68,6 +68,8 @@ void CauseSearch::one_call(const MpiCall& call) {
     ns = rest;
   }
   RootCause cause = whole_cause(Account::kCommunication, ns, call.name, call.path);
+  for (std::size_t i = 0; i < processes_; ++i)
+    cause.with_idle |= call.lost_ns[i] > 0 && parts_.threads[i] > 1;
   if (call.is_fine())
     fine_calls(cause, call, each);
   else if (processes_ == 1)

@@ -158,6 +158,7 @@ void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& co
   cause.loop = frame.loop;
   cause.iterations = frame.iterations;
   cause.of_ns = of_frame(frame);
+  cause.with_idle = std::ranges::max(parts_.threads) > 1;
   const std::vector<std::size_t> causers = most_of(cost);
   if (causers.empty() && in_own_iterations(frame, cost, cause)) return;
   if (causers.empty()) {

@@ -64,8 +64,10 @@ struct RootCause {
   Account account = Account::kUnevenRanks;
   double lost_ns = 0;
   double most_lost_ns =
-      0;               // of ranks with more work: others cannot have waited longer for it
-  double share = 0;    // of the time of all threads, without kStart
+      0;             // of ranks with more work: others cannot have waited longer for it
+  double share = 0;  // of the time of all threads, without kStart
+  bool with_idle =
+      false;           // lost_ns has that of workers, which have nothing to do meanwhile
   double gain_ns = 0;  // of_ns would be less by so much
   double of_ns = 0;    // the loop's time, or the run's without kStart
   std::string where;   // in the program; empty: not known

@@ -720,6 +720,8 @@ TEST_CASE(
   CHECK(found.causes[1].account == Account::kUnevenRanks);
   CHECK(found.causes[1].ranks == std::vector<std::uint32_t>{1});
   CHECK(found.causes[1].lost_ns == Approx(100 * 2 * 500 + 100 * 500));
+  CHECK_THAT(found.causes[1].text,
+             Catch::Contains("Waiting for it costs 150 us with idle threads, "));
 }
 
 namespace {
