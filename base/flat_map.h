@@ -4,14 +4,14 @@
 // Thread-safety: none. Cost: O(1), mostly one cache miss; a power of two of slots, at most three quarters of them full.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "base/flat_index.h"
 
 namespace refrain::base {
 
@@ -50,7 +50,7 @@ class FlatMap {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t next = (hole + 1) & mask; slots_[next].used;
          next = (next + 1) & mask) {
-      const std::size_t home = hash(slots_[next].key) & mask;
+      const std::size_t home = hash_of(slots_[next].key) & mask;
       if (((next - home) & mask) < ((next - hole) & mask)) continue;
       slots_[hole] = slots_[next];
       hole = next;
@@ -74,20 +74,9 @@ class FlatMap {
     bool used = false;
   };
 
-  static std::size_t hash(const Key& key) noexcept {
-    using Word = std::conditional_t<sizeof(Key) % 8 == 0, std::uint64_t, std::uint32_t>;
-    constexpr std::size_t kWords = sizeof(Key) / sizeof(Word);
-    static_assert(sizeof(Key) == sizeof(Word) * kWords);
-    std::uint64_t sum = 0;
-    for (const Word word : std::bit_cast<std::array<Word, kWords>>(key)) {
-      sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
-      sum ^= sum >> 32;
-    }
-    return static_cast<std::size_t>(sum);
-  }
   std::size_t place_of(const Key& key) const noexcept {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = hash(key) & mask;
+    std::size_t at = hash_of(key) & mask;
     while (slots_[at].used && slots_[at].key != key) at = (at + 1) & mask;
     return at;
   }

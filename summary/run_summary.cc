@@ -357,6 +357,10 @@ base::Result<std::vector<RunSummary>> read_summaries(const std::string& archive,
                                 : base::Result<RunSummary>(text_of_file.failure());
     if (summary) {
       processes = std::max<std::size_t>(processes, summary->processes);
+      if (!summaries.empty()) {
+        summary->regions.share(summaries.back().regions);
+        summary->nodes.share(summaries.back().nodes);
+      }
       summaries.push_back(*std::move(summary));
     } else
       base::note(path + " " + summary.error() +

@@ -15,6 +15,7 @@
 #include "base/memory_sample.h"
 #include "base/memory_use.h"
 #include "base/result.h"
+#include "base/shared_vector.h"
 #include "base/thread_use.h"
 #include "summary/flow_graph.h"
 #include "summary/iteration_rows.h"
@@ -109,9 +110,10 @@ struct RunSummary {
   double ticks_per_second = 1e9;
   std::uint64_t begin = 0;  // of recording
   std::uint64_t end = 0;
-  std::vector<Region> regions;
+  // Those of processes of one program may be shared. There may be more regions than nodes name.
+  base::SharedVector<Region> regions;
   std::vector<std::string> sites;  // "file:line"
-  std::vector<Node> nodes;
+  base::SharedVector<Node> nodes;
   std::vector<SummaryLoop> loops;        // those that have rows of iterations
   std::vector<SummaryCounter> counters;  // of the rows
   std::vector<Location> locations;

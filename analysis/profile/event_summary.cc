@@ -13,7 +13,7 @@
 #include "analysis/profile/run_profile.h"
 #include "analysis/run_totals.h"
 #include "base/file_use.h"
-#include "base/flat_map.h"
+#include "base/flat_index.h"
 #include "base/region_stack.h"
 #include "base/result.h"
 #include "reader/archive_shares.h"
@@ -58,11 +58,20 @@ struct Thread {
   std::vector<Known> known{};
   // Visits that ended by the latest events: node and duration. In an archive of a killed run the last ones may not have.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> latest_ends{};
-  struct Edge {
-    std::uint32_t from, to;
-    bool operator==(const Edge&) const = default;
-  };
-  base::FlatMap<Edge, std::uint64_t> edges;
+  std::vector<RunSummary::Edge> edges;
+  base::FlatIndex edge_index;
+
+  std::uint64_t& edge(std::uint32_t from, std::uint32_t to) {
+    struct Ends {
+      std::uint32_t from, to;
+      bool operator==(const Ends&) const = default;
+    };
+    const auto [at, is_new] = edge_index.add(Ends{from, to}, [this](std::uint32_t i) {
+      return Ends{edges[i].from, edges[i].to};
+    });
+    if (is_new) edges.push_back({from, to, 0});
+    return edges[at].count;
+  }
 };
 
 class TreeSink final : public EventSummarySink {
@@ -192,12 +201,7 @@ class TreeSink final : public EventSummarySink {
       std::uint64_t begin, end;
     };
     std::vector<Hole> holes;  // of the primary thread
-    struct Node {
-      std::uint32_t parent, region, kind, site;  // the region by the archive's definitions
-      bool operator==(const Node&) const = default;
-    };
-    base::FlatMap<Node, std::uint32_t> nodes;
-    base::FlatMap<std::uint32_t, std::uint32_t> regions;
+    base::FlatIndex nodes;  // of the summary
     std::map<std::string, std::uint32_t> sites;
   };
 
@@ -220,9 +224,12 @@ class TreeSink final : public EventSummarySink {
       have_ended(thread, !recovered_);
       while (!thread.stack.empty()) pop(thread, end, true);
     }
+    const base::SharedVector<RunSummary::Region> regions = all_regions();
     for (std::uint32_t i = 0; i < trees_.size(); ++i) {
+      trees_[i].summary.regions = regions;
       facts(i);
       if (trees_[i].has_files) drop_unused(trees_[i].summary);
+      if (i != 0) trees_[i].summary.nodes.share(trees_[i - 1].summary.nodes);
     }
   }
 
@@ -298,7 +305,7 @@ class TreeSink final : public EventSummarySink {
     frame.from = is_first ? parent : before;
     frame.edge =
         !frame.cut && !(is_first && (outermost ? thread.cut : thread.stack[at].cut));
-    if (frame.edge) ++*thread.edges.add({frame.from, frame.node}).first;
+    if (frame.edge) ++thread.edge(frame.from, frame.node);
     before = frame.node;
     put(thread, frame);
   }
@@ -319,13 +326,13 @@ class TreeSink final : public EventSummarySink {
         of_file_.try_emplace({frame.region, base::file_name(file->second)}, next);
     if (is_new) of_files_.push_back({frame.region, ' ' + named->first.second});
     trees_[thread.process].has_files = true;
-    if (frame.edge) --*thread.edges.add({frame.from, frame.node}).first;
+    if (frame.edge) --thread.edge(frame.from, frame.node);
     thread.stack.pop();
     const std::uint32_t parent = around(thread);
     frame.node = node_index(trees_[thread.process], parent, named->second,
                             RunSummary::Kind::kRegion, RunSummary::kNone);
     frame.of_file = true;
-    if (frame.edge) ++*thread.edges.add({frame.from, frame.node}).first;
+    if (frame.edge) ++thread.edge(frame.from, frame.node);
     (parent == RunSummary::kNone ? thread.latest
                                  : thread.stack[thread.stack.back().known - 1].latest) =
         frame.node;
@@ -416,33 +423,30 @@ class TreeSink final : public EventSummarySink {
       moved(thread, 0, 0, event.value, 0);
   }
 
-  std::uint32_t node_index(Tree& tree, std::uint32_t parent, std::uint32_t region,
-                           RunSummary::Kind kind, std::uint32_t site) const {
+  // The region by the archive's definitions, and of_files_ after them.
+  static std::uint32_t node_index(Tree& tree, std::uint32_t parent, std::uint32_t region,
+                                  RunSummary::Kind kind, std::uint32_t site) {
+    const RunSummary::Node node{parent, region, kind, site};
     const auto [at, is_new] =
-        tree.nodes.add({parent, region, static_cast<std::uint32_t>(kind), site});
-    if (is_new) {
-      *at = static_cast<std::uint32_t>(tree.summary.nodes.size());
-      tree.summary.nodes.push_back({parent, region_index(tree, region), kind, site});
-    }
-    return *at;
+        tree.nodes.add(node, [&](std::uint32_t i) { return tree.summary.nodes[i]; });
+    if (is_new) tree.summary.nodes.push_back(node);
+    return at;
   }
 
-  std::uint32_t region_index(Tree& tree, std::uint32_t ref) const {
-    const auto [at, is_new] = tree.regions.add(ref);
-    if (is_new) {
-      *at = static_cast<std::uint32_t>(tree.summary.regions.size());
-      const std::size_t defined = definitions_->regions.size();
-      const OfFile own{ref, {}};
-      const OfFile& what = ref < defined ? own : of_files_[ref - defined];
-      const reader::RegionInfo& region = definitions_->regions[what.region];
-      tree.summary.regions.push_back({.reference = what.region,
-                                      .name = region.name + what.file,
-                                      .file = region.file,
-                                      .line = region.line,
-                                      .role = region.role,
-                                      .paradigm = region.paradigm});
-    }
-    return *at;
+  base::SharedVector<RunSummary::Region> all_regions() const {
+    std::vector<RunSummary::Region> out;
+    const auto add = [&](std::uint32_t ref, const std::string& file) {
+      const reader::RegionInfo& region = definitions_->regions[ref];
+      out.push_back({.reference = ref,
+                     .name = region.name + file,
+                     .file = region.file,
+                     .line = region.line,
+                     .role = region.role,
+                     .paradigm = region.paradigm});
+    };
+    for (std::uint32_t ref = 0; ref < definitions_->regions.size(); ++ref) add(ref, {});
+    for (const OfFile& of : of_files_) add(of.region, of.file);
+    return base::SharedVector(std::move(out));
   }
 
   std::uint32_t site_of(Tree& tree, const TraceEvent& event) const {
@@ -459,7 +463,6 @@ class TreeSink final : public EventSummarySink {
     const reader::ProcessInfo& process = definitions_->processes[number];
     RunSummary& summary = trees_[number].summary;
     trees_[number].nodes = {};
-    trees_[number].regions = {};
     summary.process = number;
     summary.rank = process.rank;
     if (process.node < definitions_->nodes.size())
@@ -482,13 +485,13 @@ class TreeSink final : public EventSummarySink {
       location.outside = thread.outside;
       location.sums = std::move(thread.sums);
       location.sums.resize(summary.nodes.size());
-      location.edges.reserve(thread.edges.size());
-      thread.edges.each([&](const Thread::Edge& ends, std::uint64_t count) {
-        if (count != 0) location.edges.push_back({ends.from, ends.to, count});
-      });
+      location.sums.shrink_to_fit();
+      location.edges = std::move(thread.edges);
+      std::erase_if(location.edges, [](const auto& edge) { return edge.count == 0; });
+      location.edges.shrink_to_fit();
       std::ranges::sort(location.edges, {},
                         [](const auto& edge) { return std::pair(edge.from, edge.to); });
-      thread.edges = {};
+      thread.edge_index = {};
     }
   }
 
@@ -508,12 +511,13 @@ class TreeSink final : public EventSummarySink {
     const auto now = [&](std::uint32_t node) {
       return node == RunSummary::kNone ? node : number[node];
     };
+    std::vector<RunSummary::Node>& nodes = summary.nodes.edit();
     for (std::size_t i = 0; i < used.size(); ++i) {
       if (!used[i]) continue;
-      summary.nodes[i].parent = now(summary.nodes[i].parent);
-      summary.nodes[number[i]] = summary.nodes[i];
+      nodes[number[i]] = nodes[i];
+      nodes[number[i]].parent = now(nodes[i].parent);
     }
-    summary.nodes.resize(next);
+    nodes.resize(next);
     for (RunSummary::Location& location : summary.locations) {
       for (std::size_t i = 0; i < used.size(); ++i)
         if (used[i]) location.sums[number[i]] = location.sums[i];

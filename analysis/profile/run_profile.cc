@@ -131,6 +131,13 @@ void add_to(std::int64_t& sum, std::uint64_t value) {
 
 bool is_empty(const RunSummary::Sums& sums) { return sums == RunSummary::Sums(); }
 
+bool has_few(const RunProfile::Sums& sums) {
+  return (static_cast<std::uint64_t>(sums.management) |
+          static_cast<std::uint64_t>(sums.elsewhere) | sums.regions_elsewhere |
+          sums.bytes_sent | sums.bytes_received | sums.messages_sent |
+          sums.messages_received | sums.forks | sums.fork_time) == 0;
+}
+
 class Merger {
  public:
   RunProfile merge(const std::vector<RunSummary>& summaries) {
@@ -164,22 +171,22 @@ class Merger {
          .memory_bytes = summary.memory_bytes});
     profile_.locations_without += summary.locations_without.size();
     find_paths(summary);
-    forks_.clear();
-    const auto first = static_cast<std::uint32_t>(profile_.locations.size());
+    find_forks(summary);
     for (const RunSummary::Location& location : summary.locations)
       add_location(summary, location);
-    std::uint32_t number = first;
-    for (const RunSummary::Location& location : summary.locations)
-      add_management(summary, location, number++);
   }
 
   // --- The tree ---------------------------------------------------------------------
 
   void find_paths(const RunSummary& summary) {
-    std::vector<std::uint32_t> regions;
-    regions.reserve(summary.regions.size());
-    for (const RunSummary::Region& region : summary.regions)
-      regions.push_back(region_index(region));
+    if (!regions_of_.is_shared_with(summary.regions)) {
+      regions_.assign(summary.regions.size(), RunProfile::kNone);
+      regions_of_ = summary.regions;
+    } else if (nodes_of_.is_shared_with(summary.nodes) && sites_of_ == summary.sites) {
+      return;  // as those of the process before
+    }
+    nodes_of_ = summary.nodes;
+    sites_of_ = summary.sites;
     paths_.assign(summary.nodes.size(), RunProfile::kNone);
     below_.assign(summary.nodes.size(), RunProfile::kNone);
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
@@ -188,8 +195,10 @@ class Merger {
           node.parent == RunProfile::kNone ? RunProfile::kNone : below_[node.parent];
       const bool other =
           node.kind == RunSummary::Kind::kOther || node.region == RunProfile::kNone;
+      if (!other && regions_[node.region] == RunProfile::kNone)
+        regions_[node.region] = region_index(summary.regions[node.region]);
       paths_[i] = path_index(
-          parent, other ? RunProfile::kNone : regions[node.region],
+          parent, other ? RunProfile::kNone : regions_[node.region],
           node.site == RunProfile::kNone ? std::string() : summary.sites[node.site]);
       below_[i] = node.kind == RunSummary::Kind::kFork ? parent : paths_[i];
     }
@@ -220,10 +229,32 @@ class Merger {
 
   // Those of the location that is being added.
   RunProfile::Sums& sums_of(PathId path, LocationId location) {
-    std::vector<RunProfile::Sums>& sums = profile_.paths[path].sums;
-    if (sums.empty() || sums.back().location != location)
-      sums.push_back({.location = location});
-    return sums.back();
+    const auto next = static_cast<std::uint32_t>(sums_.size());
+    sums_at_.resize(std::max(sums_at_.size(), profile_.paths.size()), RunProfile::kNone);
+    std::uint32_t& at = sums_at_[path];
+    if (at == RunProfile::kNone) {
+      at = next;
+      sums_.push_back({path, {.location = location}});
+    }
+    return sums_[at].second;
+  }
+  void keep_sums() {
+    for (const auto& [path, sums] : sums_) {
+      profile_.paths[path].sums.push_back(sums);
+      sums_at_[path] = RunProfile::kNone;
+    }
+    sums_.clear();
+  }
+
+  void find_forks(const RunSummary& summary) {
+    forks_.clear();
+    for (const RunSummary::Location& from : summary.locations)
+      for (std::size_t i = 0; i < summary.nodes.size(); ++i)
+        if (summary.nodes[i].kind == RunSummary::Kind::kFork && !is_empty(from.sums[i])) {
+          Forks& forks = forks_[profile_.paths[paths_[i]].region];
+          forks.count += from.sums[i].visits;
+          forks.time += from.sums[i].time;
+        }
   }
 
   void add_location(const RunSummary& summary, const RunSummary::Location& from) {
@@ -255,6 +286,8 @@ class Merger {
     }
     for (std::size_t i = 0; i < summary.nodes.size(); ++i)
       if (!is_empty(from.sums[i])) add_node(summary, i, from.sums[i], inside[i], number);
+    add_management(summary, from);
+    keep_sums();
     add_edges(summary, from);
   }
 
@@ -268,9 +301,6 @@ class Merger {
       add_to(sums.management, own);
       sums.forks += from.visits;
       sums.fork_time += from.time;
-      Forks& forks = forks_[profile_.paths[paths_[node]].region];
-      forks.count += from.visits;
-      forks.time += from.time;
       return;
     }
     sums.minimum = sums.visits == 0 ? from.least : std::min(sums.minimum, from.least);
@@ -302,9 +332,8 @@ class Merger {
 
   // Of what a worker spent between fork and join, what it was not in the region is management.
   // A fork's mean time counts, for a team need not have all threads.
-  void add_management(const RunSummary& summary, const RunSummary::Location& from,
-                      std::uint32_t number) {
-    RunProfile::Location& location = profile_.locations[number];
+  void add_management(const RunSummary& summary, const RunSummary::Location& from) {
+    RunProfile::Location& location = profile_.locations.back();
     if (!location.worker) return;
     for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
       if (summary.nodes[i].parent != RunProfile::kNone || from.sums[i].visits == 0)
@@ -318,10 +347,8 @@ class Merger {
                                     static_cast<double>(location.outside), kMaxTicks});
       if (!(late > 0)) continue;
       const auto ticks = static_cast<std::int64_t>(late);
-      const auto at = std::find_if(
-          profile_.paths[paths_[i]].sums.rbegin(), profile_.paths[paths_[i]].sums.rend(),
-          [&](const RunProfile::Sums& sums) { return sums.location == number; });
-      add_to(at->management, static_cast<std::uint64_t>(ticks));
+      add_to(sums_of(PathId(paths_[i]), LocationId(profile_.locations.size() - 1)).management,
+             static_cast<std::uint64_t>(ticks));
       location.outside -= ticks;
     }
   }
@@ -384,10 +411,35 @@ class Merger {
   std::vector<Before> before_;  // by path
   // Of the process that is being added: by node, its path, and that of what lies in it.
   std::vector<std::uint32_t> paths_, below_;
+  base::SharedVector<RunSummary::Region> regions_of_;  // what they were found for
+  base::SharedVector<RunSummary::Node> nodes_of_;
+  std::vector<std::string> sites_of_;
+  std::vector<std::uint32_t> regions_;  // of regions_of_: those in the profile
+  // Of the location that is being added; by path, where they are.
+  std::vector<std::pair<PathId, RunProfile::Sums>> sums_;
+  std::vector<std::uint32_t> sums_at_;
   std::map<std::uint32_t, Forks> forks_;  // by region
 };
 
 }  // namespace
+
+RunProfile::Sums RunProfile::SumsByLocation::operator[](std::size_t i) const {
+  const Few& few = few_[i];
+  if (few.all != kNone) return all_[few.all];
+  return {.location = few.location,
+          .visits = few.visits,
+          .time = few.time,
+          .own = few.own,
+          .minimum = few.minimum,
+          .maximum = few.maximum};
+}
+
+void RunProfile::SumsByLocation::push_back(const Sums& sums) {
+  const bool few = has_few(sums);
+  few_.push_back({sums.location, few ? kNone : static_cast<std::uint32_t>(all_.size()),
+                  sums.visits, sums.time, sums.own, sums.minimum, sums.maximum});
+  if (!few) all_.push_back(sums);
+}
 
 RunProfile merge_summaries(const std::vector<RunSummary>& summaries) {
   return Merger().merge(summaries);

@@ -109,6 +109,40 @@ struct RunProfile {
       return std::max(bytes_sent, bytes_received);
     }
   };
+  // The same as most are: visits and times, 48 bytes; what few have lies apart.
+  class SumsByLocation {
+   public:
+    std::size_t size() const { return few_.size(); }
+    Sums operator[](std::size_t i) const;
+    class Iterator {
+     public:
+      Iterator(const SumsByLocation& of, std::size_t at) : of_(of), at_(at) {}
+      Sums operator*() const { return of_[at_]; }
+      Iterator& operator++() {
+        ++at_;
+        return *this;
+      }
+      bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+     private:
+      const SumsByLocation& of_;
+      std::size_t at_;
+    };
+    Iterator begin() const { return {*this, 0}; }
+    Iterator end() const { return {*this, size()}; }
+    void push_back(const Sums& sums);
+
+   private:
+    struct Few {
+      LocationId location;
+      std::uint32_t all = kNone;  // in all_
+      std::uint64_t visits, time;
+      std::int64_t own;
+      std::uint64_t minimum, maximum;
+    };
+    std::vector<Few> few_;
+    std::vector<Sums> all_;
+  };
   // A path came `count` times after another one of its level.
   struct Before {
     LocationId location;
@@ -120,7 +154,7 @@ struct RunProfile {
     std::uint32_t region = kNone;  // index; kNone: several that had no place of their own
     std::string site{};
     TimeClass cls = TimeClass::kUnknown;  // of its own time
-    std::vector<Sums> sums{};
+    SumsByLocation sums{};
     std::vector<Before> before{};  // by location
   };
 

@@ -133,7 +133,7 @@ TEST_CASE("Run profile: a fork is no node - its time is management of the region
   const std::uint32_t team = find(profile, "parallel", 10);
   CHECK(profile.paths[team].parent == RunProfile::kNone);
   REQUIRE(profile.paths[team].sums.size() == 2);
-  const RunProfile::Sums& first = profile.paths[team].sums[0];
+  const RunProfile::Sums first = profile.paths[team].sums[0];
   CHECK(first.visits == 2);
   CHECK(first.time == 360);
   CHECK(first.own == 360 - 200 - 50 - 20 - 30 - 10 - 5);
@@ -141,7 +141,7 @@ TEST_CASE("Run profile: a fork is no node - its time is management of the region
   CHECK(first.elsewhere == 5);
   CHECK(first.forks == 2);
   CHECK(first.fork_time == 400);
-  const RunProfile::Sums& second = profile.paths[team].sums[1];
+  const RunProfile::Sums second = profile.paths[team].sums[1];
   CHECK(second.location == 1);
   CHECK(second.own == 340 - 250 - 80);
   CHECK(second.management == 400 - 340);

@@ -22,15 +22,54 @@ std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::vector<unsigned char> compressed(const void* data, std::size_t bytes) {
-  uLongf size = compressBound(bytes);
-  std::vector<unsigned char> out(size);
-  if (compress2(out.data(), &size, static_cast<const Bytef*>(data), bytes,
-                Z_DEFAULT_COMPRESSION) != Z_OK)
+class Compressor {
+ public:
+  Compressor() {
+    if (deflateInit(&stream_, Z_DEFAULT_COMPRESSION) != Z_OK) fail();
+  }
+  ~Compressor() { deflateEnd(&stream_); }
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+
+  void add(const void* data, std::size_t bytes) {
+    constexpr std::size_t kMost = 1 << 30;  // what zlib can count
+    const auto* at = static_cast<const Bytef*>(data);
+    while (bytes != 0) {
+      const std::size_t part = std::min(bytes, kMost);
+      run(at, part, Z_NO_FLUSH);
+      at += part;
+      bytes -= part;
+      bytes_ += part;
+    }
+  }
+  std::size_t bytes() const { return bytes_; }  // added
+  std::vector<unsigned char> take() {
+    run(nullptr, 0, Z_FINISH);
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] static void fail() {
     throw std::runtime_error("there is no memory to compress the report");
-  out.resize(size);
-  return out;
-}
+  }
+  void run(const Bytef* data, std::size_t bytes, int flush) {
+    constexpr std::size_t kAtOnce = 1 << 16;
+    stream_.next_in = const_cast<Bytef*>(data);
+    stream_.avail_in = static_cast<uInt>(bytes);
+    do {
+      const std::size_t before = out_.size();
+      out_.resize(before + kAtOnce);
+      stream_.next_out = out_.data() + before;
+      stream_.avail_out = kAtOnce;
+      if (deflate(&stream_, flush) == Z_STREAM_ERROR) fail();
+      out_.resize(before + kAtOnce - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+  }
+
+  z_stream stream_{};
+  std::vector<unsigned char> out_;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -63,9 +102,22 @@ std::string script_text(const nlohmann::ordered_json& value) {
 
 void Blocks::put(const std::string& name, const char* type, const void* data,
                  std::size_t bytes, std::vector<std::size_t> shape, bool delta) {
-  blocks_.push_back(
-      {name, type, bytes, std::move(shape), delta, base64(compressed(data, bytes))});
-  size_ += blocks_.back().text.size();
+  Compressor compressor;
+  compressor.add(data, bytes);
+  keep({name, type, bytes, std::move(shape), delta, base64(compressor.take())});
+}
+
+void Blocks::add(const std::string& name,
+                 const std::function<void(const TakeText&)>& make) {
+  Compressor compressor;
+  make([&](std::string_view text) { compressor.add(text.data(), text.size()); });
+  const std::vector<unsigned char> compressed = compressor.take();
+  keep({name, "json", compressor.bytes(), {}, false, base64(compressed)});
+}
+
+void Blocks::keep(Block block) {
+  size_ += block.text.size();
+  blocks_.push_back(std::move(block));
 }
 
 void Blocks::add(const std::string& name, const nlohmann::ordered_json& value) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -23,6 +24,9 @@ class Blocks {
  public:
   void add(const std::string& name, const nlohmann::ordered_json& value);
   void add(const std::string& name, const nlohmann::json& value);
+  // JSON that is made in parts: `make` is called once, with what takes them.
+  using TakeText = std::function<void(std::string_view)>;
+  void add(const std::string& name, const std::function<void(const TakeText&)>& make);
   // Row by row; the product of `shape` is their number.
   void add(const std::string& name, std::span<const double> values,
            std::vector<std::size_t> shape);
@@ -62,6 +66,7 @@ class Blocks {
   };
   void put(const std::string& name, const char* type, const void* data, std::size_t bytes,
            std::vector<std::size_t> shape, bool delta = false);
+  void keep(Block block);
   std::string index_element() const;
   static std::string opening(std::size_t number);
 

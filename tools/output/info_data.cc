@@ -259,17 +259,6 @@ nlohmann::ordered_json json_of(const analysis::LocationInfo& location, bool mpi)
 
 }  // namespace
 
-nlohmann::ordered_json info_value(const ArchiveInfo& info, const std::string& archive) {
-  nlohmann::ordered_json out = whole_value(info, archive);
-  out["phases"] = nlohmann::ordered_json::array();
-  for (const PhaseInfo& phase : info.phases) out["phases"].push_back(json_of(phase));
-  out["locations"] = nlohmann::ordered_json::array();
-  for (const analysis::LocationInfo& location : info.locations)
-    out["locations"].push_back(json_of(location, info.mpi.used));
-  out["properties"] = info.properties;
-  return out;
-}
-
 void put_info_json(const ArchiveInfo& info, const std::string& archive,
                    const PutText& put) {
   JsonStream out(put, 2);

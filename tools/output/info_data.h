@@ -4,7 +4,6 @@
 // needed. Units: in the names.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "analysis/archive_info.h"
@@ -12,10 +11,8 @@
 
 namespace refrain::tools {
 
-// Texts are the archive's bytes, which need not be UTF-8. `archive`: its name, as the user gave it.
-nlohmann::ordered_json info_value(const analysis::ArchiveInfo& info,
-                                  const std::string& archive);
-// As `refrain info --json` prints it, in UTF-8, part by part: with 100 000 threads it has a gigabyte.
+// As `refrain info --json` prints it, in UTF-8, part by part: with 100 000 threads it has a gigabyte. Texts are the archive's
+// bytes, which need not be UTF-8. `archive`: its name, as the user gave it.
 void put_info_json(const analysis::ArchiveInfo& info, const std::string& archive,
                    const PutText& put);
 

@@ -165,7 +165,10 @@ class RunReporter {
   }
 
   void put_info() {
-    if (run_.of_refrain) blocks_.add(key_ + "info", info_value(info_, archive_));
+    if (!run_.of_refrain) return;
+    blocks_.add(key_ + "info", [this](const report::Blocks::TakeText& take) {
+      put_info_json(info_, archive_, take);
+    });
   }
 
   void put_profile() {

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_index.h"
 #include "base/ids.h"
 #include "base/region_stack.h"
 
@@ -114,29 +114,22 @@ class CallPaths {
 
  private:
   struct Key {
-    PathId parent;
-    RegionId region;
-    std::uint32_t site;
+    std::uint32_t parent, region, site;
     bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const noexcept {
-      std::uint64_t mixed =
-          (std::uint64_t{key.parent} << 32 | key.region) * 0x9e3779b97f4a7c15ULL;
-      mixed ^= mixed >> 29;
-      return static_cast<std::size_t>((mixed + key.site) * 0xbf58476d1ce4e5b9ULL >> 7);
-    }
   };
 
   PathId look_up(PathId parent, RegionId region, std::uint32_t site) {
-    const auto next = PathId(paths_.size());
-    const auto [at, is_new] = known_.try_emplace({parent, region, site}, next);
+    const auto [at, is_new] =
+        known_.add(Key{parent, region, site}, [this](std::uint32_t i) {
+          const Path& path = paths_[i + std::size_t{1}];
+          return Key{path.parent, path.region, path.site};
+        });
     if (is_new) paths_.push_back({parent, region, site, PathId{kNone}});
-    return at->second;
+    return PathId(at + 1);
   }
 
   std::vector<Path> paths_;
-  std::unordered_map<Key, PathId, Hash> known_;
+  base::FlatIndex known_;  // of those below the program
 };
 
 // Where each location is: its open regions, and where its time has gone so far.
@@ -229,25 +222,23 @@ class Severities {
  public:
   Severities(std::size_t locations, std::size_t metrics,
              std::uint64_t ticks_per_second = 1'000'000)
-      : metrics_(metrics),
-        rows_(locations * metrics),
-        products_(locations * metrics),
-        squares_(locations * metrics) {
+      : metrics_(metrics), places_(locations * metrics), rows_(locations) {
     const std::uint64_t per_microsecond = ticks_per_second / 1'000'000;
     while (shift_ < 40 && Ticks{2} << shift_ <= per_microsecond) ++shift_;
   }
 
   void add(LocationId location, PathId path, std::uint32_t metric, Ticks ticks) {
     if (ticks == 0) return;
-    add_to(rows_[location * metrics_ + metric], path, ticks);
+    add_to(row(location, metric).ticks, path, ticks);
   }
   // The product of a call's own time and what of it is charged, and the square of the latter: how the two depend on
   // each other, and how closely.
   void add_product(LocationId location, PathId path, std::uint32_t metric, Ticks ticks,
                    Ticks own) {
     if (ticks == 0) return;
-    add_to(products_[location * metrics_ + metric], path, scaled(ticks) * scaled(own));
-    add_to(squares_[location * metrics_ + metric], path, scaled(ticks) * scaled(ticks));
+    Row& to = row(location, metric);
+    add_to(to.products, path, scaled(ticks) * scaled(own));
+    add_to(to.squares, path, scaled(ticks) * scaled(ticks));
   }
   // About microseconds, at most a minute, so that sums of products are integers of 64 bits.
   std::uint64_t scaled(Ticks ticks) const {
@@ -256,29 +247,48 @@ class Severities {
   double ticks_of_scaled() const { return static_cast<double>(Ticks{1} << shift_); }
   const std::vector<std::uint64_t>& products(LocationId location,
                                              std::uint32_t metric) const {
-    return products_[location * metrics_ + metric];
+    return found(location, metric).products;
   }
 
   const std::vector<std::uint64_t>& squares(LocationId location,
                                             std::uint32_t metric) const {
-    return squares_[location * metrics_ + metric];
+    return found(location, metric).squares;
   }
 
   // What another one has found of the location.
   void add(LocationId location, std::uint32_t metric, const std::vector<Ticks>& ticks,
            const std::vector<std::uint64_t>& products,
            const std::vector<std::uint64_t>& squares) {
-    add(rows_[location * metrics_ + metric], ticks);
-    add(products_[location * metrics_ + metric], products);
-    add(squares_[location * metrics_ + metric], squares);
+    if (ticks.empty() && products.empty() && squares.empty()) return;
+    Row& to = row(location, metric);
+    add(to.ticks, ticks);
+    add(to.products, products);
+    add(to.squares, squares);
   }
 
   // By call path; may be shorter than there are.
   const std::vector<Ticks>& of(LocationId location, std::uint32_t metric) const {
-    return rows_[location * metrics_ + metric];
+    return found(location, metric).ticks;
   }
 
  private:
+  struct Row {
+    std::vector<Ticks> ticks;
+    std::vector<std::uint64_t> products, squares;
+  };
+  Row& row(LocationId location, std::uint32_t metric) {
+    std::uint16_t& place = places_[location * metrics_ + metric];
+    if (place == 0) {
+      rows_[location].emplace_back();
+      place = static_cast<std::uint16_t>(rows_[location].size());
+    }
+    return rows_[location][place - std::size_t{1}];
+  }
+  const Row& found(LocationId location, std::uint32_t metric) const {
+    static const Row kNone{};
+    const std::uint16_t place = places_[location * metrics_ + metric];
+    return place == 0 ? kNone : rows_[location][place - std::size_t{1}];
+  }
   static void add_to(std::vector<std::uint64_t>& row, PathId path, std::uint64_t value) {
     if (path >= row.size()) row.resize(std::size_t{path} + 1);
     row[path] += value;
@@ -290,9 +300,8 @@ class Severities {
 
   std::size_t metrics_;
   unsigned shift_ = 0;
-  std::vector<std::vector<Ticks>> rows_;
-  std::vector<std::vector<std::uint64_t>> products_;
-  std::vector<std::vector<std::uint64_t>> squares_;
+  std::vector<std::uint16_t> places_;  // by location and metric: in its rows, from 1; 0: none
+  std::vector<std::vector<Row>> rows_;
 };
 
 }  // namespace refrain::waits
