@@ -46,7 +46,10 @@ class AnalysisBuilder {
     out_.products.resize(out_.tree.metrics.size());
     out_.squares.resize(out_.tree.metrics.size());
     out_.calls.resize(out_.paths.size());
-    for (LocationId i; i < shown_.size(); ++i) add_values(i);
+    for (LocationId i; i < shown_.size(); ++i) {
+      add_values(i);
+      state_.forget_times(shown_[i]);
+    }
     add_paths_through_time();
     return std::move(out_);
   }
@@ -659,6 +662,13 @@ class Activities {
   Values whole_;                        // of the critical path
 };
 
+template <typename Do>
+void each_of(Table& table, const Do& what) {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    for (std::size_t column = 0; column < table[i].size(); ++column)
+      what(i, column, table[i][column]);
+}
+
 }  // namespace
 
 void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
@@ -667,57 +677,64 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
   Adder out(analysis, numbers);
   const Table critical = out.table_of(found.critical);
   const Activities activities(out, activities_of(analysis.paths), critical);
+  {
+    const Table imbalance =
+        activities.by_part(critical, activities.excess(out.active(false)));
+    Table balanced = critical;
+    each_of(balanced, [&](std::size_t i, std::size_t column, double& value) {
+      value -= imbalance[i][column];
+    });
+    out.add(
+        {"critical_path", "", "Critical path",
+         "The longest chain of activities without waits in the run: only shortening these "
+         "shortens the run",
+         ""},
+        balanced);
+    out.add({"critical_path_imbalance", "critical_path", "Critical-path imbalance",
+             "Time of a call path on the critical path - its mean over all locations, waits left out",
+             ""},
+            imbalance);
+  }
   const Table active = out.active(true);
-
-  const Table imbalance =
-      activities.by_part(critical, activities.excess(out.active(false)));
-  const Table all = activities.by_part(critical, activities.impact(active, false));
-  Table between = activities.by_part(critical, activities.impact(active, true));
-  Table balanced = critical, on_path = activities.spread(active), off_path = active,
-        within = all;
-  for (std::size_t i = 0; i < critical.size(); ++i)
-    for (std::size_t column = 0; column < critical[i].size(); ++column) {
-      balanced[i][column] -= imbalance[i][column];
-      between[i][column] = std::min(between[i][column], all[i][column]);
-      within[i][column] -= between[i][column];
-      double& on = on_path[i][column];
-      if (on > 0)
-        on = std::round(active[i][column] *
-                        std::min(1.0, activities.whole(out.paths_of(i)[column]) / on));
-      off_path[i][column] -= on;
-    }
-
-  out.add(
-      {"critical_path", "", "Critical path",
-       "The longest chain of activities without waits in the run: only shortening these "
-       "shortens the run",
-       ""},
-      balanced);
-  out.add(
-      {"critical_path_imbalance", "critical_path", "Critical-path imbalance",
-       "Time of a call path on the critical path - its mean over all locations, waits left out",
-       ""},
-      imbalance);
   out.add({"performance_impact", "", "Performance impact",
            "Cost of activities: their own time, and that of locations that wait meanwhile",
            ""});
   out.add({"performance_impact_criticalpath", "performance_impact",
            "Critical-path activities", "Costs of activities on the critical path", ""});
-  out.add({"critical_path_activities", "performance_impact_criticalpath", "Activity impact",
-           "Time of a call path on each location, at most that on the critical path", ""},
-          on_path);
+  Table off_path = active;
+  {
+    Table on_path = activities.spread(active);
+    each_of(on_path, [&](std::size_t i, std::size_t column, double& on) {
+      if (on > 0)
+        on = std::round(active[i][column] *
+                        std::min(1.0, activities.whole(out.paths_of(i)[column]) / on));
+      off_path[i][column] -= on;
+    });
+    out.add({"critical_path_activities", "performance_impact_criticalpath",
+             "Activity impact",
+             "Time of a call path on each location, at most that on the critical path", ""},
+            on_path);
+  }
   out.add(
       {"critical_imbalance_impact", "performance_impact_criticalpath", "Imbalance impact",
        "Critical path's length - own time without waits, of each location, by the call paths on which the critical "
        "path spends more time than the location does",
        ""});
-  out.add({"intra_partition_imbalance", "critical_imbalance_impact",
-           "Intra-partition imbalance", "On call paths that the location has, too", ""},
-          within);
-  out.add(
-      {"inter_partition_imbalance", "critical_imbalance_impact",
-       "Inter-partition imbalance", "On call paths that the location does not have", ""},
-      between);
+  {
+    Table within = activities.by_part(critical, activities.impact(active, false));
+    Table between = activities.by_part(critical, activities.impact(active, true));
+    each_of(between, [&](std::size_t i, std::size_t column, double& value) {
+      value = std::min(value, within[i][column]);
+      within[i][column] -= value;
+    });
+    out.add({"intra_partition_imbalance", "critical_imbalance_impact",
+             "Intra-partition imbalance", "On call paths that the location has, too", ""},
+            within);
+    out.add({"inter_partition_imbalance", "critical_imbalance_impact",
+             "Inter-partition imbalance", "On call paths that the location does not have",
+             ""},
+            between);
+  }
   out.add(
       {"non_critical_path_activities", "performance_impact", "Non-critical-path activities",
        "Time of a call path on each location beyond that on the critical path", ""},

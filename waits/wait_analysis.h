@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/reserve_tightly.h"
 #include "base/result.h"
 #include "reader/archive_shares.h"
 #include "reader/archive_stream.h"
@@ -51,8 +52,10 @@ class ByLocation {
   }
   // Made if it is not there.
   Value& at(LocationId location) {
-    if (entries_.empty() || entries_.back().location < location)
+    if (entries_.empty() || entries_.back().location < location) {
+      base::reserve_tightly(entries_);
       return entries_.emplace_back(Entry{location, {}}).value;
+    }
     const auto found = entries_.begin() + (place(location) - entries_.cbegin());
     if (found->location == location) return found->value;
     return entries_.insert(found, Entry{location, {}})->value;

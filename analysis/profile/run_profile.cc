@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/pthread_calls.h"
+#include "base/reserve_tightly.h"
 #include "reader/trace.h"
 #include "summary/time_class.h"
 
@@ -131,7 +132,7 @@ void add_to(std::int64_t& sum, std::uint64_t value) {
 
 bool is_empty(const RunSummary::Sums& sums) { return sums == RunSummary::Sums(); }
 
-bool has_few(const RunProfile::Sums& sums) {
+bool is_common(const RunProfile::Sums& sums) {
   return (static_cast<std::uint64_t>(sums.management) |
           static_cast<std::uint64_t>(sums.elsewhere) | sums.regions_elsewhere |
           sums.bytes_sent | sums.bytes_received | sums.messages_sent |
@@ -378,7 +379,9 @@ class Merger {
     if (first && around != RunProfile::kNone &&
         summary.nodes[around].kind == RunSummary::Kind::kFork)
       return;
-    profile_.paths[paths_[edge.to]].before.push_back(
+    std::vector<RunProfile::Before>& before = profile_.paths[paths_[edge.to]].before;
+    base::reserve_tightly(before);
+    before.push_back(
         {.location = LocationId(profile_.locations.size() - 1),
          .path = first ? RunProfile::kNone : paths_[edge.from],
          .count = edge.count});
@@ -424,21 +427,22 @@ class Merger {
 }  // namespace
 
 RunProfile::Sums RunProfile::SumsByLocation::operator[](std::size_t i) const {
-  const Few& few = few_[i];
-  if (few.all != kNone) return all_[few.all];
-  return {.location = few.location,
-          .visits = few.visits,
-          .time = few.time,
-          .own = few.own,
-          .minimum = few.minimum,
-          .maximum = few.maximum};
+  const Common& common = common_[i];
+  if (common.all != kNone) return all_[common.all];
+  return {.location = common.location,
+          .visits = common.visits,
+          .time = common.time,
+          .own = common.own,
+          .minimum = common.minimum,
+          .maximum = common.maximum};
 }
 
 void RunProfile::SumsByLocation::push_back(const Sums& sums) {
-  const bool few = has_few(sums);
-  few_.push_back({sums.location, few ? kNone : static_cast<std::uint32_t>(all_.size()),
+  const bool common = is_common(sums);
+  base::reserve_tightly(common_);
+  common_.push_back({sums.location, common ? kNone : static_cast<std::uint32_t>(all_.size()),
                   sums.visits, sums.time, sums.own, sums.minimum, sums.maximum});
-  if (!few) all_.push_back(sums);
+  if (!common) all_.push_back(sums);
 }
 
 RunProfile merge_summaries(const std::vector<RunSummary>& summaries) {

@@ -109,10 +109,10 @@ struct RunProfile {
       return std::max(bytes_sent, bytes_received);
     }
   };
-  // The same as most are: visits and times, 48 bytes; what few have lies apart.
+  // Most are visits and times only: 48 bytes. The others have their sums apart.
   class SumsByLocation {
    public:
-    std::size_t size() const { return few_.size(); }
+    std::size_t size() const { return common_.size(); }
     Sums operator[](std::size_t i) const;
     class Iterator {
      public:
@@ -133,14 +133,14 @@ struct RunProfile {
     void push_back(const Sums& sums);
 
    private:
-    struct Few {
+    struct Common {
       LocationId location;
       std::uint32_t all = kNone;  // in all_
       std::uint64_t visits, time;
       std::int64_t own;
       std::uint64_t minimum, maximum;
     };
-    std::vector<Few> few_;
+    std::vector<Common> common_;
     std::vector<Sums> all_;
   };
   // A path came `count` times after another one of its level.

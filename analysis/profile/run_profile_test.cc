@@ -124,7 +124,38 @@ std::int64_t accounted(const RunProfile& profile, std::uint32_t location) {
   return sum;
 }
 
+std::string text_of(const RunProfile& profile) {
+  std::string text;
+  for (const RunProfile::Path& path : profile.paths) {
+    text += std::to_string(path.parent) + " " +
+            (path.region == RunProfile::kNone ? "" : profile.regions[path.region].name) +
+            " " + path.site + ":";
+    for (const RunProfile::Sums& each : path.sums)
+      text += " " + std::to_string(each.location) + " " + std::to_string(each.visits) +
+              " " + std::to_string(each.time) + " " + std::to_string(each.management);
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace
+
+TEST_CASE("Run profile: what processes share - the profile is as if each had its own") {
+  for (const bool other_sites : {false, true})
+    for (const bool other_nodes : {false, true}) {
+      const RunSummary first = two_threads();
+      RunSummary second = two_threads();
+      second.process = 1;
+      if (other_sites) second.sites[0] = "elsewhere.c:1";
+      if (other_nodes) second.nodes.edit()[kSend].site = RunSummary::kNone;
+      RunSummary sharing = second;
+      sharing.regions.share(first.regions);
+      sharing.nodes.share(first.nodes);
+      REQUIRE(sharing.nodes.is_shared_with(first.nodes) == !other_nodes);
+      const std::string expected = text_of(merge_summaries({first, second, first}));
+      CHECK(text_of(merge_summaries({first, sharing, first})) == expected);
+    }
+}
 
 TEST_CASE("Run profile: a fork is no node - its time is management of the region in it") {
   const RunProfile profile = merge_summaries({two_threads()});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,21 @@ TEST_CASE("Report blocks: texts - what is no UTF-8 is replaced") {
   const test::ReportReader report(text_of(blocks));
   CHECK(report.value("n")["name"] == "a\uFFFD\uFFFD");
   CHECK(report.value("a\uFFFD")["name"] == "\uFFFD");
+}
+
+TEST_CASE("Report blocks: JSON in parts - is as if it were made at once") {
+  std::string digits;  // which zlib cannot make much smaller
+  std::mt19937 random(1);
+  while (digits.size() < 1'000'000) digits += std::to_string(random());
+  Blocks parts, whole;
+  parts.add("j", [&](const Blocks::TakeText& take) {
+    take("{\"digits\":\"");
+    take(digits);
+    take("\"}");
+  });
+  whole.add("j", json{{"digits", digits}});
+  CHECK(text_of(parts) == text_of(whole));
+  CHECK(test::ReportReader(text_of(parts)).value("j").at("digits") == digits);
 }
 
 TEST_CASE("Report file: the data is in its place, and nothing else is left") {

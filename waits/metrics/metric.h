@@ -255,6 +255,11 @@ class Severities {
     return found(location, metric).squares;
   }
 
+  void forget(LocationId location) {
+    rows_[location] = {};
+    std::fill_n(places_.begin() + static_cast<std::ptrdiff_t>(location * metrics_), metrics_, 0);
+  }
+
   // What another one has found of the location.
   void add(LocationId location, std::uint32_t metric, const std::vector<Ticks>& ticks,
            const std::vector<std::uint64_t>& products,

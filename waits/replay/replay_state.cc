@@ -258,4 +258,12 @@ void ReplayState::begin(const reader::TraceDefinitions& of, PatternSet& patterns
   patterns.charge_to(*severities);
 }
 
+void ReplayState::forget_times(LocationId location) {
+  LocationState& at = locations[location];
+  for (std::vector<std::uint64_t>* row : {&at.own, &at.skipped, &at.visits, &at.squares,
+                                          &at.without_message, &at.own_without_message})
+    *row = {};
+  severities->forget(location);
+}
+
 }  // namespace refrain::waits

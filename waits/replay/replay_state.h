@@ -93,6 +93,8 @@ struct ReplayState {
 
   // Before the first event; `patterns` charge to it.
   void begin(const reader::TraceDefinitions& of, PatternSet& patterns);
+  // What was found of the location is in the analysis now: times by call path go, of which there are most.
+  void forget_times(LocationId location);
 };
 
 }  // namespace refrain::waits
