@@ -55,8 +55,7 @@ class FlatIndex {
   template <class Key, class KeyAt>
   void grow(const KeyAt& key_at) {
     slots_.assign(slots_.empty() ? 16 : 2 * slots_.size(), kFree);
-    for (std::uint32_t i = 0; i < size_; ++i)
-      slots_[place_of<Key>(key_at(i), key_at)] = i;
+    for (std::uint32_t i = 0; i < size_; ++i) slots_[place_of<Key>(key_at(i), key_at)] = i;
   }
 
   std::vector<std::uint32_t> slots_;

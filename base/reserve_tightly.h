@@ -9,8 +9,7 @@ namespace refrain::base {
 
 template <class T>
 void reserve_tightly(std::vector<T>& items) {
-  if (items.size() == items.capacity())
-    items.reserve(items.size() + items.size() / 8 + 4);
+  if (items.size() == items.capacity()) items.reserve(items.size() + items.size() / 8 + 4);
 }
 
 }  // namespace refrain::base

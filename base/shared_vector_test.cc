@@ -5,7 +5,8 @@
 namespace refrain::base::shared_vector_test {
 namespace {
 
-TEST_CASE("SharedVector: equal ones are kept once, and each is its own when it is changed") {
+TEST_CASE(
+    "SharedVector: equal ones are kept once, and each is its own when it is changed") {
   SharedVector<int> a = {1, 2};
   SharedVector<int> b = {1, 2};
   CHECK(a == b);

@@ -690,10 +690,11 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
          "shortens the run",
          ""},
         balanced);
-    out.add({"critical_path_imbalance", "critical_path", "Critical-path imbalance",
-             "Time of a call path on the critical path - its mean over all locations, waits left out",
-             ""},
-            imbalance);
+    out.add(
+        {"critical_path_imbalance", "critical_path", "Critical-path imbalance",
+         "Time of a call path on the critical path - its mean over all locations, waits left out",
+         ""},
+        imbalance);
   }
   const Table active = out.active(true);
   out.add({"performance_impact", "", "Performance impact",
@@ -710,10 +711,10 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
                         std::min(1.0, activities.whole(out.paths_of(i)[column]) / on));
       off_path[i][column] -= on;
     });
-    out.add({"critical_path_activities", "performance_impact_criticalpath",
-             "Activity impact",
-             "Time of a call path on each location, at most that on the critical path", ""},
-            on_path);
+    out.add(
+        {"critical_path_activities", "performance_impact_criticalpath", "Activity impact",
+         "Time of a call path on each location, at most that on the critical path", ""},
+        on_path);
   }
   out.add(
       {"critical_imbalance_impact", "performance_impact_criticalpath", "Imbalance impact",
@@ -730,10 +731,10 @@ void add_path_metrics(WaitAnalysis& analysis, const paths::PathResult& found,
     out.add({"intra_partition_imbalance", "critical_imbalance_impact",
              "Intra-partition imbalance", "On call paths that the location has, too", ""},
             within);
-    out.add({"inter_partition_imbalance", "critical_imbalance_impact",
-             "Inter-partition imbalance", "On call paths that the location does not have",
-             ""},
-            between);
+    out.add(
+        {"inter_partition_imbalance", "critical_imbalance_impact",
+         "Inter-partition imbalance", "On call paths that the location does not have", ""},
+        between);
   }
   out.add(
       {"non_critical_path_activities", "performance_impact", "Non-critical-path activities",

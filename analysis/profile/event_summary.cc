@@ -201,7 +201,7 @@ class TreeSink final : public EventSummarySink {
       std::uint64_t begin, end;
     };
     std::vector<Hole> holes;  // of the primary thread
-    base::FlatIndex nodes;  // of the summary
+    base::FlatIndex nodes;    // of the summary
     std::map<std::string, std::uint32_t> sites;
   };
 

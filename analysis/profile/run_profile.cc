@@ -348,8 +348,9 @@ class Merger {
                                     static_cast<double>(location.outside), kMaxTicks});
       if (!(late > 0)) continue;
       const auto ticks = static_cast<std::int64_t>(late);
-      add_to(sums_of(PathId(paths_[i]), LocationId(profile_.locations.size() - 1)).management,
-             static_cast<std::uint64_t>(ticks));
+      add_to(
+          sums_of(PathId(paths_[i]), LocationId(profile_.locations.size() - 1)).management,
+          static_cast<std::uint64_t>(ticks));
       location.outside -= ticks;
     }
   }
@@ -381,10 +382,9 @@ class Merger {
       return;
     std::vector<RunProfile::Before>& before = profile_.paths[paths_[edge.to]].before;
     base::reserve_tightly(before);
-    before.push_back(
-        {.location = LocationId(profile_.locations.size() - 1),
-         .path = first ? RunProfile::kNone : paths_[edge.from],
-         .count = edge.count});
+    before.push_back({.location = LocationId(profile_.locations.size() - 1),
+                      .path = first ? RunProfile::kNone : paths_[edge.from],
+                      .count = edge.count});
   }
 
   bool is_implicit_barrier(std::uint32_t path) const {
@@ -440,8 +440,9 @@ RunProfile::Sums RunProfile::SumsByLocation::operator[](std::size_t i) const {
 void RunProfile::SumsByLocation::push_back(const Sums& sums) {
   const bool common = is_common(sums);
   base::reserve_tightly(common_);
-  common_.push_back({sums.location, common ? kNone : static_cast<std::uint32_t>(all_.size()),
-                  sums.visits, sums.time, sums.own, sums.minimum, sums.maximum});
+  common_.push_back({sums.location,
+                     common ? kNone : static_cast<std::uint32_t>(all_.size()), sums.visits,
+                     sums.time, sums.own, sums.minimum, sums.maximum});
   if (!common) all_.push_back(sums);
 }
 

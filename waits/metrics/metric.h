@@ -257,7 +257,8 @@ class Severities {
 
   void forget(LocationId location) {
     rows_[location] = {};
-    std::fill_n(places_.begin() + static_cast<std::ptrdiff_t>(location * metrics_), metrics_, 0);
+    std::fill_n(places_.begin() + static_cast<std::ptrdiff_t>(location * metrics_),
+                metrics_, 0);
   }
 
   // What another one has found of the location.
@@ -305,7 +306,8 @@ class Severities {
 
   std::size_t metrics_;
   unsigned shift_ = 0;
-  std::vector<std::uint16_t> places_;  // by location and metric: in its rows, from 1; 0: none
+  std::vector<std::uint16_t>
+      places_;  // by location and metric: in its rows, from 1; 0: none
   std::vector<std::vector<Row>> rows_;
 };
 
