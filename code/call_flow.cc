@@ -1,11 +1,12 @@
 #include "code/call_flow.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "base/loaded_symbols.h"
 
 namespace refrain::code {
 namespace {
@@ -343,7 +344,7 @@ bool CallFlow::never_returns(std::string_view name) {
   if (const auto known = never_returns_.find(text); known != never_returns_.end())
     return known->second;
   bool& never = never_returns_[text];
-  const auto at = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, text.c_str()));
+  const auto at = reinterpret_cast<std::uint64_t>(base::symbol_of(text.c_str()));
   // Not objects that were not known yet: those that are looked at would move.
   for (const auto& object : objects_)
     if (object->image.executable(at)) never = object->reader.never_comes_back(at);
@@ -353,12 +354,10 @@ bool CallFlow::never_returns(std::string_view name) {
 void CallFlow::find_interpreter(const MappedImage& image) {
   const bool program = image.path().empty();
   if (!program && image.path().find("python") == std::string::npos) return;
-  void* const library =
-      dlopen(program ? nullptr : image.path().c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return;
-  const auto at =
-      reinterpret_cast<std::uint64_t>(dlsym(library, "_PyEval_EvalFrameDefault"));
-  dlclose(library);
+  if (image.code().empty()) return;
+  const auto at = reinterpret_cast<std::uint64_t>(
+      base::symbol_in(reinterpret_cast<const void*>(image.code()[0].first),
+                      "_PyEval_EvalFrameDefault"));
   for (const auto& object : objects_)
     if (const FunctionRange* const range = object->image.function_at(at); range != nullptr)
       excluded_.insert(range->begin);

@@ -151,4 +151,22 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Region places: a library's constructor - its teams do not wait for the loader") {
+  // With gcc's library all of its threads' first calls of the runtime are in the constructor.
+  for (const std::string library : {"plugin_constructor.so", "plugin_constructor_gcc.so"}) {
+    INFO(library);
+    const TemporaryFolder folder;
+    Job job{"plugins_clang", {}, 2, {{"LIMIT", "0"}}};
+    job.arguments = {data_file("test/programs/plugin_first.so").parent_path(),
+                     "./" + library};
+    const Result plain = run_untraced(job);
+    REQUIRE(plain.ok());
+    const Traced traced = trace(job, folder / "archive");
+    CHECK(traced.result.output == plain.output);
+    const Counts names = count_by_name(traced.trace);
+    CHECK(names.at("!$omp parallel " + at("plugin.c", "num_threads(2) /* constructor")) ==
+          2 * 2 * 2);
+  }
+}
+
 }  // namespace refrain::test::region_places_test

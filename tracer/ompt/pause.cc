@@ -4,10 +4,10 @@
 // rest of the run would not be traced. While the program is traced it is paused "soft" instead: what the program may rely on
 // afterwards is the same, but the threads are there, asleep, and what omp_set_num_threads() and its kin have set stays.
 // Where the runtime is found before us (OMP_TOOL_LIBRARIES) its own procedures are called, and nothing of this happens.
-#include <dlfcn.h>
-
+#include "base/loaded_symbols.h"
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/helper_threads.h"
+#include "tracer/ompt/runtime_entries.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::ompt {
@@ -21,17 +21,10 @@ constexpr int kFailed = 1;
 template <typename Function>
 Function* runtimes(const char* name) noexcept {
   const recorder::SlowPath slow_path;
-  Dl_info runtime{};
-  void* symbol = nullptr;
-  if (runtime_code() != nullptr && dladdr(runtime_code(), &runtime) != 0) {
-    void* const library = dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (library != nullptr) {
-      symbol = dlsym(library, name);
-      dlclose(library);
-    }
-  }
-  if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name);
-  return reinterpret_cast<Function*>(symbol);
+  const void* symbol = base::symbol_in(runtime_code(), name);
+  if (symbol == nullptr)
+    symbol = base::symbol_after(reinterpret_cast<const void*>(&find_in_runtime), name);
+  return reinterpret_cast<Function*>(const_cast<void*>(symbol));
 }
 
 int kind_for(int kind) noexcept {

@@ -1,10 +1,10 @@
 #include "tracer/ompt/program_places.h"
 
-#include <dlfcn.h>
 #include <unwind.h>
 
 #include <string_view>
 
+#include "base/loaded_symbols.h"
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/runtime_entries.h"
 #include "tracer/recorder/slow_path.h"
@@ -95,10 +95,10 @@ bool calls_program(std::string_view entry) noexcept {
 
 CallKind kind_of(const void* code) noexcept {
   const recorder::SlowPath slow_path;
-  Dl_info there{};
-  if (dladdr(code, &there) == 0) return CallKind::kOther;
-  if (there.dli_sname == nullptr) return CallKind::kInside;  // no function that others see
-  const std::string_view name = there.dli_sname;
+  const base::LoadedSymbol there = base::symbol_at(code);
+  if (there.object == nullptr) return CallKind::kOther;
+  if (there.name == nullptr) return CallKind::kInside;
+  const std::string_view name = there.name;
   const bool entry = name.starts_with("__kmpc_") || name.starts_with("GOMP_");
   return entry && !calls_program(name) ? CallKind::kEntry : CallKind::kOther;
 }

@@ -1,7 +1,5 @@
 #include "tracer/ompt/runtime_entries.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/loaded_symbols.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
 
@@ -37,33 +36,6 @@ struct EntryPoint {
 constexpr std::array kEntryPoints{REFRAIN_RUNTIME_ENTRIES(ENTRY_POINT)};
 #undef ENTRY_POINT
 static_assert(kEntryPoints.size() <= std::size(refrain_entries));
-
-struct Wanted {
-  const char* name;
-  void* found;
-};
-
-// A runtime that no other file can see: a library opened with RTLD_LOCAL has brought it.
-int look_in_file(dl_phdr_info* info, std::size_t, void* data) {
-  auto& wanted = *static_cast<Wanted*>(data);
-  const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-  const std::string_view file = path.substr(path.find_last_of('/') + 1);
-  if (!file.starts_with("libomp") && !file.starts_with("libgomp") &&
-      !file.starts_with("libiomp"))
-    return 0;
-  void* const library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return 0;
-  wanted.found = dlsym(library, wanted.name);
-  dlclose(library);
-  return wanted.found == nullptr ? 0 : 1;
-}
-
-const void* find_real(const char* name) noexcept {
-  Wanted wanted{name, dlsym(RTLD_NEXT, name)};
-  if (wanted.found == nullptr) dl_iterate_phdr(look_in_file, &wanted);
-  dlerror();  // leaves no error of ours
-  return wanted.found;
-}
 
 #if defined(__x86_64__)
 const void* slot_content(const unsigned char* behind, const unsigned char* offset_at) {
@@ -126,18 +98,20 @@ constexpr unsigned kLastRegion = 14;  // entries up to this one open regions
 
 // libgomp has no interface for tools.
 void note_runtime(const void* function) noexcept {
-  Dl_info there{};
-  if (dladdr(function, &there) == 0 || there.dli_fname == nullptr) return;
-  const std::string_view path = there.dli_fname;
+  const base::LoadedSymbol there = base::symbol_at(function);
+  if (there.object == nullptr) return;
+  const std::string_view path = there.file;
   if (path.substr(path.find_last_of('/') + 1).starts_with("libgomp"))
-    runtime::note_untraced_runtime(there.dli_fname);
+    runtime::note_untraced_runtime(there.file);
 }
 
 }  // namespace
 
 const void* find_in_runtime(const char* name) noexcept {
   const recorder::KeepErrno keep_errno;
-  const void* const found = find_real(name);
+  // Also in a runtime that no other file can see: a library opened with RTLD_LOCAL has brought it.
+  const void* const found =
+      base::symbol_after(reinterpret_cast<const void*>(&find_in_runtime), name);
   if (found != nullptr) return found;
   std::fprintf(stderr, "refrain: no OpenMP runtime has %s\n", name);
   _exit(127);

@@ -4,12 +4,11 @@
 // A construct outside of all teams is a symbol and begins an epoch, as an outermost parallel region
 // does; one in an outermost team is a symbol. Constructs with nowait run in tasks, of which threads
 // take what comes: these are no symbols.
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
 
+#include "base/loaded_symbols.h"
 #include "spool/ompt_values.h"
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/program_places.h"
@@ -188,21 +187,20 @@ struct Waits {
 };
 constinit Waits g_waits;
 
-const void* file_of(const void* function) noexcept {
-  Dl_info there{};
-  return function != nullptr && dladdr(function, &there) != 0 ? there.dli_fbase : nullptr;
-}
 
 // Null where target constructs and tasks are the same runtime's.
 const Waits* waits_of_tasks(const void* target) noexcept {
   if (!g_waits.known.load(std::memory_order_acquire)) {
-    void* const children = dlsym(RTLD_NEXT, "GOMP_taskwait");
-    if (children != nullptr && file_of(children) != file_of(target)) {
+    const auto next = [](const char* name) {
+      return const_cast<void*>(base::symbol_after(&g_waits, name));
+    };
+    void* const children = next("GOMP_taskwait");
+    if (children != nullptr &&
+        base::symbol_at(children).object != base::symbol_at(target).object) {
       g_waits.for_children.store(reinterpret_cast<void (*)()>(children));
       g_waits.for_dependences.store(
-          reinterpret_cast<void (*)(void**)>(dlsym(RTLD_NEXT, "GOMP_taskwait_depend")));
+          reinterpret_cast<void (*)(void**)>(next("GOMP_taskwait_depend")));
     }
-    dlerror();
     // Release: what was found is there before it is known; partner above.
     g_waits.known.store(true, std::memory_order_release);
   }

@@ -287,7 +287,7 @@ void look_for_python(const char* path, std::uint64_t begin, std::uint64_t end,
     return;
   const recorder::SlowPath slow_path;
   const sampler::PythonInterpreter found =
-      sampler::interpreter_in(is_program ? "" : path, begin, end);
+      sampler::interpreter_in(begin, end);
   if (found.begin == 0) return;
   sampler::CodeObject object;
   if (!is_program && !sampler::find_object(begin, object)) return;

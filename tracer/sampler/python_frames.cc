@@ -1,7 +1,5 @@
 #include "tracer/sampler/python_frames.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/loaded_symbols.h"
 #include "code/bytecode.h"
 #include "tracer/recorder/memory_reserve.h"
 #include "tracer/recorder/slow_path.h"
@@ -91,7 +90,7 @@ PythonFrames::Runs PythonFrames::at(std::uint64_t place) noexcept {
   if (std::find(not_one_, not_one_ + not_ones_, object.identity) != not_one_ + not_ones_)
     return Runs::kNothing;
   const recorder::SlowPath slow_path;
-  if (const PythonInterpreter found = interpreter_in(object.file, object.begin, object.end);
+  if (const PythonInterpreter found = interpreter_in(object.begin, object.end);
       found.begin != 0)
     set(found);
   if (interpreter_.begin != 0) return Runs::kMaybe;
@@ -330,11 +329,11 @@ PythonFrames::Source PythonFrames::source(std::uint64_t header) const noexcept {
 
 namespace refrain::sampler {
 
-PythonInterpreter interpreter_in(const char* file, std::uint64_t begin, std::uint64_t end) {
+PythonInterpreter interpreter_in(std::uint64_t begin, std::uint64_t end) {
   PythonInterpreter found;
-  void* const library = dlopen(*file == '\0' ? nullptr : file, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return found;
-  const auto symbol = [library](const char* of) { return dlsym(library, of); };
+  const auto symbol = [begin](const char* of) {
+    return const_cast<void*>(base::symbol_in(reinterpret_cast<const void*>(begin), of));
+  };
   const auto* const version = static_cast<const unsigned long*>(symbol("Py_Version"));
   // 3.11, and released. In a build that traces references all objects have two words more.
   if (version != nullptr && *version >> 16 == 0x030b && (*version >> 4 & 15) == 15 &&
@@ -347,7 +346,6 @@ PythonInterpreter interpreter_in(const char* file, std::uint64_t begin, std::uin
       found = {begin, end, reinterpret_cast<void* (*)()>(state),
                reinterpret_cast<std::uint64_t>(type)};
   }
-  dlclose(library);
   return found;
 }
 

@@ -46,8 +46,8 @@ struct PythonInterpreter {
   std::uint64_t code_type = 0;  // the address of code objects' type
 };
 
-// In the library `file` (of the program itself: empty), whose code is there. Takes the loader's lock.
-PythonInterpreter interpreter_in(const char* file, std::uint64_t begin, std::uint64_t end);
+// In the object whose code is there.
+PythonInterpreter interpreter_in(std::uint64_t begin, std::uint64_t end);
 
 // CPython 3.11 on 64 bits: cpython/pystate.h, internal/pycore_frame.h, cpython/code.h, and objects with them.
 namespace python {
