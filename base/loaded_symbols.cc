@@ -75,8 +75,7 @@ class Symbols {
       if (entry->d_tag == DT_STRTAB) texts_ = at;
       if (entry->d_tag == DT_GNU_HASH) gnu_ = reinterpret_cast<const GnuTable*>(at);
       if (entry->d_tag == DT_HASH) table_ = reinterpret_cast<const std::uint32_t*>(at);
-      if (entry->d_tag == DT_VERSYM)
-        versions_ = reinterpret_cast<const ElfW(Half)*>(at);
+      if (entry->d_tag == DT_VERSYM) versions_ = reinterpret_cast<const ElfW(Half)*>(at);
     }
   }
   bool complete() const noexcept {
@@ -131,7 +130,8 @@ class Symbols {
   const Symbol* symbols_ = nullptr;
   const char* texts_ = nullptr;
   const GnuTable* gnu_ = nullptr;
-  const std::uint32_t* table_ = nullptr;  // counts of buckets and symbols, then the hash table
+  const std::uint32_t* table_ =
+      nullptr;  // counts of buckets and symbols, then the hash table
   const ElfW(Half) * versions_ = nullptr;
 };
 

@@ -18,8 +18,8 @@ const char* offset(const void* address, std::ptrdiff_t bytes) {
 }
 
 TEST_CASE("Loaded symbols: by name - what dlsym finds") {
-  for (const char* name : {"printf", "qsort", "pthread_create", "abort", "environ", "_ZdlPv",
-                           "_ZNSt6localeC1Ev", "__libc_start_main"}) {
+  for (const char* name : {"printf", "qsort", "pthread_create", "abort", "environ",
+                           "_ZdlPv", "getenv", "__libc_start_main"}) {
     INFO(name);
     CHECK(symbol_of(name) == dlsym(RTLD_DEFAULT, name));
   }
@@ -31,18 +31,17 @@ TEST_CASE("Loaded symbols: by name in an object, and after it") {
   const void* const qsort = dlsym(RTLD_DEFAULT, "qsort");
   REQUIRE(qsort != nullptr);
   CHECK(symbol_in(qsort, "qsort") == qsort);
-  CHECK(symbol_in(qsort, "_ZNSt6localeC1Ev") == nullptr);
+  CHECK(symbol_in(qsort, "_dl_catch_nothing") == nullptr);
   CHECK(symbol_after(qsort, "qsort") == nullptr);
   static const int here = 0;
   CHECK(symbol_after(&here, "qsort") == qsort);
-  CHECK(symbol_in(&here, "qsort") == (symbol_at(libc).object == symbol_at(&here).object
-                                          ? libc
-                                          : nullptr));
+  CHECK(symbol_in(&here, "qsort") ==
+        (symbol_at(libc).object == symbol_at(&here).object ? libc : nullptr));
 }
 
 TEST_CASE("Loaded symbols: by address - the function that dladdr finds") {
   int functions = 0, without = 0;
-  for (const char* of : {"qsort", "printf", "_ZNSt6localeC1Ev"}) {
+  for (const char* of : {"qsort", "printf", "fopen"}) {
     const void* const begin = dlsym(RTLD_DEFAULT, of);
     REQUIRE(begin != nullptr);
     for (std::ptrdiff_t bytes = -20'000; bytes < 20'000; bytes += 37) {

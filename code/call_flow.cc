@@ -355,9 +355,8 @@ void CallFlow::find_interpreter(const MappedImage& image) {
   const bool program = image.path().empty();
   if (!program && image.path().find("python") == std::string::npos) return;
   if (image.code().empty()) return;
-  const auto at = reinterpret_cast<std::uint64_t>(
-      base::symbol_in(reinterpret_cast<const void*>(image.code()[0].first),
-                      "_PyEval_EvalFrameDefault"));
+  const auto at = reinterpret_cast<std::uint64_t>(base::symbol_in(
+      reinterpret_cast<const void*>(image.code()[0].first), "_PyEval_EvalFrameDefault"));
   for (const auto& object : objects_)
     if (const FunctionRange* const range = object->image.function_at(at); range != nullptr)
       excluded_.insert(range->begin);

@@ -42,7 +42,7 @@ constexpr SettingInfo kTable[] = {
      .range = "yes or no",
      .one_line = "replace an existing archive",
      .long_text =
-         "Also those that further programs of a command took: NAME.2, NAME.3, ... "
+         "Also those that further programs of the same command took: NAME.2, NAME.3, ... "
          "Only a directory with an archive or a spool of Refrain is ever removed."},
     {.name = "quiet", .type = kBool, .field = &Settings::quiet,
      .range = "yes or no",

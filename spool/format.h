@@ -222,6 +222,8 @@ enum TextKey : std::uint8_t {
            // function and its lines, in hexadecimal; then function, kTextSeparator, file
   kTextThreadName =
       25,  // "location name": the name that the location's thread has from now on, given by the program
+  kTextRun =
+      26,  // of the `refrain run` that started the program: its number and seconds of the epoch, decimal
   kTextNotReceived =
       21,  // "freed failed open", decimal: receives of which no message is recorded: their
            // requests were freed, they failed, they were not complete when MPI ended

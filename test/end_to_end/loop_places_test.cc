@@ -213,7 +213,7 @@ TEST_CASE("Run: --overwrite - replaces all archives of a script, and none of ano
                          "-c", script + "/bin/true"})
                 .ok());
   };
-  run(other, traced);
+  run(other, traced);  // the user's own, and not of the command below
   const auto written = [](const std::string& name) {
     return fs::last_write_time(name + "/traces.otf2");
   };
@@ -227,6 +227,15 @@ TEST_CASE("Run: --overwrite - replaces all archives of a script, and none of ano
   run(archive, traced);
   CHECK_FALSE(fs::exists(archive + ".2"));
   CHECK(written(other) == of_other);
+
+  // The second of two runs is another command's.
+  for (int i = 0; i < 2; ++i)
+    REQUIRE(run_refrain({"run", "--quiet", "-o", folder / "twice", "--", "/bin/bash", "-c",
+                         traced + "/bin/true"})
+                .ok());
+  const auto kept = written(folder / "twice.2");
+  run(folder / "twice", traced);
+  CHECK(written(folder / "twice.2") == kept);
 }
 
 }  // namespace refrain::test::loop_places_test

@@ -1,5 +1,6 @@
 /* One of the libraries of plugins.c. Both have their code at the same offsets, and other lines. With LOOP: one that has regions in a row, and in a
- * loop. With CONSTRUCTOR: threads of a team, and another thread, do things for the first time while the loader waits for them. */
+ * loop. With CONSTRUCTOR: threads of a team, and another thread, do things for the first time while the loader waits for them; not to be
+ * unloaded, for gcc's runtime is not while it has threads. */
 #if defined(CONSTRUCTOR)
 #include <omp.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@ uint64_t plugin_work(void);
 static uint64_t shared;
 
 static void add(uint64_t value) {
-#pragma omp critical /* constructor */
+#pragma omp critical
   shared += value;
 }
 

@@ -25,7 +25,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -583,32 +582,26 @@ void RunCommand::export_kokkos_tool(const Program& program, const std::string& l
   setenv(before_3_7 ? "KOKKOS_PROFILE_LIBRARY" : "KOKKOS_TOOLS_LIBS", library.c_str(), 1);
 }
 
-// The name that an archive, or a recording without one, should have got; it may have been taken. Empty: it is neither.
-static fs::path name_asked_for(const std::string& archive) {
+// The `refrain run` that made an archive, or a recording without one. Empty: not known, or it is neither.
+static std::string run_of(const std::string& archive) {
   std::error_code ignored;
   if (!fs::exists(archive, ignored)) return {};
-  std::string name;
   if (const auto info = analysis::read_archive_info(archive)) {
-    const auto found = info->properties.find("REFRAIN::SETTING::ARCHIVE");
-    if (found != info->properties.end()) name = found->second;
-  } else {
-    constexpr std::string_view kArchive = "archive=";
-    for (const spool::ProcessSpool& process : spool::open_spool_folder(archive).processes) {
-      std::istringstream settings(
-          spool::parse_journal(process.journal.log()).text(spool::kTextSettings));
-      for (std::string line; std::getline(settings, line);)
-        if (line.starts_with(kArchive)) name = line.substr(kArchive.size());
-    }
+    const auto found = info->properties.find("REFRAIN::RUN");
+    return found == info->properties.end() ? std::string() : found->second;
   }
-  return fs::path(name + "/").parent_path().lexically_normal();
+  const spool::SpoolFolder spools = spool::open_spool_folder(archive);
+  if (spools.processes.empty()) return {};
+  return spool::parse_journal(spools.processes[0].journal.log()).text(spool::kTextRun);
 }
 
 // Other processes of a job may do the same at the same time, and may have begun already.
 void RunCommand::remove_old_archive() const {
   if (!overwrite_ || archive_.empty()) return;
   const std::string name = fs::path(archive_ + "/").parent_path().string();
+  const std::string run = run_of(name);
   std::string archive = name;
-  // Those that further programs of a command took.
+  // Those that further programs of that run took, and none of another run.
   for (int i = 2; spool::recording_process(archive) == 0; ++i) {
     // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
     std::error_code ignored;
@@ -618,7 +611,7 @@ void RunCommand::remove_old_archive() const {
     spool::remove_spools(old, ignored);
     fs::remove_all(old, ignored);
     archive = name + '.' + std::to_string(i);
-    if (name_asked_for(archive) != fs::path(name).lexically_normal()) break;
+    if (run.empty() || run_of(archive) != run) break;
   }
 }
 

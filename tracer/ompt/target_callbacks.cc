@@ -187,7 +187,6 @@ struct Waits {
 };
 constinit Waits g_waits;
 
-
 // Null where target constructs and tasks are the same runtime's.
 const Waits* waits_of_tasks(const void* target) noexcept {
   if (!g_waits.known.load(std::memory_order_acquire)) {

@@ -3,8 +3,10 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "base/version.h"
 
@@ -38,6 +40,10 @@ void put_preamble(Journal& journal, const filters::Settings& settings,
   for (const filters::SettingInfo& info : filters::setting_table())
     values += std::string(info.name) + "=" + filters::value_text(settings, info) + "\n";
   journal.text(spool::kTextSettings, values);
+  if (const char* const run = std::getenv("REFRAIN_RUN"); run != nullptr) {
+    const std::string_view text = run;
+    journal.text(spool::kTextRun, text.substr(0, text.find(' ', text.find(' ') + 1)));
+  }
 }
 
 }  // namespace refrain::runtime

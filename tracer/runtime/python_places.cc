@@ -286,8 +286,7 @@ void look_for_python(const char* path, std::uint64_t begin, std::uint64_t end,
   if (!is_program && std::strstr(name == nullptr ? path : name, "python") == nullptr)
     return;
   const recorder::SlowPath slow_path;
-  const sampler::PythonInterpreter found =
-      sampler::interpreter_in(begin, end);
+  const sampler::PythonInterpreter found = sampler::interpreter_in(begin, end);
   if (found.begin == 0) return;
   sampler::CodeObject object;
   if (!is_program && !sampler::find_object(begin, object)) return;

@@ -134,6 +134,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
                  : options.version.empty() ? "unknown"
                                            : options.version);
   add("COMMAND", readable(journal.text(spool::kTextCommand)));
+  add("RUN", journal.text(spool::kTextRun));
   const OpenMp openmp = openmp_of(journal);
   add("RUNTIME", openmp.runtime);
   if (openmp.replaces) add("RUNTIME_FOR", kLibgomp);

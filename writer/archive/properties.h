@@ -5,6 +5,7 @@
 // analysis/archive_info.h reads them.
 // Names (all begin with REFRAIN::):
 //     VERSION COMMAND                    from the journal
+//     RUN                                the `refrain run` that recorded it: its process number, and when it began (epoch, s)
 //     RUNTIME                            the name that the OpenMP runtime gives; "libgomp" if that one ran the program's regions
 //     RUNTIME_FOR                        "libgomp", if RUNTIME stood in for it
 //     SETTING::<NAME>                    one a setting

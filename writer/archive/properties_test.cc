@@ -30,7 +30,7 @@ std::set<std::string> names_listed() {
 std::set<std::string> names_written() {
   spool::Journal journal;
   for (const spool::TextKey key :
-       {spool::kTextVersion, spool::kTextCommand, spool::kTextRuntime})
+       {spool::kTextVersion, spool::kTextCommand, spool::kTextRun, spool::kTextRuntime})
     journal.texts[key] = "x";
   journal.modules = {"1000 2000 0 - /usr/lib/libgomp.so.1"};
   journal.texts[spool::kTextSettings] = "limit=10\n";
