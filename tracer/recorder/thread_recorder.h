@@ -200,11 +200,16 @@ class ThreadRecorder {
     user_.store(&mark, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     ++events_;
-    tracing_time_.enters();
     return true;
   }
+  // After enter(), where the event is to be recorded: what that takes is measured now and then.
+  void measure() noexcept { tracing_time_.enters(); }
   __attribute__((hot)) void leave() noexcept {
     tracing_time_.leaves();
+    leave_unmeasured();
+  }
+  // The same where it is not, for the recording has ended: another thread may be closing all the rest.
+  void leave_unmeasured() noexcept {
     events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     // Release: pairs with busy(); who sees false sees all that this thread recorded.

@@ -54,13 +54,15 @@ template <typename Body>
 bool callback(Session& session, ThreadRecorder& recorder, Body body) {
   recorder::FrameMark mark;
   if (!recorder.enter(mark)) return true;
-  const bool recording = session.state().recording();
-  if (recording)
-    body();
-  else
+  if (!session.state().recording()) {
     recorder.count_loss(session.state().stop_cause());
+    recorder.leave_unmeasured();
+    return false;
+  }
+  recorder.measure();
+  body();
   recorder.leave();
-  return recording;
+  return true;
 }
 
 spool::RecordWords make(spool::Kind kind, std::uint64_t payload, std::uint64_t a48,

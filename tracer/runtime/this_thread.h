@@ -81,9 +81,10 @@ class Scope {
     // After enter(): see Session::finish().
     if (!g_session->state().recording()) [[unlikely]] {
       recorder->count_loss(g_session->state().stop_cause());
-      recorder->leave();
+      recorder->leave_unmeasured();
       return nullptr;
     }
+    recorder->measure();
     return recorder;
   }
   static void leave(recorder::ThreadRecorder& recorder) noexcept { recorder.leave(); }
