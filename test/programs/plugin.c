@@ -29,9 +29,12 @@ static void team(void) {
 #pragma omp taskwait
 #pragma omp parallel num_threads(2) /* inside */
     add(10);
-#pragma omp master
+    if (omp_get_thread_num() == 1) {
 #pragma omp taskloop grainsize(4)
-    for (int i = 0; i < 16; ++i) add(100);
+      for (int i = 0; i < 16; ++i) add(100);
+    }
+#pragma omp single /* ends with a jump to the barrier, by gcc */
+    add(1000);
   }
 }
 
