@@ -162,11 +162,11 @@ TEST_CASE("SummaryTotals: of another archive - left out, in a line") {
   archive.node(kTop, f, {.visits = 1});
   REQUIRE(refused(archive).empty());
   Archive other = archive;
-  other.summary.regions[0].name = "g";
+  other.summary.regions.edit()[0].name = "g";
   CHECK(refused(other).find("another archive: its region 70") != std::string::npos);
-  other.summary.regions[0].name = "\xef\xbf\xbd";  // what is no UTF-8 was replaced
+  other.summary.regions.edit()[0].name = "\xef\xbf\xbd";  // what is no UTF-8 was replaced
   CHECK(refused(other).empty());
-  other.summary.regions[0].reference = 99;
+  other.summary.regions.edit()[0].reference = 99;
   CHECK(refused(other).find("no region 99") != std::string::npos);
   other = archive;
   other.summary.locations[1].reference = 7;

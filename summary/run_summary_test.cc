@@ -221,7 +221,7 @@ TEST_CASE("RunSummary: bad rows of iterations - one line that says what is wrong
 
 TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
   RunSummary summary = example();
-  summary.regions[0].name =
+  summary.regions.edit()[0].name =
       "a\xff\xfe"
       "b";
   const RunSummary read = *summary_from_text(to_text(summary));

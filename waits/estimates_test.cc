@@ -445,7 +445,7 @@ TEST_CASE("Estimates: thread management - as the summary's forks have it") {
   const auto estimates = estimate_waits(part, all);
   CHECK(of(part, estimates, "omp_management").whole == Approx(part.seconds(400)));
   // Nothing is made up where the summary has no forks.
-  summary.nodes[0].kind = Kind::kRegion;
+  summary.nodes.edit()[0].kind = Kind::kRegion;
   for (const AllCalls& each : calls_of(part, {summary})) CHECK(each.management < 0);
 }
 

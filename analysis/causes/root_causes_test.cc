@@ -51,10 +51,10 @@ std::vector<RunSummary> ranks(std::size_t number, std::size_t iterations, const 
         region("MPI_Allreduce", OTF2_REGION_ROLE_COLL_ALL2ALL, OTF2_PARADIGM_MPI),
         region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP)};
     run.sites = {"src/p.c:9"};
-    run.nodes.resize(2);
-    run.nodes[0].region = 0;
-    run.nodes[1].region = 1;
-    run.nodes[1].site = 0;
+    run.nodes.edit().resize(2);
+    run.nodes.edit()[0].region = 0;
+    run.nodes.edit()[1].region = 1;
+    run.nodes.edit()[1].site = 0;
     run.loops = {{1, "loop 1 @ main p.c:7-12"}};
     run.locations.resize(threads);
     for (std::size_t thread = 0; thread < threads; ++thread) {
@@ -105,7 +105,7 @@ std::vector<RunSummary> ranks(std::size_t number, std::size_t iterations, const 
     }
     if (threads > 1) {
       // So that they count as workers.
-      run.nodes.emplace_back().region = 2;
+      run.nodes.edit().emplace_back().region = 2;
       for (auto& location : run.locations) {
         location.sums.emplace_back();
         location.sums.back().visits = 1;
@@ -663,7 +663,8 @@ TEST_CASE(
       RunSummary& run = runs[rank];
       RunSummary::Location& location = run.locations[0];
       const auto add = [&](const char* name, std::int64_t each) {
-        run.nodes.emplace_back().region = static_cast<std::uint32_t>(run.regions.size());
+        run.nodes.edit().emplace_back().region =
+            static_cast<std::uint32_t>(run.regions.size());
         run.regions.push_back(
             region(name, OTF2_REGION_ROLE_FILE_IO, OTF2_PARADIGM_UNKNOWN));
         location.sums.emplace_back();
@@ -735,10 +736,10 @@ RunSummary uneven_threads(const Waits& waits = {1000, 1000, 1000, 0}) {
   run.regions = {
       region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP),
       region("!$omp ibarrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER, OTF2_PARADIGM_OPENMP)};
-  run.nodes.resize(3);
-  run.nodes[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
-  run.nodes[1] = {.parent = 0, .region = 0};
-  run.nodes[2] = {.parent = 1, .region = 1};
+  run.nodes.edit().resize(3);
+  run.nodes.edit()[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
+  run.nodes.edit()[1] = {.parent = 0, .region = 0};
+  run.nodes.edit()[2] = {.parent = 1, .region = 1};
   run.loops = {{1, "loop 1 @ main p.c:7-12"}};
   run.end = 100 * 2000;
   run.locations.resize(4);
@@ -1009,7 +1010,7 @@ TEST_CASE("Root causes: who receives from slow sends is no cause") {
       row.times[kCollective] -= kLong;
       row.times[static_cast<std::size_t>(TimeClass::kMpiPointToPoint)] += kLong;
     }
-  other.regions.back().name = "MPI_Recv";
+  other.regions.edit().back().name = "MPI_Recv";
   primary.sums[1].time -= 100 * kLong;
   primary.sums.back() = {.visits = 100,
                          .time = 100 * kLong,
@@ -1055,12 +1056,12 @@ TEST_CASE(
       region("!$omp critical", OTF2_REGION_ROLE_CRITICAL, OTF2_PARADIGM_OPENMP),
       region("!$omp critical sblock", OTF2_REGION_ROLE_CRITICAL_SBLOCK,
              OTF2_PARADIGM_OPENMP)};
-  run.nodes.resize(5);
-  run.nodes[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
-  run.nodes[1] = {.parent = 0, .region = 0};
-  run.nodes[2] = {.parent = 1, .region = 1};
-  run.nodes[3] = {.parent = 1, .region = 2};
-  run.nodes[4] = {.parent = 3, .region = 3};
+  run.nodes.edit().resize(5);
+  run.nodes.edit()[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
+  run.nodes.edit()[1] = {.parent = 0, .region = 0};
+  run.nodes.edit()[2] = {.parent = 1, .region = 1};
+  run.nodes.edit()[3] = {.parent = 1, .region = 2};
+  run.nodes.edit()[4] = {.parent = 3, .region = 3};
   run.loops = {{1, "loop 1 @ main p.c:7-12"}};
   // Each thread works for 500, has the lock for 500, and waits for 500: the first one in the barrier.
   run.end = 100 * 1500;

@@ -146,8 +146,8 @@ TEST_CASE("Profile: totals - regions without a place in the summary are reported
   double calls = 0;
   for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
     if (summary.nodes[i].region != kSend) continue;
-    summary.nodes[i].kind = summary::RunSummary::Kind::kOther;
-    summary.nodes[i].region = summary::RunSummary::kNone;
+    summary.nodes.edit()[i].kind = summary::RunSummary::Kind::kOther;
+    summary.nodes.edit()[i].region = summary::RunSummary::kNone;
     for (const auto& location : summary.locations)
       calls += static_cast<double>(location.sums[i].visits);
   }

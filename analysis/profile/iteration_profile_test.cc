@@ -21,12 +21,12 @@ RunSummary run(std::uint32_t process, std::uint64_t iterations, std::uint64_t fi
   summary.rank = process;
   summary.ticks_per_second = 2e9;
   summary.begin = 1000;
-  summary.regions.resize(1);
-  summary.regions[0].name = "!$omp parallel";
-  summary.regions[0].role = OTF2_REGION_ROLE_PARALLEL;
-  summary.regions[0].paradigm = OTF2_PARADIGM_OPENMP;
-  summary.nodes.resize(1);
-  summary.nodes[0].region = 0;
+  summary.regions.edit().resize(1);
+  summary.regions.edit()[0].name = "!$omp parallel";
+  summary.regions.edit()[0].role = OTF2_REGION_ROLE_PARALLEL;
+  summary.regions.edit()[0].paradigm = OTF2_PARADIGM_OPENMP;
+  summary.nodes.edit().resize(1);
+  summary.nodes.edit()[0].region = 0;
   summary.loops = {{4, "loop 4 @ main"}};
   summary.counters = {{"PAPI_TOT_INS", "#"}};
   for (std::uint32_t thread = 0; thread < 2; ++thread) {

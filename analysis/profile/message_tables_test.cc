@@ -309,10 +309,10 @@ TEST_CASE("Message tables: no graph - not known where MPI was called, else nothi
   RunSummary summary = summary_of(0, {FlowGraph{}});
   CHECK(profile_of({summary}).complete());
   CHECK(profile_of({summary}).by_signature.empty());
-  summary.regions.resize(1);
-  summary.regions[0].paradigm = OTF2_PARADIGM_MPI;
-  summary.nodes.resize(1);
-  summary.nodes[0].region = 0;
+  summary.regions.edit().resize(1);
+  summary.regions.edit()[0].paradigm = OTF2_PARADIGM_MPI;
+  summary.nodes.edit().resize(1);
+  summary.nodes.edit()[0].region = 0;
   summary.locations[0].sums.resize(1);
   CHECK(profile_of({summary}).complete());
   summary.locations[0].sums[0].visits = 1;

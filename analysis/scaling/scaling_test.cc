@@ -75,13 +75,14 @@ std::vector<RunSummary> summaries(const Plan& plan, bool turned = false) {
         region("!$omp implicit barrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER,
                OTF2_PARADIGM_OPENMP)};
     run.sites = {"src/p.c:9"};
-    run.nodes.resize(4);
-    for (std::uint32_t i = 0; i < 4; ++i) run.nodes[i].region = i;
-    run.nodes[1].site = 0;
-    run.nodes[3].parent = 2;
+    std::vector<RunSummary::Node>& nodes = run.nodes.edit();
+    nodes.resize(4);
+    for (std::uint32_t i = 0; i < 4; ++i) nodes[i].region = i;
+    nodes[1].site = 0;
+    nodes[3].parent = 2;
     if (turned) {
-      std::swap(run.regions[0], run.regions[1]);
-      std::swap(run.nodes[0].region, run.nodes[1].region);
+      std::swap(run.regions.edit()[0], run.regions.edit()[1]);
+      std::swap(nodes[0].region, nodes[1].region);
     }
     run.loops = {{plan.number, "loop " + std::to_string(plan.number) + " @ main p.c:7-12"}};
     run.counters = {{"PAPI_TOT_INS", "#"}, {"PAPI_TOT_CYC", "#"}};

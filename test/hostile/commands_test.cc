@@ -67,8 +67,8 @@ void write_own(const std::string& archive) {
     summary.process = summary.rank = process;
     summary.program = "program";
     summary.end = 1000;
-    summary.regions.emplace_back().name = "main";
-    summary.regions[0].reference = main;
+    summary.regions.edit().emplace_back().name = "main";
+    summary.regions.edit()[0].reference = main;
     summary.nodes.push_back({.region = 0});
     summary::RunSummary::Location& location = summary.locations.emplace_back();
     location.reference = process;
@@ -250,8 +250,8 @@ TEST_CASE(
     summary::RunSummary summary;
     summary.program = "program";
     summary.end = 8'000'000'000;
-    summary.regions.emplace_back().name = "main";
-    summary.regions.emplace_back().name = "f";
+    summary.regions.edit().emplace_back().name = "main";
+    summary.regions.edit().emplace_back().name = "f";
     summary.nodes.push_back({.region = 0});
     summary.nodes.push_back({.parent = 0, .region = 1});
     summary.locations.emplace_back().primary = true;
