@@ -39,18 +39,52 @@ std::string function_of(Dwarf_Die* scope) {
   return demangled(linkage);
 }
 
+namespace {
+
+// Of several rows at one address, which gcc has for each view of the variables there, any may be it. `line`: the one that is found.
+bool begins_statement(Dwarf_Die* unit, Dwarf_Line* line, std::uint64_t address) {
+  const auto address_of = [](Dwarf_Line* row) {
+    Dwarf_Addr at = 0;
+    return dwarf_lineaddr(row, &at) == 0 ? at : 0;
+  };
+  Dwarf_Lines* lines = nullptr;
+  std::size_t count = 0;
+  if (address_of(line) != address || dwarf_getsrclines(unit, &lines, &count) != 0)
+    return false;
+  std::size_t first = 0;
+  for (std::size_t end = count; first < end;) {
+    const std::size_t middle = first + (end - first) / 2;
+    if (address_of(dwarf_onesrcline(lines, middle)) < address)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  int wanted = 0, number = 0;
+  dwarf_lineno(line, &wanted);
+  const char* const file = dwarf_linesrc(line, nullptr, nullptr);
+  for (; first < count; ++first) {
+    Dwarf_Line* const row = dwarf_onesrcline(lines, first);
+    if (address_of(row) != address) return false;
+    bool begins = false;
+    const char* const of = dwarf_linesrc(row, nullptr, nullptr);
+    if (dwarf_linebeginstatement(row, &begins) == 0 && begins &&
+        dwarf_lineno(row, &number) == 0 && number == wanted && of != nullptr &&
+        std::string_view(of) == file)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
   Dwarf_Line* line = dwarf_getsrc_die(unit, address);
   if (line == nullptr) return {};
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
   int number = 0;
   if (file == nullptr || dwarf_lineno(line, &number) != 0) return {};
-  bool begins = false;
-  Dwarf_Addr at = 0;
-  if (dwarf_linebeginstatement(line, &begins) != 0 || dwarf_lineaddr(line, &at) != 0)
-    begins = false;
   return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0,
-          begins && at == address};
+          begins_statement(unit, line, address)};
 }
 
 namespace {
