@@ -41,6 +41,21 @@ TEST_CASE("Transparency: output - the same for every program") {
       }
 }
 
+TEST_CASE("Transparency: OpenMP's first thread has ended - the others go on") {
+  for (const std::string program : {"first_ended_clang", "first_ended_gcc"}) {
+    INFO(program);
+    const TemporaryFolder folder;
+    const Job job{program};
+    const Result plain = run_untraced(job);
+    REQUIRE(plain.output == "result=462\n");
+    const Result traced = run_job(job, Way::kRun, folder / "archive");
+    CHECK(traced.output == plain.output);
+    CHECK(traced.exit_status == 0);
+    CHECK(traced.errors.find("critical sections and locks are not recorded") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("Transparency: end - exit status and signal are the program's own", "[alone]") {
   const std::vector<std::vector<std::string>> ends = {
       {"return", "0"}, {"return", "3"},

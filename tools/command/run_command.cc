@@ -600,9 +600,8 @@ void RunCommand::remove_old_archive() const {
   if (!overwrite_ || archive_.empty()) return;
   const std::string name = fs::path(archive_ + "/").parent_path().string();
   const std::string run = run_of(name);
-  std::string archive = name;
-  // Those that further programs of that run took, and none of another run.
-  for (int i = 2; spool::recording_process(archive) == 0; ++i) {
+  const auto remove = [](const std::string& archive) {
+    if (spool::recording_process(archive) != 0) return;
     // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
     std::error_code ignored;
     std::string old = archive + ".old-" + std::to_string(getpid());
@@ -610,8 +609,14 @@ void RunCommand::remove_old_archive() const {
     if (ignored) old = archive;
     spool::remove_spools(old, ignored);
     fs::remove_all(old, ignored);
-    archive = name + '.' + std::to_string(i);
-    if (run.empty() || run_of(archive) != run) break;
+  };
+  remove(name);
+  // Those that further programs of that run took, and none of another run.
+  std::error_code ignored;
+  for (int i = 2; !run.empty(); ++i) {
+    const std::string archive = name + '.' + std::to_string(i);
+    if (!fs::exists(archive, ignored)) break;
+    if (run_of(archive) == run) remove(archive);
   }
 }
 

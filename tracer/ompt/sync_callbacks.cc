@@ -1,9 +1,13 @@
 // OMPT callbacks of worksharing, barriers and other synchronisation, masked, reduction.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/program_places.h"
+#include "tracer/runtime/notices.h"
 
 namespace refrain::ompt {
 
@@ -493,12 +497,20 @@ void expect_devices() noexcept {
 void set_task_callbacks(ompt_set_callback_t set) noexcept {
   set(ompt_callback_task_create, callback(on_task_create));
   set(ompt_callback_task_schedule, callback(on_task_schedule));
+  set(ompt_callback_flush, callback(on_flush));
+  set(ompt_callback_cancel, callback(on_cancel));
+  // LLVM's runtime (14 to 19) takes the place of a critical section's end from the thread that it has begun with, which is gone when that has ended.
+  if (syscall(SYS_gettid) != getpid()) {
+    if (runtime::speaks_for_job())
+      runtime::warn(
+          "critical sections and locks are not recorded: OpenMP begins on another thread than "
+          "the main one, and its runtime would crash in them when that one has ended");
+    return;
+  }
   set(ompt_callback_mutex_acquire, callback(on_mutex_acquire));
   set(ompt_callback_mutex_acquired, callback(on_mutex_acquired));
   set(ompt_callback_mutex_released, callback(on_mutex_released));
   set(ompt_callback_nest_lock, callback(on_nest_lock));
-  set(ompt_callback_flush, callback(on_flush));
-  set(ompt_callback_cancel, callback(on_cancel));
 }
 
 }  // namespace refrain::ompt
