@@ -49,8 +49,8 @@ const CodeSite& CodeSites::at_call(std::uint64_t return_address) {
       if (name == nullptr) name = code::attribute_text(&scope, DW_AT_name);
       return name != nullptr && name == owner;
     });
-    if (own != scopes.end() || region->file == next.file) {
-      if (own != scopes.end()) scopes.erase(scopes.begin(), own);
+    if (own != scopes.end()) {
+      scopes.erase(scopes.begin(), own);
       next.file = region->file;
       next.line = region->line;
     }

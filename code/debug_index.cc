@@ -41,16 +41,19 @@ std::string function_of(Dwarf_Die* scope) {
 
 namespace {
 
-// Of several rows at one address, which gcc has for each view of the variables there, any may be it. `line`: the one that is found.
-bool begins_statement(Dwarf_Die* unit, Dwarf_Line* line, std::uint64_t address) {
+// In the file of the row that is found for the address. gcc has several rows at an address, of statements without code of their own, and
+// for views of variables.
+std::vector<std::uint32_t> lines_begun(Dwarf_Die* unit, Dwarf_Line* line,
+                                       std::uint64_t address, const char* file) {
   const auto address_of = [](Dwarf_Line* row) {
     Dwarf_Addr at = 0;
     return dwarf_lineaddr(row, &at) == 0 ? at : 0;
   };
+  std::vector<std::uint32_t> out;
   Dwarf_Lines* lines = nullptr;
   std::size_t count = 0;
   if (address_of(line) != address || dwarf_getsrclines(unit, &lines, &count) != 0)
-    return false;
+    return out;
   std::size_t first = 0;
   for (std::size_t end = count; first < end;) {
     const std::size_t middle = first + (end - first) / 2;
@@ -59,20 +62,18 @@ bool begins_statement(Dwarf_Die* unit, Dwarf_Line* line, std::uint64_t address) 
     else
       end = middle;
   }
-  int wanted = 0, number = 0;
-  dwarf_lineno(line, &wanted);
-  const char* const file = dwarf_linesrc(line, nullptr, nullptr);
   for (; first < count; ++first) {
     Dwarf_Line* const row = dwarf_onesrcline(lines, first);
-    if (address_of(row) != address) return false;
+    if (address_of(row) != address) break;
     bool begins = false;
+    int number = 0;
     const char* const of = dwarf_linesrc(row, nullptr, nullptr);
     if (dwarf_linebeginstatement(row, &begins) == 0 && begins &&
-        dwarf_lineno(row, &number) == 0 && number == wanted && of != nullptr &&
+        dwarf_lineno(row, &number) == 0 && number > 0 && of != nullptr &&
         std::string_view(of) == file)
-      return true;
+      out.push_back(static_cast<std::uint32_t>(number));
   }
-  return false;
+  return out;
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ SourceLine line_of(Dwarf_Die* unit, std::uint64_t address) {
   int number = 0;
   if (file == nullptr || dwarf_lineno(line, &number) != 0) return {};
   return {file, number > 0 ? static_cast<std::uint32_t>(number) : 0,
-          begins_statement(unit, line, address)};
+          lines_begun(unit, line, address, file)};
 }
 
 namespace {

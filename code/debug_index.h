@@ -31,7 +31,8 @@ std::string function_of(Dwarf_Die* scope);
 struct SourceLine {
   const char* file = nullptr;  // full path as the compiler knew it; null: unknown
   std::uint32_t line = 0;
-  bool begins = false;  // a statement of it does, at this very address
+  std::vector<std::uint32_t> begun =
+      {};  // of whose statements one begins at this very address
 };
 
 // `address`: in the debug information.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace refrain::code {
 namespace {
@@ -34,13 +35,19 @@ class Lines {
     std::uint32_t last = turn;
     // What the compiler keeps in registers for a whole function may be loaded in a loop.
     const std::uint32_t declared = scopes_.declared_at(shared_.back());
+    std::set<std::uint32_t> lines, begun;
     for (const Node node : inside_)
       for (const std::uint64_t address : instructions(node)) {
         const Frames frames = scopes_.at(address);
-        const std::uint32_t line = line_in(frames);
-        if (line > declared && frame_of(frames)->begins) lower(first, line);
-        last = std::max(last, line);
+        const SourceFrame* const frame = frame_of(frames);
+        if (frame == nullptr) continue;
+        lines.insert(line_in(frames));
+        begun.insert(frame->begun.begin(), frame->begun.end());
       }
+    for (const std::uint32_t line : lines) {
+      if (line > declared && begun.contains(line)) lower(first, line);
+      last = std::max(last, line);
+    }
     if (turn == 0) return out;
     const std::vector<std::uint32_t> before = lines_before();
     const bool entered = std::find(before.begin(), before.end(), turn) != before.end();
@@ -263,11 +270,13 @@ std::vector<SourceFrame> SourceScopes::at(std::uint64_t address) {
   if (function == nullptr) return {};
   std::vector<SourceFrame> out;
   SourceLine line = line_of(unit, there);
-  const bool begins = line.begins;
   for (std::uint32_t scope = function->at(there);; scope = function->scopes[scope].parent) {
-    out.push_back({function->scopes[scope].die.addr, line.file, line.line, begins});
+    const bool begins = !line.begun.empty();
+    out.push_back({function->scopes[scope].die.addr, line.file, line.line,
+                   std::exchange(line.begun, {})});
     if (scope == 0) break;
     line = function->scopes[scope].call;
+    if (begins) line.begun = {line.line};
   }
   std::reverse(out.begin(), out.end());
   return out;

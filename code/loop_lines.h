@@ -5,7 +5,7 @@
 //
 // The function is the innermost one around the jumps back and the branches out of the loop. The line
 // is the first one of these, in this function: in `for` and `while`, the condition and the step are
-// there. If statements of a line before it begin in the loop, it is a loop that ends with its condition,
+// there. If instructions of a line before it are in the loop, and statements of that line begin in it, it is a loop that ends with its condition,
 // or without one (`do`, `for (;;)`): then it is named by its first line; unless the way
 // into the loop comes from the condition's line, or, in Fortran, the jump back does, as in a counted `do`. Lines up to the
 // function's declaration do not count. A loop of Fortran with instructions of one line only is
@@ -39,7 +39,8 @@ struct SourceFrame {
   const void* scope = nullptr;  // equal for equal instances of a function
   const char* file = nullptr;   // of what follows; null: unknown
   std::uint32_t line = 0;       // 0: unknown
-  bool begins = false;          // a statement, at the instruction
+  std::vector<std::uint32_t> begun =
+      {};  // lines of which a statement begins at the instruction
 };
 
 class SourceScopes {

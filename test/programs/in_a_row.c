@@ -1,9 +1,15 @@
-/* Two loops, one after the other, each with a region of its own: gcc gives the calls that open them the lines of what was before. */
+/* Loops, one after the other, each with a region of its own: gcc gives the calls that open them the lines of what was before, and puts one of
+ * a function that is inlined beside its code. */
 #include "common.h"
 
 static uint64_t counts[2];
 
 static NOINLINE void count(uint64_t* of) { __atomic_add_fetch(of, 1, __ATOMIC_RELAXED); }
+
+static void inlined(uint64_t* of) {
+#pragma omp parallel
+  count(of);
+}
 
 int main(void) {
   for (int k = 0; k < 30; ++k) { /* the first loop */
@@ -14,6 +20,8 @@ int main(void) {
 #pragma omp parallel
     count(&counts[1]); /* of the second loop */
   }
+  for (int k = 0; k < 25; ++k) /* the third loop */
+    inlined(&counts[0]);
   printf("%llu\n", (unsigned long long)(counts[0] + counts[1]));
   return 0;
 }
