@@ -312,10 +312,12 @@ TEST_CASE("Life: children that are traced - an archive of each, none replaces an
           }
           const bool ended = what != "daemon";
           CHECK(regions_of(read_checked(archive)) == (ended ? 100 : 50));
-          const fs::path child = folder / (i == 0 ? "archive.2" : "archive.3");
+          // `refrain run` replaces those of all programs of a run, the library its own.
+          const bool again = i != 0 && way != Way::kRun;
+          const fs::path child = folder / (again ? "archive.3" : "archive.2");
           CHECK(regions_of(read_checked(child)) == regions);
         }
-        CHECK(archives_in(folder.path()).size() == 3);
+        CHECK(archives_in(folder.path()).size() == (way == Way::kRun ? 2 : 3));
       }
     }
 }

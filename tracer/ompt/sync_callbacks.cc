@@ -7,6 +7,7 @@
 
 #include "tracer/ompt/callbacks.h"
 #include "tracer/ompt/program_places.h"
+#include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/notices.h"
 
 namespace refrain::ompt {
@@ -420,6 +421,18 @@ void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t id,
       make(spool::kMutexAcquire, ticks, address, sub, id & spool::kAddressMask));
 }
 
+void on_mutex_not_recorded(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t,
+                           const void*) noexcept {
+  static std::atomic<bool> said{false};
+  if (kind == ompt_mutex_atomic || kind == ompt_mutex_ordered || said.exchange(true) ||
+      !runtime::speaks_for_job())
+    return;
+  const recorder::SlowPath slow_path;
+  runtime::warn(
+      "critical sections and locks are not recorded: OpenMP began on another thread than the "
+      "main one, and its runtime would crash in them when that one has ended");
+}
+
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t id, const void* code) noexcept {
   Scope scope;
   if (!scope) return;
@@ -499,12 +512,10 @@ void set_task_callbacks(ompt_set_callback_t set) noexcept {
   set(ompt_callback_task_schedule, callback(on_task_schedule));
   set(ompt_callback_flush, callback(on_flush));
   set(ompt_callback_cancel, callback(on_cancel));
-  // LLVM's runtime (14 to 19) takes the place of a critical section's end from the thread that it has begun with, which is gone when that has ended.
+  // LLVM's runtime (14 to 19) takes the place of a critical section's end from the thread that it has begun with, which is gone when
+  // that has ended.
   if (syscall(SYS_gettid) != getpid()) {
-    if (runtime::speaks_for_job())
-      runtime::warn(
-          "critical sections and locks are not recorded: OpenMP begins on another thread than "
-          "the main one, and its runtime would crash in them when that one has ended");
+    set(ompt_callback_mutex_acquire, callback(on_mutex_not_recorded));
     return;
   }
   set(ompt_callback_mutex_acquire, callback(on_mutex_acquire));
