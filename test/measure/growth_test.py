@@ -31,7 +31,7 @@ INSTRUCTIONS = (
 MEMORY = (
     (["convert", "--to", "csv", "--overwrite", "-o", "trace.csv"], 40_000, "bare", 500),  # 512 kB a location
     (["convert", "--to", "csv", "--overwrite", "-o", "trace.csv"], 40_000, "ranks", 500, 2),  # 256 kB a location
-    (["profile", "--json"], 1_200_000, "ranks", 100, 1000),  # 2.1 MB for 1000 cells
+    (["profile", "--json"], 600_000, "ranks", 100, 1000),  # 2.1 MB for 1000 cells
     (["analyze", "--no-cube"], 3000, "paths", 20_000),  # 8 kB a call path
     (["analyze", "--no-cube", "--json"], 3000, "deep", 3000),  # grew with the depth
 )
