@@ -599,7 +599,9 @@ static std::string run_of(const std::string& archive) {
 void RunCommand::remove_old_archive() const {
   if (!overwrite_ || archive_.empty()) return;
   const std::string name = fs::path(archive_ + "/").parent_path().string();
-  const std::string run = run_of(name);
+  std::error_code ignored;
+  // Reading an archive may take long, and there mostly is one.
+  const std::string run = fs::exists(name + ".2", ignored) ? run_of(name) : std::string();
   const auto remove = [](const std::string& archive) {
     if (spool::recording_process(archive) != 0) return;
     // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
@@ -612,7 +614,6 @@ void RunCommand::remove_old_archive() const {
   };
   remove(name);
   // Those that further programs of that run took, and none of another run.
-  std::error_code ignored;
   for (int i = 2; !run.empty(); ++i) {
     const std::string archive = name + '.' + std::to_string(i);
     if (!fs::exists(archive, ignored)) break;
