@@ -26,6 +26,15 @@ TEST_CASE("Loaded symbols: by name - what dlsym finds") {
   CHECK(symbol_of("no_such_function_anywhere") == nullptr);
 }
 
+TEST_CASE("Loaded symbols: names with versions - the default one, if there is one") {
+  // The last one is there for programs of old alone.
+  for (const char* name :
+       {"realpath", "posix_spawn", "pthread_cond_wait", "fmemopen", "__ctype_b"}) {
+    INFO(name);
+    CHECK(symbol_of(name) == dlsym(RTLD_DEFAULT, name));
+  }
+}
+
 TEST_CASE("Loaded symbols: by name in an object, and after it") {
   const auto* const libc = reinterpret_cast<const void*>(&std::qsort);
   const void* const qsort = dlsym(RTLD_DEFAULT, "qsort");
