@@ -6,9 +6,11 @@ static uint64_t counts[2];
 
 static NOINLINE void count(uint64_t* of) { __atomic_add_fetch(of, 1, __ATOMIC_RELAXED); }
 
-static void inlined(uint64_t* of) {
-#pragma omp parallel
-  count(of);
+static uint64_t values[64];
+
+static void inlined(int k) {
+#pragma omp parallel for
+  for (int i = 0; i < 64; ++i) values[i] += (uint64_t)k;
 }
 
 int main(void) {
@@ -20,8 +22,9 @@ int main(void) {
 #pragma omp parallel
     count(&counts[1]); /* of the second loop */
   }
-  for (int k = 0; k < 25; ++k) /* the third loop */
-    inlined(&counts[0]);
-  printf("%llu\n", (unsigned long long)(counts[0] + counts[1]));
+  for (int k = 0; k < 25; ++k)  /* the third loop */
+    for (int j = 0; j < 3; ++j) /* the fourth loop */
+      inlined(j);
+  printf("%llu\n", (unsigned long long)(counts[0] + counts[1] + values[7]));
   return 0;
 }
