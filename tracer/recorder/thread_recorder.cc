@@ -140,7 +140,13 @@ void ThreadRecorder::abandon() noexcept {
 }
 
 // The event of `user` may be missing or incomplete; what was committed is there.
+constinit const FrameMark ThreadRecorder::s_nobody;
+
 bool ThreadRecorder::take_over(const FrameMark* user, const FrameMark& here) noexcept {
+  if (user == &s_nobody) {
+    count_loss(late_cause_);
+    return false;
+  }
   count_loss(spool::kLossReentrant);
   if (!FrameMark::is_gone(user, this, &here)) return false;
   drop_unfinished();
@@ -149,7 +155,7 @@ bool ThreadRecorder::take_over(const FrameMark* user, const FrameMark& here) noe
 
 void ThreadRecorder::free_if_left(const FrameMark& here) noexcept {
   const FrameMark* const user = user_.load(std::memory_order_relaxed);
-  if (user == nullptr || !take_over(user, here)) return;
+  if (user == nullptr || user == &s_nobody || !take_over(user, here)) return;
   leave();
 }
 

@@ -206,14 +206,17 @@ class ThreadRecorder {
   void measure() noexcept { tracing_time_.enters(); }
   __attribute__((hot)) void leave() noexcept {
     tracing_time_.leaves();
-    leave_unmeasured();
-  }
-  // The same where it is not, for the recording has ended: another thread may be closing all the rest.
-  void leave_unmeasured() noexcept {
     events_seen_->store(events_, std::memory_order_relaxed);
     __asm__ volatile("" ::: "memory");
     // Release: pairs with busy(); who sees false sees all that this thread recorded.
     user_.store(nullptr, std::memory_order_release);
+  }
+  // The same where the recording has ended: another thread may be closing all the rest. From now on nobody enters; events are
+  // lost to `cause`, and the recorder is not in use meanwhile.
+  void leave_for_good(spool::LossCause cause) noexcept {
+    late_cause_ = cause;
+    count_loss(cause);
+    user_.store(&s_nobody, std::memory_order_release);
   }
   // A jump out of a signal handler may have left the recorder in use: frees it then.
   void free_if_left(const FrameMark& here) noexcept;
@@ -236,8 +239,11 @@ class ThreadRecorder {
     watched_ = value;
     return same;
   }
-  bool busy() const noexcept { return user_.load(std::memory_order_acquire) != nullptr; }
-  // After the end of the recording: nothing is in progress any more. For good: what comes later is in use only to be counted as lost.
+  bool busy() const noexcept {
+    const FrameMark* const user = user_.load(std::memory_order_acquire);
+    return user != nullptr && user != &s_nobody;
+  }
+  // After the end of the recording: nothing is in progress any more. For good: what comes later is in use only to be counted as lost, once.
   bool at_rest() noexcept { return at_rest_ = at_rest_ || !busy(); }
 
   // Appends one record.
@@ -686,6 +692,8 @@ class ThreadRecorder {
   IterationRows rows_;
 
   // Rare.
+  static constinit const FrameMark s_nobody;  // of a recorder that is not entered any more
+  spool::LossCause late_cause_ = spool::kLossLateThread;
   base::ThreadUse used_before_;
   base::ThreadUse row_use_seen_;  // of the thread, at the latest look
   RowUseReader row_use_reader_;

@@ -145,6 +145,21 @@ TEST_CASE("ThreadRecorder: write - a jump out of a callback leaves it usable") {
   delete bench;
 }
 
+// Events may come at any time then: that one is in progress says nothing about the end.
+TEST_CASE("ThreadRecorder: write - after the end nobody is in it") {
+  Bench bench;
+  FrameMark mark;
+  REQUIRE(bench.recorder->enter(mark));
+  CHECK(bench.recorder->busy());
+  bench.recorder->leave_for_good(spool::kLossDiskFull);
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(bench.recorder->enter(mark));
+  bench.recorder->free_if_left(mark);
+  CHECK_FALSE(bench.recorder->busy());
+  CHECK(bench.recorder->at_rest());
+  CHECK(bench.lost(spool::kLossDiskFull) == 4);
+  CHECK(bench.lost() == 4);
+}
+
 TEST_CASE("ThreadRecorder: write - what a jump left unfinished is dropped") {
   Bench bench;
   bench.epochs(3, 2000);

@@ -55,8 +55,7 @@ bool callback(Session& session, ThreadRecorder& recorder, Body body) {
   recorder::FrameMark mark;
   if (!recorder.enter(mark)) return true;
   if (!session.state().recording()) {
-    recorder.count_loss(session.state().stop_cause());
-    recorder.leave_unmeasured();
+    recorder.leave_for_good(session.state().stop_cause());
     return false;
   }
   recorder.measure();

@@ -80,8 +80,7 @@ class Scope {
     if (recorder == nullptr || !recorder->enter(mark)) return nullptr;
     // After enter(): see Session::finish().
     if (!g_session->state().recording()) [[unlikely]] {
-      recorder->count_loss(g_session->state().stop_cause());
-      recorder->leave_unmeasured();
+      recorder->leave_for_good(g_session->state().stop_cause());
       return nullptr;
     }
     recorder->measure();
