@@ -150,7 +150,9 @@ struct GatePolicy {
   std::uint64_t waiting_marks = 1 << 14;  // see InnerMarks
 };
 
-class IterationGate final : private periodicity::LoopSink, private IntervalSink {
+// In one page: what each event comes to.
+class alignas(4096) IterationGate final : private periodicity::LoopSink,
+                                          private IntervalSink {
  public:
   // `detector` must outlive the gate; `sink` as well.
   IterationGate(const GatePolicy& policy, periodicity::LoopDetector& detector,

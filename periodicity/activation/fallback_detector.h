@@ -20,7 +20,8 @@
 
 namespace refrain::periodicity {
 
-class FallbackDetector final : public LoopDetector {
+// In one page: what each event comes to.
+class alignas(2048) FallbackDetector final : public LoopDetector {
  public:
   static constexpr unsigned kMaxTried = 64;
   static constexpr unsigned kMaxSilent = 4096;

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/hot_data.h"
 #include "tracer/mpi/communicators.h"
 #include "tracer/mpi/environment.h"
 #include "tracer/mpi/mpi_header.h"
@@ -16,11 +17,13 @@ using recorder::ThreadRecorder;
 using runtime::g_session;
 using runtime::t_thread;
 
-std::atomic<bool> g_tracing{false};
-unsigned g_frames = 0;
-bool g_records_local = false;
-runtime::ProgramFacts* g_facts = nullptr;
+constinit REFRAIN_HOT_DATA std::atomic<bool> g_tracing{false};
+constinit REFRAIN_HOT_DATA unsigned g_frames = 0;
+constinit REFRAIN_HOT_DATA bool g_records_local = false;
+constinit REFRAIN_HOT_DATA runtime::ProgramFacts* g_facts = nullptr;
 constinit KnownCalls g_known_calls;
+constinit REFRAIN_HOT_DATA std::atomic<const recorder::ThreadRecorder*> KnownCalls::g_owner{
+    nullptr};
 PollRun::Limits g_polls;
 constinit thread_local const recorder::FrameMark* t_outermost
     __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -72,7 +75,7 @@ NewestCall newest_call(const ThreadRecorder& recorder) noexcept {
 }
 
 // Of the primary thread: completions since the latest other symbol.
-constinit unsigned g_completions = 0;
+alignas(64) constinit REFRAIN_HOT_DATA unsigned g_completions = 0;
 // Further ones in a row are symbols: they are the loops of a program that does nothing else.
 constexpr unsigned kCompletionsInRow = 64;
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "base/hot_data.h"
 #include "tracer/mpi/clock_offset.h"
 #include "tracer/mpi/job_exchange.h"
 #include "tracer/mpi/mpi_header.h"
@@ -82,7 +83,7 @@ std::uint64_t g_every = 0;
 
 }  // namespace
 
-std::uint64_t g_collectives_to_clocks = 0;
+alignas(64) constinit REFRAIN_HOT_DATA std::uint64_t g_collectives_to_clocks = 0;
 
 void agree_on_clock_every(std::uint64_t collectives) noexcept {
   std::uint64_t least = 0;

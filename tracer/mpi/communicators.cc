@@ -5,16 +5,15 @@
 #include <cstddef>
 #include <new>
 
+#include "base/hot_data.h"
 #include "tracer/mpi/message_tables.h"
 
 namespace refrain::mpi {
 
-namespace {
-alignas(Communicators) std::array<std::byte, sizeof(Communicators)> g_room;
-}
-Communicators& g_communicators = reinterpret_cast<Communicators&>(g_room);
+constinit REFRAIN_HOT_DATA std::atomic<std::uint64_t> Communicators::g_generation{1};
+constinit base::Undestroyed<Communicators> g_communicators_room;
 
-void make_communicators() { new (&g_room) Communicators; }
+void make_communicators() { new (&g_communicators_room.object) Communicators; }
 
 std::uint64_t hash_members(std::span<const int> world_ranks) noexcept {
   std::uint64_t hash = mix(0x6d656d62657273, world_ranks.size());
@@ -63,7 +62,7 @@ Communicator* Communicators::add_locked(const Facts& facts) {
   entry->next_.store(head.load(std::memory_order_relaxed), std::memory_order_relaxed);
   // Release: pairs with find().
   head.store(entry.get(), std::memory_order_release);
-  generation_.fetch_add(1, std::memory_order_release);
+  g_generation.fetch_add(1, std::memory_order_release);
   all_.push_back(std::move(entry));
   return all_.back().get();
 }
@@ -77,7 +76,7 @@ void Communicators::remove(const Communicator* entry) noexcept {
     link->store(at->next_.load(), std::memory_order_release);
     places_[entry->place] = false;
     free_place_ = std::min<std::size_t>(free_place_, entry->place);
-    generation_.fetch_add(1, std::memory_order_release);
+    g_generation.fetch_add(1, std::memory_order_release);
     return;
   }
 }

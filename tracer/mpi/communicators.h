@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hot_data.h"
 #include "spool/mpi_format.h"
 
 namespace refrain::mpi {
@@ -159,8 +160,8 @@ class Communicators {
   Communicator* add(const Facts& facts) noexcept;
   void remove(const Communicator* entry) noexcept;
   // Grows when entries come and go: results of find() stay valid while it is the same.
-  std::uint64_t generation() const noexcept {
-    return generation_.load(std::memory_order_acquire);
+  static std::uint64_t generation() noexcept {
+    return g_generation.load(std::memory_order_acquire);
   }
 
  private:
@@ -173,7 +174,7 @@ class Communicators {
   // No AppendOnlyMap: communicators are removed.
   std::array<std::atomic<Communicator*>, kSlots> slots_{};
   Communicator none_;
-  std::atomic<std::uint64_t> generation_{1};
+  static std::atomic<std::uint64_t> g_generation;
   std::mutex mutex_;  // of what follows, and of changes
   std::vector<std::unique_ptr<Communicator>> all_;
   std::unordered_map<std::uint64_t, std::uint64_t> made_;  // by parent and members
@@ -183,7 +184,8 @@ class Communicators {
 
 // The process' own. Never destroyed. Made when tracing starts: throws std::bad_alloc.
 void make_communicators();
-extern Communicators& g_communicators;
+extern base::Undestroyed<Communicators> g_communicators_room;
+inline Communicators& g_communicators = g_communicators_room.object;
 
 inline const Communicator* find_communicator(Handle handle) noexcept {
   return g_communicators.find(handle);

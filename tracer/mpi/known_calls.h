@@ -40,8 +40,8 @@ struct alignas(64) KnownCall {
 
 class KnownCalls {
  public:
-  const recorder::ThreadRecorder* owner() const noexcept {
-    return owner_.load(std::memory_order_relaxed);
+  static const recorder::ThreadRecorder* owner() noexcept {
+    return g_owner.load(std::memory_order_relaxed);
   }
   // It may be asked for next.
   void expect(std::uint32_t path) const noexcept { __builtin_prefetch(&calls_[path]); }
@@ -56,7 +56,7 @@ class KnownCalls {
     if (path == 0) return;
     calls_[path] = call;
     used_ = std::max(used_, std::size_t{path} + 1);
-    owner_.store(&owner, std::memory_order_relaxed);
+    g_owner.store(&owner, std::memory_order_relaxed);
   }
   // The number of a path's callers in the owner's FlowGraph; 0: not known yet. For polls, which are no symbols.
   std::uint32_t flow_path(std::uint32_t path) const noexcept { return flow_paths_[path]; }
@@ -66,13 +66,13 @@ class KnownCalls {
   }
   // A session begins.
   void forget() noexcept {
-    owner_.store(nullptr, std::memory_order_relaxed);
+    g_owner.store(nullptr, std::memory_order_relaxed);
     std::fill_n(flow_paths_.begin(), used_, 0);
     std::fill_n(calls_.begin(), std::exchange(used_, 0), KnownCall{});
   }
 
  private:
-  std::atomic<const recorder::ThreadRecorder*> owner_{nullptr};
+  static std::atomic<const recorder::ThreadRecorder*> g_owner;
   std::size_t used_ = 0;  // of both
   std::array<std::uint32_t, runtime::Paths::kMax + 1> flow_paths_{};
   // No AppendOnlyMap: a new call replaces the one in its place.

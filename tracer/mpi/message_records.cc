@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/hot_data.h"
 #include "tracer/mpi/mpi_header.h"
 
 #pragma weak PMPI_Error_class
@@ -17,12 +18,9 @@ namespace refrain::mpi {
 using runtime::g_session;
 using runtime::t_thread;
 
-namespace {
-alignas(Tables) std::array<std::byte, sizeof(Tables)> g_tables_room;
-}
-Tables& g_tables = reinterpret_cast<Tables&>(g_tables_room);
+alignas(64) constinit REFRAIN_HOT_DATA base::Undestroyed<Tables> g_tables_room;
 
-void make_tables() { new (&g_tables_room) Tables; }
+void make_tables() { new (&g_tables_room.object) Tables; }
 
 bool receives_open() noexcept {
   const TablesLock lock;

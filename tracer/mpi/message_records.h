@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "base/hot_data.h"
 #include "tracer/mpi/call.h"
 #include "tracer/mpi/message_tables.h"
 #include "tracer/mpi/mpi_header.h"
@@ -24,7 +25,8 @@ struct Tables {
   RequestTable requests;
   RequestTable matched;  // messages that a matched probe has found
 };
-extern Tables& g_tables;
+extern base::Undestroyed<Tables> g_tables_room;
+inline Tables& g_tables = g_tables_room.object;
 
 inline std::uint64_t tag_and_request(int tag, std::uint32_t request) noexcept {
   return static_cast<std::uint32_t>(tag) | std::uint64_t{request} << 32;

@@ -31,7 +31,7 @@ inline std::atomic<bool> g_tables_failed{false};
 
 class ChannelCounters {
  public:
-  ChannelCounters() : slots_(256) {}
+  ChannelCounters() : slots_(kLeastSlots) {}
 
   // The number of the next message, from 0; counts it.
   std::uint64_t next(std::uint16_t comm, int peer, int tag) noexcept {
@@ -55,6 +55,8 @@ class ChannelCounters {
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   static constexpr unsigned kCommShift = 48;
   static constexpr std::uint64_t kCountMask = (std::uint64_t{1} << kCommShift) - 1;
+
+  static constexpr std::size_t kLeastSlots = 16;
 
   struct Slot {
     std::uint64_t peer_and_tag = 0;
@@ -86,7 +88,7 @@ class ChannelCounters {
 
   // No AppendOnlyMap: it grows.
   std::vector<Slot> slots_;  // a power of two
-  std::size_t mask_ = 255;   // their number less 1
+  std::size_t mask_ = kLeastSlots - 1;
   std::size_t used_ = 0;
 };
 

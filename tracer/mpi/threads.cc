@@ -2,9 +2,11 @@
 
 #include <sched.h>
 
+#include "base/hot_data.h"
+
 namespace refrain::mpi {
 
-bool g_threads_multiple = false;
+constinit REFRAIN_HOT_DATA bool g_threads_multiple = false;
 std::atomic_flag g_tables_busy = ATOMIC_FLAG_INIT;
 
 // The holder may be waiting for our core.

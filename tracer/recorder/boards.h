@@ -78,10 +78,10 @@ class DecisionBoard {
     std::atomic<std::uint64_t> gap{0};
     std::atomic<std::uint64_t> epoch{0};
   };
-  RingWatch* watch_ = nullptr;
-  alignas(64) std::atomic<std::uint64_t> count_{0};
-  alignas(64) std::atomic<std::uint64_t> keep_from_{0};  // written often, read seldom
   alignas(64) std::array<Slot, kKept> slots_;
+  alignas(64) std::atomic<std::uint64_t> keep_from_{0};  // written often, read seldom
+  alignas(64) std::atomic<std::uint64_t> count_{0};
+  RingWatch* watch_ = nullptr;
 };
 
 // Where the thread that feeds the detector publishes that iterations have begun, for all others to

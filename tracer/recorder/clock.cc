@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/hot_data.h"
 #include "tracer/recorder/descriptors.h"
 
 namespace refrain::recorder {
@@ -99,6 +100,8 @@ bool Clock::on_one_line(std::span<const Moment> moments) noexcept {
     return uncertain(m) < kUncertain_ns && apart_ns < kApart_ns + of_line + uncertain(m);
   });
 }
+
+constinit REFRAIN_HOT_DATA bool Clock::use_counter_ = false;
 
 void Clock::choose(std::string_view wanted) noexcept {
   use_counter_ = false;

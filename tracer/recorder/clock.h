@@ -56,7 +56,7 @@ class Clock {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
            static_cast<std::uint64_t>(t.tv_nsec);
   }
-  static inline bool use_counter_ = false;
+  static bool use_counter_;
   static inline double ticks_per_second_ = 1e9;
 };
 

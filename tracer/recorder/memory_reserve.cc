@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/hot_data.h"
+
 namespace refrain::recorder {
 
-std::atomic<bool> g_memory_ran_out{false};
+constinit REFRAIN_HOT_DATA std::atomic<bool> g_memory_ran_out{false};
 
 namespace {
 

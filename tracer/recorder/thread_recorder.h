@@ -146,7 +146,8 @@ class ForgottenEvents {
   std::array<std::uint64_t, kMax> before_{};  // events before each
 };
 
-class ThreadRecorder {
+// What each event comes to lies in one page.
+class alignas(1024) ThreadRecorder {
  public:
   struct Options {
     std::uint64_t ring_bytes;

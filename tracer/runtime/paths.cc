@@ -131,6 +131,7 @@ __attribute__((noinline)) std::uint32_t Paths::find_slow(CallSite site,
                 .entries = 0,
                 .moving = false,
                 .stack = static_cast<std::uint8_t>(stack),
+                .latest = 0,
                 .entry = 0};
   const std::size_t slot = row_slot(row);
   std::uint32_t path = row_slots_[slot];

@@ -70,13 +70,15 @@ class Paths {
         const Entry& entry = entries_[next];
         if (entry.key.is(key, entry) && unchanged(entry)) [[likely]] {
           last_ = &entries_[next];
-          variant_ = entry.variant;
+          rows_[entry.path].latest = entry.variant;
           __builtin_prefetch(&entries_[entry.next[0]]);
           return entry.path;
         }
       }
     }
-    return find_slow(site, callee);
+    const std::uint32_t path = find_slow(site, callee);
+    rows_[path].latest = static_cast<std::uint8_t>(variant_);
+    return path;
   }
 
   // Brings what find() will most likely look at next near to the processor, where that is more than its caches have: a
@@ -98,9 +100,10 @@ class Paths {
   }
 
   sampler::StackBounds own_stack() const noexcept { return walk_.own_stack(); }
-  // Of the path that find() gave last: its variant, below kVariants, or kMoving.
+  // As find() found the path last: its variant, below kVariants, or kMoving.
   unsigned variant(std::uint32_t path) const noexcept {
-    return rows_[path].moving ? kMoving : variant_;
+    const Row& row = rows_[path];
+    return row.moving ? kMoving : row.latest;
   }
   // Outermost first; the last one is the call itself. The places of all variants are the same.
   std::span<const Frame> frames(std::uint32_t path, unsigned variant = 0) const noexcept;
@@ -164,6 +167,7 @@ class Paths {
     std::uint8_t entries;
     bool moving;
     std::uint8_t stack;
+    std::uint8_t latest;  // variant
     std::uint16_t entry;  // the latest; 0: none
   };
 
@@ -200,7 +204,7 @@ class Paths {
   std::uint64_t unloads_seen_ = 0;
   const void* thread_ = nullptr;  // whose stack is the own one
   std::atomic<std::uint64_t> unloads_{0};
-  unsigned variant_ = 0;
+  unsigned variant_ = 0;  // found by find_slow()
   std::uint32_t used_rows_ = 0;
   std::uint32_t used_entries_ = 0;
   std::uint32_t used_words_ = 0;

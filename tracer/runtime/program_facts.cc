@@ -50,7 +50,7 @@ code::CallFlow* ProgramFacts::flow() noexcept {
 
 std::span<const periodicity::PathFrame> ProgramFacts::frames(std::uint32_t path) noexcept {
   if (path == 0) return {};
-  const std::span<const Paths::Frame> found = paths_.frames(path, variants_[path]);
+  const std::span<const Paths::Frame> found = paths_.frames(path, paths_.variant(path));
   std::size_t count = found.size();
   for (std::size_t i = 0; i != count; ++i)
     frames_[i] = {
@@ -161,7 +161,7 @@ bool ProgramFacts::carries(std::uint32_t path) noexcept {
 
 std::span<const periodicity::CarriedWord> ProgramFacts::carried(
     std::uint32_t path) noexcept {
-  const unsigned variant = variants_[path];
+  const unsigned variant = paths_.variant(path);
   if (path != latest_ || variant == Paths::kMoving) [[unlikely]]
     return {};
   if (!words_.known(path, variant, latest_stack_)) [[unlikely]] {
@@ -239,8 +239,8 @@ void CarriedWords::find(std::uint32_t path, unsigned variant, std::uint64_t stac
     if (word.in == In::kFrame)
       return base + kWord + static_cast<std::uint64_t>(std::int64_t{word.offset});
     list.stack = stack;
-    if (saved == 0) saved = sampler::saved_registers(bounds, saved_.data(), kMaxSaved);
-    const auto* const begin = saved_.data();
+    if (saved == 0) saved = sampler::saved_registers(bounds, saved_->data(), kMaxSaved);
+    const auto* const begin = saved_->data();
     const auto* const end = begin + saved;
     const auto* const frame =
         std::find_if(begin, end, [base](const auto& each) { return each.base == base; });

@@ -70,10 +70,12 @@ class CarriedWords {
   static constexpr std::uint8_t kMaxTimes = 100;
   static constexpr unsigned kMaxSaved = Paths::kMaxFrames + 32;  // and Refrain's own frames
 
+  using Saved = std::array<sampler::SavedFrame, kMaxSaved>;
+
+  std::unique_ptr<Saved> saved_ = std::make_unique<Saved>();
   std::uint32_t used_ = 0;
   periodicity::ZeroedArray<List> lists_{(Paths::kMax + std::size_t{1}) * Paths::kVariants};
   periodicity::ZeroedArray<periodicity::CarriedWord> words_{kWords};
-  std::array<sampler::SavedFrame, kMaxSaved> saved_;
 };
 
 // Makes the function save the registers that its caller may have values in, for ProgramFacts.
@@ -121,7 +123,6 @@ class ProgramFacts final : public periodicity::CodeFacts {
 
   std::uint32_t find(CallSite site, std::uint64_t callee) noexcept {
     const std::uint32_t path = paths_.find(site, callee);
-    variants_[path] = static_cast<std::uint8_t>(paths_.variant(path));
     latest_ = path;
     latest_stack_ = reinterpret_cast<std::uint64_t>(site.stack);
     return path;
@@ -188,16 +189,16 @@ class ProgramFacts final : public periodicity::CodeFacts {
   static bool jumps(code::CallFlow& flow, std::uint64_t caller, std::uint64_t from,
                     std::uint64_t to, bool to_callee) noexcept;
 
-  Paths paths_;
   std::unique_ptr<code::CallFlow> flow_;  // made when first asked for
   std::uint64_t unloads_ = 0;
-  CarriedWords words_;
   // Of calls in code that has other addresses (code_address.h), in these.
   std::unordered_map<periodicity::Place, std::vector<std::uint64_t>> moved_loops_;
   std::unordered_map<std::uint64_t, std::uint64_t> python_calls_;
+  // Events come to these: side by side, as far as they can be (base/hot_data.h).
+  CarriedWords words_;
   std::uint32_t latest_ = 0;  // path
   std::uint64_t latest_stack_ = 0;
-  std::array<std::uint8_t, Paths::kMax + 1> variants_{};
+  Paths paths_;
   std::array<periodicity::PathFrame, Paths::kMaxFrames + 2> frames_{};
 };
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "base/hot_data.h"
 #include "tracer/files/file_calls.h"
 #include "tracer/memory/memory_calls.h"
 #include "tracer/recorder/clock.h"
@@ -31,14 +32,14 @@ using recorder::ThreadRecorder;
 
 Session::Session(const filters::Settings& settings, bool of_job)
     : settings_(settings),
+      recorders_(settings, of_job),
       auto_symbols_(settings.symbols != "parallel"),
       function_symbols_(settings.symbols == "functions"),
-      code_(journal_, waiting_),
-      recorders_(settings, of_job),
       iteration_steps_(primary_, iterations_),
       gate_journal_(journal_, board_, stream_, code_, loops_, recorders_.budget(),
                     settings.budget_bytes),
-      summary_gate_(gate_journal_) {
+      summary_gate_(gate_journal_),
+      code_(journal_, waiting_) {
   gate_journal_.set_iterations(iteration_steps_);
   board_.set_watch(this);
 }
@@ -212,7 +213,7 @@ ThreadRecorder* Session::take_over(ThreadRecorder* own) noexcept {
 
 namespace {
 
-std::atomic<bool (*)()> g_in_team{nullptr};
+constinit REFRAIN_HOT_DATA std::atomic<bool (*)()> g_in_team{nullptr};
 
 bool primary_in_team() noexcept {
   const auto in_team = g_in_team.load();

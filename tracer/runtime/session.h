@@ -302,10 +302,14 @@ class Session final : private recorder::RingWatch {
   const filters::Settings settings_;
   std::string program_;
   RecordingStart start_;
-  recorder::DecisionBoard board_;
+  recorder::HandlerSafeMutex
+      mutex_;  // of recorders_, facts_, finished_, the spool of folder_
+  RecorderPool recorders_;
   recorder::IterationBoard iterations_;
 
-  // Read by every thread at every event.
+  // From the end of the one to the begin of the other is what events come to: side by side (base/hot_data.h). First what
+  // every thread reads.
+  recorder::DecisionBoard board_;
   alignas(64) RecordingState state_;
   const bool auto_symbols_;
   const bool function_symbols_;
@@ -314,25 +318,21 @@ class Session final : private recorder::RingWatch {
   std::atomic<std::uint64_t> next_window_{~std::uint64_t{0}};  // ticks; never too late
 
   alignas(64) Epochs epochs_;
-  JoinTable joins_;
-
   // The primary thread's.
   alignas(64) SymbolStream stream_;
   WaitingWork waiting_;
   bool space_out_reported_ = false;
   std::uint64_t breaks_ = 0;  // by deputies
+  IterationSteps iteration_steps_;
+  GateJournal gate_journal_;
+  SummaryGate summary_gate_;  // in its place, if there is nothing but a summary
   Journal journal_;
-  CodePlaces code_;
 
-  recorder::HandlerSafeMutex
-      mutex_;  // of recorders_, facts_, finished_, the spool of folder_
-  RecorderPool recorders_;
+  CodePlaces code_;
+  LoopTable loops_;  // the primary thread's
+  JoinTable joins_;
   FactFile facts_;
   ProcessFolder folder_;
-  LoopTable loops_;                 // the primary thread's
-  IterationSteps iteration_steps_;  // likewise
-  GateJournal gate_journal_;        // likewise
-  SummaryGate summary_gate_;        // in its place, if there is nothing but a summary
   std::atomic<bool> attach_failed_{false};
   bool finished_ = false;
 };

@@ -1,12 +1,13 @@
 #include "tracer/runtime/this_thread.h"
 
+#include "base/hot_data.h"
 #include "base/thread_end.h"
 #include "tracer/recorder/slow_path.h"
 
 namespace refrain::runtime {
 
 constinit thread_local ThisThread t_thread __attribute__((tls_model("initial-exec")));
-Session* g_session = nullptr;
+constinit REFRAIN_HOT_DATA Session* g_session = nullptr;
 
 namespace {
 
