@@ -130,6 +130,10 @@ struct ArchiveInfo {
     return static_cast<std::size_t>(
         std::ranges::count(locations, false, &LocationInfo::helper));
   }
+  // Recovered, and not because all processes had ended by exit(), as far as summaries say.
+  bool recovered_after_kill() const {
+    return recovered && !(totals && totals->complete() && totals->killed == 0);
+  }
 };
 
 // `path`: the archive's directory, or its traces.otf2.

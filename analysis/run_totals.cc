@@ -225,6 +225,7 @@ base::Result<RunTotals> read_run_totals(const std::string& folder,
     if (summary.process >= totals.processes.size()) continue;
     RunTotals::Process& process = totals.processes[summary.process];
     if (!process.counted) continue;
+    if (!summary.complete && !summary.exited) ++totals.killed;
     process.peak_memory_bytes = summary.peak_memory_bytes;
     process.memory_bytes = summary.memory_bytes;
     for (const summary::RunSummary::Location& location : summary.locations) {

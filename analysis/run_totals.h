@@ -83,6 +83,7 @@ struct RunTotals {
     std::vector<AllocatingPath> paths;        // most at the high-water marks first
   };
   std::uint64_t summaries = 0;  // processes that have one
+  std::uint64_t killed = 0;     // of these: that did not end by themselves
   std::vector<Process> processes;
   std::vector<Region> regions;  // most exclusive time first
   double calls = 0;             // of all these processes

@@ -272,6 +272,11 @@ enum LocationRole : std::uint32_t {
   kRoleHelper = 4
 };
 
+// Header::ended of a file that was closed; and of a journal whose process has ended by itself where that was not possible: by exit() in
+// a signal handler that had interrupted the recording of an event.
+inline constexpr std::uint64_t kEndedRegularly = 1;
+inline constexpr std::uint64_t kEndedInside = 2;
+
 struct Header {
   // Written once, before the file gets its name.
   char magic[8];
@@ -312,7 +317,8 @@ struct Header {
   std::atomic<std::uint64_t> events_seen;  // callbacks, written or not
   std::atomic<std::uint64_t> last_ticks;   // at the last flush or end
   alignas(64) std::atomic<std::uint64_t> lost[kLossCauses];
-  std::atomic<std::uint64_t> ended;  // 1: closed regularly
+  std::atomic<std::uint64_t>
+      ended;  // kEndedRegularly, kEndedInside; 0: it is being written, or was killed
   // Of the location's threads, at their end or that of the recording, as the kernel counts; all 0: not known.
   std::atomic<std::uint64_t> used[base::kThreadUseNumbers.size()];  // in that order
   std::atomic<std::uint64_t> cores[base::CoreSet::kMax / 64];       // that they may use

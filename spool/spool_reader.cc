@@ -150,7 +150,9 @@ SpoolFacts SpoolFile::facts_now() const noexcept {
   facts.locks_left_out = header.locks_left_out.load(std::memory_order_relaxed);
   facts.peak_memory_bytes = header.peak_memory_bytes.load(std::memory_order_relaxed);
   facts.memory_bytes = header.memory_bytes.load(std::memory_order_relaxed);
-  facts.ended = header.ended.load(std::memory_order_relaxed) != 0;
+  const std::uint64_t ended = header.ended.load(std::memory_order_relaxed);
+  facts.ended = ended != 0 && ended != kEndedInside;
+  facts.exited = ended == kEndedInside;
   const std::uint64_t commit = header.log_commit.load(std::memory_order_relaxed);
   facts.suspended = (commit & 1) != 0;
   facts.log_records = commit >> 1;

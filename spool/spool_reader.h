@@ -47,6 +47,7 @@ struct SpoolFacts {
   std::uint64_t memory_bytes = 0;
   std::uint64_t locks_left_out = 0;
   bool ended = false;             // closed regularly
+  bool exited = false;            // not closed, but the process has ended by itself
   bool suspended = false;         // new records went into the ring
   std::uint64_t log_records = 0;  // committed
 };

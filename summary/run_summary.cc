@@ -198,6 +198,7 @@ std::string to_text(const RunSummary& summary) {
       {"host", summary.host},         {"program", summary.program},
       {"complete", summary.complete}, {"ticks_per_second", summary.ticks_per_second},
       {"begin", summary.begin},       {"end", summary.end}};
+  if (summary.exited) out["exited"] = true;
   if (summary.processes != 0) out["processes"] = summary.processes;
   if (summary.peak_memory_bytes != 0) {
     out["peak_memory_bytes"] = summary.peak_memory_bytes;
@@ -273,6 +274,7 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   summary.host = text(member(from, "host"), "host");
   summary.program = text(member(from, "program"), "program");
   summary.complete = boolean(member(from, "complete"), "complete");
+  if (from.contains("exited")) summary.exited = boolean(from["exited"], "exited");
   if (from.contains("processes")) summary.processes = small(from["processes"], "processes");
   if (from.contains("peak_memory_bytes")) {
     summary.peak_memory_bytes = number(from["peak_memory_bytes"], "peak_memory_bytes");

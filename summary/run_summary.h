@@ -101,7 +101,8 @@ struct RunSummary {
   std::uint32_t rank = kNone;   // in MPI_COMM_WORLD
   std::string host;
   std::string program;
-  bool complete = true;                 // the process has ended in an orderly way
+  bool complete = true;  // the process has ended in an orderly way
+  bool exited = false;   // it has not, but by exit(), while an event was recorded
   std::uint64_t peak_memory_bytes = 0;  // the largest resident set; 0: not known
   std::uint64_t memory_bytes =
       0;  // the resident set at the end, or where a killed one was last looked at

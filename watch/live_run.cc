@@ -276,6 +276,7 @@ summary::RunSummary live_summary(std::uint32_t process, const spool::Journal& jo
   summary.host = journal.text(spool::kTextHost);
   summary.program = journal.text(spool::kTextProgram);
   summary.complete = facts.ended;
+  summary.exited = facts.exited;
   summary.ticks_per_second = ticks_per_second;
   summary.begin = facts.start_ticks;
   summary.end = std::max(now, facts.start_ticks);
@@ -538,7 +539,7 @@ summary::RunSummary LiveRun::look_at(Process& process, RunState& run) {
   rank.pid = facts.pid;
   rank.alive = process.alive();
   rank.recording = rank.alive && !facts.ended;
-  rank.killed = !rank.alive && !facts.ended;
+  rank.killed = !rank.alive && !facts.ended && !facts.exited;
 
   Moment now = moment_of(facts);
   if (!rank.recording) {

@@ -82,6 +82,7 @@ class Summarizer {
     result_.host = model_.journal().text(spool::kTextHost);
     result_.program = model_.journal().text(spool::kTextProgram);
     result_.complete = model_.spool().journal.facts().ended;
+    result_.exited = model_.spool().journal.facts().exited;
     result_.peak_memory_bytes = model_.spool().journal.facts().peak_memory_bytes;
     result_.memory_bytes = model_.spool().journal.facts().memory_bytes;
     add_memory();

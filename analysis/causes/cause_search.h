@@ -151,6 +151,11 @@ class CauseSearch {
   // --- last_seen.cc: where a killed run was
 
   void last_seen();
+  // Of primary threads of processes that did not end in an orderly way, `exited` or killed; those with most ranks first.
+  std::vector<LastSeen> places_of_ends(bool exited) const;
+  std::string places_text(const std::vector<LastSeen>& places) const;
+  // MPI_Finalize was not called in them, and yet they ended by themselves.
+  std::vector<std::uint32_t> ranks_without_finalize() const;
   // --- rank_causes.cc: ranks that have more work
 
   // Who has more than the others, and how much of the waits that causes.

@@ -112,7 +112,9 @@ struct Conclusions {
   double core_wait_ns =
       0;  // that threads were ready to run without a core; as far as the kernel counts
   std::vector<LastSeen> last_seen;  // most ranks first; empty: no process was killed
-  std::string killed;      // two sentences on that, without the last stop; empty: likewise
+  std::string killed;  // two sentences on that, without the last stop; empty: likewise
+  // Likewise on processes that ended by exit() while an event was recorded, or where others were killed; empty: there are none.
+  std::string exited;
   std::string cores;       // a sentence on that, and why; empty: it is little
   std::string cores_hint;  // what to do about it
   std::string kernel;      // a sentence on time in the kernel; empty: it is little

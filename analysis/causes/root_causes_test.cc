@@ -643,11 +643,30 @@ TEST_CASE("Root causes: a killed run - where its ranks were, and since when") {
              Catch::Contains("killed: ranks 0-1 in MPI_Allreduce @p.c:9, from 4 us on"));
   CHECK_THAT(found.killed, Catch::Contains("rank 2 in MPI_Init"));
   CHECK_THAT(found.killed, Catch::Contains("rank 3 in no region"));
-  // Of a rank that has ended nothing is said.
+  CHECK(found.exited.empty());
+  // One that has ended was not where the run was killed.
   for (RunSummary& run : runs) run.complete = run.rank != 2;
   const Conclusions one = conclude(runs);
   REQUIRE(one.last_seen.size() == 1);
   CHECK(one.last_seen[0].ranks == std::vector<std::uint32_t>{2});
+  CHECK(one.exited == "Ranks 0-1,3 ended by exit() without MPI_Finalize");
+  // By exit(), while an event was recorded.
+  for (RunSummary& run : runs) {
+    run.exited = run.rank == 0;
+    run.complete = run.rank > 1;
+  }
+  const Conclusions both = conclude(runs);
+  CHECK_THAT(both.killed, Catch::StartsWith("The run was killed: rank 1 in MPI_Allreduce"));
+  CHECK_THAT(both.exited,
+             Catch::StartsWith("The run ended by exit() while an event was "
+                               "recorded: rank 0 in MPI_Allreduce @p.c:9, from 4 us on"));
+  CHECK_THAT(both.exited,
+             Catch::EndsWith("Ranks 2-3 ended by exit() without MPI_Finalize"));
+  runs[1].complete = true;
+  CHECK(conclude(runs).killed.empty());
+  for (RunSummary& run : runs) run.exited = false;
+  runs[0].complete = true;
+  CHECK(conclude(runs).exited.empty());
 }
 
 TEST_CASE(

@@ -166,6 +166,7 @@ class Merger {
          .host = summary.host,
          .program = summary.program,
          .complete = summary.complete,
+         .exited = summary.exited,
          .ticks_per_second = summary.ticks_per_second,
          .time = summary.end - std::min(summary.begin, summary.end),
          .peak_memory_bytes = summary.peak_memory_bytes,

@@ -58,6 +58,7 @@ struct RunProfile {
     std::string host{};
     std::string program{};
     bool complete = true;
+    bool exited = false;  // RunSummary::exited
     double ticks_per_second = 1e9;
     std::uint64_t time = 0;               // from the start of recording to its end
     std::uint64_t peak_memory_bytes = 0;  // 0: not known

@@ -124,6 +124,7 @@ class ProfileFinder {
     if (!analysis::has_cause(conclusions_, Account::kCores))
       note("Too few cores", conclusions_.cores, conclusions_.cores_hint);
     note("Killed", conclusions_.killed);
+    note("Ended by exit()", conclusions_.exited);
     note("Time in the kernel", conclusions_.kernel);
     note("Memory that grows", conclusions_.memory);
     note("Time of tracing", conclusions_.tracing);
@@ -408,7 +409,13 @@ class RunFinder {
              fmt::format("{} could not be recorded ({}).",
                          count_text(static_cast<double>(number), "event", "events"), cause),
              "Results that depend on them are missing here.");
-    if (info_.recovered)
+    if (info_.recovered && !info_.recovered_after_kill())
+      fact(
+          Finding::Kind::kLoss, "The program ended by exit()",
+          "Not all processes called MPI_Finalize, or they ended while an event was recorded, and "
+          "the archive was recovered.",
+          "");
+    else if (info_.recovered)
       fact(Finding::Kind::kLoss, "The program was killed",
            "A process died and the archive was recovered: it ends where that process died.",
            "");

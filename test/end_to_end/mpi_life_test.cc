@@ -141,6 +141,50 @@ TEST_CASE(
   }
 }
 
+// In most of the runs of one rank the handler interrupts the tracer's own code, so the recording has no regular end.
+TEST_CASE("MPI life: exit in a handler - is no kill, and said as what it is") {
+  const int ranks = GENERATE(1, 2);
+  CAPTURE(ranks);
+  for (int i = 0; i < (ranks == 1 ? 4 : 1); ++i) {
+    TemporaryFolder folder;
+    const std::string archive = folder / "archive";
+    const MpiJob job{
+        .program = "exit_in_handler_gcc", .ranks = ranks, .settings = {{"LIMIT", "5"}}};
+    const Result result = run_mpi(job, MpiWay::kInside, archive);
+    INFO(result.errors);
+    if (ranks > 1) {
+      CHECK(result.errors.find("MPI_Finalize was not called") != std::string::npos);
+      REQUIRE(run_refrain({"recover", archive}).exit_status == 0);
+    }
+    const Result info = run_refrain({"info", archive});
+    INFO(info.output);
+    REQUIRE(info.exit_status == 0);
+    CHECK_THAT(info.output, !Catch::Contains("kill", Catch::CaseSensitive::No));
+    const Result causes = run_refrain({"analyze", archive, "--no-cube"});
+    INFO(causes.output);
+    REQUIRE(causes.exit_status == 0);
+    CHECK_THAT(causes.output, !Catch::Contains("kill", Catch::CaseSensitive::No));
+  }
+}
+
+// The launcher kills the others.
+TEST_CASE("MPI life: exit on one of two ranks - which of them was killed is said") {
+  TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  const MpiJob job{.program = "exit_in_handler_gcc",
+                   .arguments = {"0"},
+                   .ranks = 2,
+                   .settings = {{"LIMIT", "5"}}};
+  run_mpi(job, MpiWay::kInside, archive);
+  REQUIRE(run_refrain({"recover", archive}).exit_status == 0);
+  const Result causes = run_refrain({"analyze", archive, "--no-cube"});
+  INFO(causes.output);
+  REQUIRE(causes.exit_status == 0);
+  CHECK_THAT(causes.output, Catch::Contains("The run was killed: rank 1"));
+  CHECK_THAT(causes.output, Catch::Contains("ended by exit()"));
+  CHECK_THAT(causes.output, !Catch::Contains("killed: rank 0"));
+}
+
 // What the tracer needs a lot of stack for it does on its own: reading the program's code took 12 KiB, a thread's first event 13.
 TEST_CASE("MPI life: coroutines, threads and handlers with small stacks - are traced") {
   const std::string on = GENERATE("coroutine", "thread", "handler");

@@ -261,10 +261,11 @@ std::vector<std::string> conclusions_screen(const analysis::Conclusions& conclus
   const double start =
       conclusions.ledger[static_cast<std::size_t>(analysis::Account::kStart)];
   std::size_t number = 0;
-  if (!conclusions.killed.empty()) {
-    wrap(out, conclusions.killed + ".", 0, 0, options.width);
-    out.emplace_back();
-  }
+  for (const std::string* const text : {&conclusions.killed, &conclusions.exited})
+    if (!text->empty()) {
+      wrap(out, *text + ".", 0, 0, options.width);
+      out.emplace_back();
+    }
   for (const analysis::RootCause& cause : conclusions.causes) {
     if (!options.all && number == kMaxFindings) {
       out.push_back(fmt::format("and {} more (--all)", conclusions.causes.size() - number));
@@ -395,6 +396,7 @@ std::vector<std::string> first_cause_screen(const analysis::Conclusions& conclus
     lines[at].replace(0, title.size(), title);
   };
   if (!conclusions.killed.empty()) put("Killed", conclusions.killed + ".");
+  if (!conclusions.exited.empty()) put("Exit", conclusions.exited + ".");
   if (conclusions.causes.empty()) return lines;
   const analysis::RootCause& first = conclusions.causes.front();
   const std::size_t others = conclusions.causes.size() - 1;
@@ -453,6 +455,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
           {"run_seconds", conclusions.run_ns / 1e9},
           {"core_wait_seconds", conclusions.core_wait_ns / 1e9},
           {"killed", conclusions.killed},
+          {"exited", conclusions.exited},
           {"last_seen", last_seen},
           {"cores", conclusions.cores},
           {"cores_hint", conclusions.cores_hint},

@@ -335,7 +335,9 @@ class InfoScreen {
       put("OpenMP", note);
     put("Archive", archive_ + ", " + base::bytes_text(info_.archive_bytes) +
                        ", by Refrain " + info_.version +
-                       (info_.recovered ? ", recovered after a kill" : ""));
+                       (!info_.recovered               ? ""
+                        : info_.recovered_after_kill() ? ", recovered after a kill"
+                                                       : ", recovered after exit()"));
   }
 
   // Of the whole run, counted.

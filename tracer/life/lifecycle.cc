@@ -428,9 +428,11 @@ void end_session() noexcept {
   Session* session = g_session;
   // A process of a job that has finished its part leaves the archive to process 0.
   if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
-  if (is_changing_here())
+  if (is_changing_here()) {
+    session->note_exit();
     return warn({"the process ends while it is being traced; 'refrain recover ",
                  session->folder().archive(), "' makes the archive"});
+  }
   if (!session->folder().settled()) {
     g_ended.store(false);
     if (!settle_alone()) return;

@@ -319,7 +319,7 @@ void SpoolFile::close() noexcept {
   const SlowPath slow_path;
   // Also where nothing could be written any more since long ago.
   header_->last_ticks.store(Clock::now(), std::memory_order_relaxed);
-  header_->ended.store(1, std::memory_order_release);
+  header_->ended.store(spool::kEndedRegularly, std::memory_order_release);
   // A file that cannot shrink keeps its spare space; nothing is lost by that.
   const std::uint64_t bytes = head_bytes_ + flushed_ * spool::kRecordBytes;
   if (const Opened file(*this);

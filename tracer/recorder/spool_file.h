@@ -151,6 +151,10 @@ class SpoolFile : private PageMaker {
 
   // Gives unused space back and marks the file as ended.
   void close() noexcept;
+  // Instead: the process ends by itself, where something is still in progress. One store.
+  void note_exit() noexcept {
+    if (open_) header_->ended.store(spool::kEndedInside, std::memory_order_release);
+  }
   // What a thread of the location has used of the machine, besides that of its earlier ones.
   void add_use(const base::ThreadUse& use) noexcept;
   void note_memory(std::uint64_t peak_bytes, std::uint64_t bytes) noexcept {

@@ -172,6 +172,8 @@ class alignas(1024) ThreadRecorder {
     rows_.close();
     file_.close();
   }
+  // Of a journal: the process ends by itself, while something is in progress.
+  void note_exit() noexcept { file_.note_exit(); }
   // In a forked child: lets go of the parent's file; what still comes is dropped.
   void abandon() noexcept;
 

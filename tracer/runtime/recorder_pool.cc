@@ -124,10 +124,11 @@ ThreadRecorder* RecorderPool::of_thread(pthread_t thread) const noexcept {
   return nullptr;
 }
 
-void RecorderPool::wait_until_idle() noexcept {
+void RecorderPool::wait_until_idle(const recorder::ThreadRecorder* own) noexcept {
   const std::uint64_t until = Clock::now() + Clock::ticks_of_seconds(kPatience_s);
   for (auto& recorder : recorders_)
-    while (!recorder->at_rest() && Clock::now() < until) usleep(100);
+    while (!recorder->at_rest() && recorder.get() != own && Clock::now() < until)
+      usleep(100);
 }
 
 void RecorderPool::close(const recorder::DecisionBoard& board,

@@ -52,8 +52,8 @@ class RecorderPool {
   recorder::ThreadRecorder* of_thread(pthread_t thread) const noexcept;
 
   // The recording has ended. Waits until the threads have left their recorders, but not for long: a
-  // thread that a signal handler has interrupted to end the program does not come back.
-  void wait_until_idle() noexcept;
+  // thread that a signal handler has interrupted to end the program does not come back; not at all for `own`, this thread's.
+  void wait_until_idle(const recorder::ThreadRecorder* own) noexcept;
   // Brings all recorders that are not in use to what was decided, and closes their files.
   void close(const recorder::DecisionBoard& board,
              const recorder::IterationBoard& iterations) noexcept;

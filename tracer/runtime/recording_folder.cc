@@ -98,7 +98,8 @@ bool removed_of_earlier_program(const fs::path& folder) {
     if (left.processes.size() != 1 || !left.distant.empty()) return false;
     const spool::ProcessSpool& process = left.processes.front();
     const spool::SpoolFacts& facts = process.journal.facts();
-    if (facts.ended || facts.pid != static_cast<std::uint64_t>(getpid())) return false;
+    if (facts.ended || facts.exited || facts.pid != static_cast<std::uint64_t>(getpid()))
+      return false;
     for (const spool::SpoolFile& location : process.locations)
       if (location.facts().events_seen != 0) return false;
   }

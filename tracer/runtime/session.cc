@@ -23,6 +23,7 @@
 #include "tracer/runtime/journal_writer.h"
 #include "tracer/runtime/notices.h"
 #include "tracer/runtime/own_arrays.h"
+#include "tracer/runtime/this_thread.h"
 #include "tracer/sampler/sampler.h"
 
 namespace refrain::runtime {
@@ -512,15 +513,16 @@ void Session::finish() noexcept {
   // Whoever has not seen that recording() changed is inside a callback and says so: the
   // barrier in all threads orders their mark before our look (lifecycle.cc, section 3).
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) usleep(1000);
-  recorders_.wait_until_idle();
+  // What this thread is in the middle of, a handler of a signal has interrupted that ends the process: it does not go on.
+  recorders_.wait_until_idle(t_thread.recorder);
   // A callback of the primary thread that is still in progress cannot be brought to its end, and the
-  // journal belongs to that thread: as if it had been killed.
+  // journal belongs to that thread: as if it had been killed, but for that it was not.
   ThreadRecorder* const primary = primary_.recorder();
   const bool whole = primary == nullptr || primary->at_rest();
   if (whole) finish_gate(primary);
   recorders_.close(board_, iterations_);
   facts_.close();
-  if (!whole) return;
+  if (!whole) return note_exit();
   code_.put_new_modules();
   journal_.clock_pair();
   journal_.file().note_memory();

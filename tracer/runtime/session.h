@@ -78,6 +78,8 @@ class Session final : private recorder::RingWatch {
   // Ends the recording: nothing is recorded from here on, every thread's part is brought
   // to the same cut, the files are closed. Idempotent.
   void finish() noexcept;
+  // Instead, where this thread is in the middle of a change: the process ends by itself.
+  void note_exit() noexcept { journal_.file().note_exit(); }
 
   // Around a fork, so that no other thread is in the middle of a change then: the first before it,
   // the second after it, in parent and child.

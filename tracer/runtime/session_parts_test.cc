@@ -99,7 +99,7 @@ TEST_CASE("RecorderPool: recorders - go from one thread to the next") {
   CHECK(second->header().location == 1);
   pool.give_back(first);
   CHECK(take() == first);
-  pool.wait_until_idle();
+  pool.wait_until_idle(nullptr);
   pool.close(board, recorder::IterationBoard());
   for (const char* name : {"location-0.spool", "location-1.spool"}) {
     const auto file = spool::SpoolFile::open(bench.folder / name);
