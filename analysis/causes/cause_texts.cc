@@ -48,14 +48,22 @@ std::string when_text(const RootCause& cause) {
                : std::string();
   const TimeShape& when = cause.when;
   const std::string loop = loop_place(cause.loop);
+  // What is said of the time outside has the others.
+  const std::uint64_t known =
+      cause.iterations - (cause.outside_ns > 0 ? cause.unknown_iterations : 0);
+  const std::string all = known == cause.iterations
+                              ? fmt::format("all {} iterations", known)
+                              : fmt::format("{} of {} iterations", known, cause.iterations);
   switch (when.kind) {
     case TimeShape::Kind::kAll:
-      return fmt::format("in all {} iterations of {}", cause.iterations, loop) +
-             change_text(when);
+      return fmt::format("in {} of {}", all, loop) + change_text(when);
     case TimeShape::Kind::kSince:
       return fmt::format("from iteration {} on, of {} of {}", when.from, cause.iterations,
                          loop);
     case TimeShape::Kind::kUntil:
+      if (known != cause.iterations && cause.unknown_iterations < when.from)
+        return fmt::format("in iterations {} to {}, of {} of {}", cause.unknown_iterations,
+                           when.from - 1, cause.iterations, loop);
       return fmt::format("until iteration {}, of {} of {}", when.from, cause.iterations,
                          loop);
     case TimeShape::Kind::kBetween:
@@ -66,9 +74,10 @@ std::string when_text(const RootCause& cause) {
                          ordinal(when.period), when.from, when.from + when.period,
                          cause.iterations, loop);
     case TimeShape::Kind::kGrowing:
-      return fmt::format("more and more (from {} to {}), in {} iterations of {}",
-                         time_text(when.before), time_text(when.after), cause.iterations,
-                         loop);
+      return fmt::format(
+          "more and more (from {} to {}), in {} of {}", time_text(when.before),
+          time_text(when.after),
+          known == cause.iterations ? fmt::format("{} iterations", known) : all, loop);
     case TimeShape::Kind::kSome:
       return fmt::format("in {} of {} iterations of {}, first in {}", when.number,
                          cause.iterations, loop, when.from);

@@ -157,6 +157,9 @@ void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& co
   cause.account = Account::kUnevenRanks;
   cause.loop = frame.loop;
   cause.iterations = frame.iterations;
+  std::uint64_t known = 0;
+  for (const Amount& cell : frame.cells) known += cell.count;
+  cause.unknown_iterations = frame.iterations - std::min(known, frame.iterations);
   cause.of_ns = of_frame(frame);
   cause.with_idle = std::ranges::max(parts_.threads) > 1;
   const std::vector<std::size_t> causers = most_of(cost);
@@ -491,8 +494,14 @@ void CauseSearch::tell_ranks(RootCause& cause,
                         percent_text(mine / cause.others_ns));
   std::string when = when_text(cause);
   if (cause.outside_ns > 0)
-    when += fmt::format(", and {} longer in all before it was known or outside of it",
-                        time_text(cause.outside_ns));
+    when += fmt::format(", and {} longer in all {} or outside of it",
+                        time_text(cause.outside_ns),
+                        cause.unknown_iterations == 0
+                            ? "before it was known"
+                            : fmt::format("in the {} before it was known",
+                                          cause.unknown_iterations == 1
+                                              ? "one"
+                                              : std::to_string(cause.unknown_iterations)));
   cause.text = fmt::format("{} compute{} {}{}{}. Waiting for {} costs {}.", who,
                            several ? "" : "s", much, when.empty() ? "" : ", " + when,
                            cause.where.empty() ? "" : ", " + cause.where,

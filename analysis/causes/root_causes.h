@@ -82,6 +82,8 @@ struct RootCause {
   double until_ns = 0;
   double outside_ns = 0;         // what these ranks do more than others outside of it
   std::uint64_t iterations = 0;  // of the loop
+  std::uint64_t unknown_iterations =
+      0;  // the part of them of which `outside_ns` has the time: the loop was not known yet
   TimeShape when;  // what these ranks or threads do more than others, ns of an iteration
   double others_ns = 0;            // what the others do, of an iteration of the loop
   std::vector<Evidence> evidence;  // where ranks wait for it, too; most time first

@@ -198,6 +198,30 @@ TEST_CASE(
              Catch::Contains("the run without start and end of MPI would take"));
 }
 
+TEST_CASE(
+    "Root causes: iterations before the loop was known - count once, in the loop or outside of it") {
+  const std::uint64_t unknown = GENERATE(1u, 2u);
+  std::vector<RunSummary> runs =
+      ranks(4, 10, [](std::size_t rank, std::size_t) { return rank == 1 ? 3000 : 1000; });
+  for (RunSummary& run : runs)
+    for (auto& row : run.locations[0].iterations.rows)
+      if (row.count == 1 && row.first < unknown) {
+        row.loop = IterationRows::Row{}.loop;
+        row.first = row.count = 0;
+      }
+  const Conclusions found = conclude(runs);
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  CHECK(cause.iterations == 10);
+  CHECK(cause.outside_ns == Approx(static_cast<double>(unknown) * 2000).epsilon(0.01));
+  CHECK_THAT(
+      cause.text,
+      Catch::Contains(
+          unknown == 1
+              ? "in 9 of 10 iterations of main p.c:7-12, and 2 us longer in all in the one before it was known or outside of it"
+              : "in 8 of 10 iterations of main p.c:7-12, and 4 us longer in all in the 2 before it was known or outside of it"));
+}
+
 TEST_CASE("Root causes: a rank with more work in a loop - where is in the loop") {
   const std::uint64_t count = GENERATE(1u, 100u);
   auto runs =
