@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "base/thread_use.h"
@@ -139,6 +140,58 @@ class ProfileBuilder {
       for (std::size_t k = 0; k < row.counters.size() && k < counters_.size(); ++k)
         out.counters[counters_[k]] = row.counters[k];
     }
+    place_core_waits(to.rows);
+  }
+
+  // Rows from one look at what the thread used to the next: the last of them has all of it in its counters.
+  struct Look {
+    std::size_t end = 0;  // after its rows
+    double time = 0;
+    double off_core = 0;
+    double waited = 0;
+  };
+
+  // How long a thread waited for a core is read less often than rows begin, and later than what it used (docs/reference/summary.md):
+  // it was in the rows since the look before, or earlier, and no longer than the thread was on no core.
+  void place_core_waits(std::vector<Profile::Row>& rows) const {
+    std::vector<Look> looks(1);
+    double all = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double core = out_.counter(rows[i], base::kCore);
+      const double waited = out_.counter(rows[i], base::kCoreWait);
+      Look& look = looks.back();
+      look.end = i + 1;
+      look.time += time_of(rows[i]);
+      if (core == 0 && waited == 0) continue;
+      look.off_core = std::max(0.0, look.time - core);
+      look.waited = waited;
+      all += waited;
+      looks.emplace_back().end = i + 1;
+    }
+    if (all == 0) return;
+    double left = 0;
+    const auto place = [&left](Look& look) {
+      look.waited = std::min(left, look.off_core);
+      left -= look.waited;
+      look.off_core -= look.waited;
+    };
+    for (Look& look : std::views::reverse(looks)) {
+      left += look.waited;
+      place(look);
+    }
+    std::size_t at = 0;
+    for (Look& look : looks) {
+      const double before = look.waited;
+      place(look);  // what clocks of the kernel and of rows differ in
+      look.waited += before;
+      for (; at < look.end; ++at)
+        if (look.time > 0)
+          rows[at].core_wait_ns = look.waited * time_of(rows[at]) / look.time;
+    }
+  }
+
+  static double time_of(const Profile::Row& row) {
+    return std::max(0.0, std::accumulate(row.times.begin(), row.times.end(), 0.0));
   }
 
   // The process' locations, from this one on.
@@ -155,13 +208,12 @@ class ProfileBuilder {
         out_.time_ns += at->helper || at->temporary
                             ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
                             : row.end_ns - row.begin_ns;
-        const double core_wait = out_.counter(row, base::kCoreWait);
         if (row.loop >= out_.loops.size()) {
           add(out_.outside, row.times);
-          out_.outside_core_wait_ns += core_wait;
+          out_.outside_core_wait_ns += row.core_wait_ns;
         } else {
           add(out_.loops[row.loop].times, row.times);
-          out_.loops[row.loop].core_wait_ns += core_wait;
+          out_.loops[row.loop].core_wait_ns += row.core_wait_ns;
         }
         if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
         iterations[row.loop] = row.first + row.count;
@@ -195,8 +247,7 @@ class ProfileBuilder {
     loop.slowest_ns = each;
     loop.slowest_first = row.first;
     loop.slowest_count = row.count;
-    loop.slowest_core_wait_ns =
-        out_.counter(row, base::kCoreWait) / static_cast<double>(row.count);
+    loop.slowest_core_wait_ns = row.core_wait_ns / static_cast<double>(row.count);
   }
 
   void finish(std::uint32_t number) {
@@ -249,7 +300,7 @@ class ProfileBuilder {
           if (in != rows.begin()) --in;
           Profile::Part& part = all[part_of[static_cast<std::size_t>(in - rows.begin())]];
           add(part.times, row.times);
-          part.core_wait_ns += out_.counter(row, base::kCoreWait);
+          part.core_wait_ns += row.core_wait_ns;
         }
       }
     }

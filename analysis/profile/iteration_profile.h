@@ -38,6 +38,9 @@ struct IterationProfile {
     double end_ns = 0;
     ClassTimes times{};
     std::vector<std::uint64_t> counters;
+    // Ready to run without a core. The counter has it where it was read; here it is where it was, as far as that is known, and no
+    // more than the time.
+    double core_wait_ns = 0;
     Memory memory{};  // of primary threads
   };
   struct Location {

@@ -133,6 +133,31 @@ TEST_CASE("Iteration profile: time without a core - of loops, their parts, the s
   CHECK(iteration_profile({run(0, 20)}, 4).loops[0].core_wait_ns == 0);
 }
 
+// Rows of 50 ns, of which each tenth has what the thread used since the one before.
+TEST_CASE("Iteration profile: time without a core - is where the thread was on none") {
+  RunSummary with = run(0, 40);
+  with.counters = {{"core_ns", "ns"}, {"core_wait_ns", "ns"}};
+  auto& rows = with.locations[0].iterations.rows;
+  for (auto& row : rows) row.counters = {0, 0};
+  with.locations[1].iterations.rows.clear();
+  const std::uint64_t waited = GENERATE(150u, 1000u);
+  CAPTURE(waited);
+  // 0: the row before the loop, of 100 ns; 8: that of 250 ns.
+  for (const std::size_t at : {10u, 20u, 30u, 40u}) rows[at].counters = {200, 0};
+  rows[30].counters[1] = waited;
+  const IterationProfile profile = iteration_profile({with}, 4);
+  const auto& loop = profile.loops[0];
+  CHECK(loop.core_wait_ns + profile.outside_core_wait_ns ==
+        Approx(static_cast<double>(waited)));
+  REQUIRE(loop.parts.size() == 4);
+  CHECK(loop.parts[3].core_wait_ns == 0);
+  CHECK(loop.parts[2].core_wait_ns == Approx(std::min(waited, std::uint64_t{300})));
+  CHECK(loop.parts[1].core_wait_ns == Approx(waited > 300 ? 300 : 0));
+  for (const auto& row : profile.locations[0].rows)
+    CHECK(row.core_wait_ns <= row.end_ns - row.begin_ns);
+  CHECK(loop.slowest_core_wait_ns <= loop.slowest_ns);
+}
+
 TEST_CASE("Iteration profile: a helper thread of the runtime - only its time in regions") {
   RunSummary with = run(0, 20);
   with.locations.push_back(with.locations[1]);
