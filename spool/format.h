@@ -215,8 +215,9 @@ enum TextKey : std::uint8_t {
       22,  // "loop header calls": where the code of a loop begins, and what calls in it events
   // came through (return addresses), and the line of Python code around it; in hexadecimal
   kTextLoopLimits =
-      23,  // "functions events paths", decimal: what no loops are found in: functions that are too long to
-  // be looked at, events that came by more call paths than are told apart, paths in more loops than are kept
+      23,  // "functions events paths turns", decimal: what no loops are found in: functions that are too long to
+  // be looked at, events that came by more call paths than are told apart, paths in more loops than are kept; and how often a thread
+  // took the primary thread's place that had events of its own before. The last one counts.
   kTextLoopSource =
       24,  // the same of a loop of interpreted code: "loop offset first last ", the loop's begin in its
            // function and its lines, in hexadecimal; then function, kTextSeparator, file

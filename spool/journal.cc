@@ -343,7 +343,7 @@ std::string Journal::text(TextKey key) const {
 LoopLimits Journal::loop_limits() const {
   LoopLimits limits;
   std::istringstream in(text(kTextLoopLimits));
-  in >> limits.functions >> limits.events >> limits.paths;
+  in >> limits.functions >> limits.events >> limits.paths >> limits.turns;
   return limits;
 }
 

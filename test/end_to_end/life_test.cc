@@ -152,6 +152,24 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "Life: threads that have loops at once - one feeds the detector, which info says") {
+  for (const std::string compiler : {"clang", "gcc"}) {
+    const std::string threads = GENERATE("1", "3");
+    CAPTURE(compiler, threads);
+    TemporaryFolder folder;
+    const Job job{"takeover_" + compiler, {"300", "0", threads}, 2, {{"LIMIT", "3"}}};
+    const Traced traced = trace(job, folder / "archive");
+    CHECK(traced.result.output == run_untraced(job).output);
+    const Result info = run_refrain({"info", folder / "archive"});
+    INFO(info.output);
+    REQUIRE(info.exit_status == 0);
+    CHECK((info.output.find("several had some at once") != std::string::npos) ==
+          (threads == "3"));
+    CHECK((info.output.find("(2 times)") != std::string::npos) == (threads == "3"));
+  }
+}
+
+TEST_CASE(
     "Life: a library that is unloaded with its runtime - whose threads do not run on in code that is gone") {
   for (int time = 0; time < 5; ++time) {
     TemporaryFolder folder;

@@ -1,14 +1,39 @@
 /* The first thread that opens parallel regions repeats one and ends. Then the main thread has others, in an order that does
  * not repeat.
  *
- * Arguments: [repetitions = 400] [others = 600] */
+ * Arguments: [repetitions = 400] [others = 600] [threads that repeat it at once = 1] */
 #include <omp.h>
 #include <pthread.h>
 
 #include "common.h"
 
+enum { kMostThreads = 8 };
 static long repetitions;
 static volatile double sink;
+static pthread_t thread[kMostThreads];
+static pthread_barrier_t begun;
+
+static void repeat_more(long times) {
+  for (long i = 0; i < times; ++i) {
+#pragma omp parallel
+    {
+#pragma omp atomic
+      sink += 1;
+    }
+  }
+}
+
+/* The first one has a region before the others, and each ends while the next one goes on. */
+static void* repeat_at_once(void* data) {
+  const long number = *(const long*)data;
+  if (number != 0) pthread_barrier_wait(&begun);
+  repeat_more(10);
+  if (number == 0) pthread_barrier_wait(&begun);
+  repeat_more(repetitions);
+  if (number != 0) pthread_join(thread[number - 1], NULL);
+  repeat_more(repetitions);
+  return data;
+}
 
 static void* repeat(void* data) {
   for (long i = 0; i < repetitions; ++i) {
@@ -50,9 +75,17 @@ static void (*const kRegions[16])(void) = {
 int main(int argc, char** argv) {
   repetitions = argument(argc, argv, 1, 400, 1);
   const long others = argument(argc, argv, 2, 600, 0);
-  pthread_t thread;
-  if (pthread_create(&thread, NULL, repeat, NULL)) return 1;
-  pthread_join(thread, NULL);
+  const long threads = argument(argc, argv, 3, 1, 1);
+  long numbers[kMostThreads];
+  if (threads > kMostThreads) return 1;
+  pthread_barrier_init(&begun, NULL, (unsigned)threads);
+  for (long i = 0; i < threads; ++i) {
+    numbers[i] = i;
+    if (pthread_create(&thread[i], NULL, threads > 1 ? repeat_at_once : repeat,
+                       &numbers[i]))
+      return 1;
+  }
+  pthread_join(thread[threads - 1], NULL);
   for (long i = 0; i < others; ++i) kRegions[scramble((uint64_t)i) % 16]();
   printf("regions=%ld\n", others);
   return 0;

@@ -647,6 +647,13 @@ class InfoScreen {
     }
     if (const std::string limits = property(info_, "LOOP_LIMITS"); !limits.empty())
       put("No loops", "were looked for in " + limits);
+    if (const std::string turns = property(info_, "LOOP_TURNS"); !turns.empty())
+      put("Loops",
+          "are those of one thread at a time, and several had some at once: when it ended another one "
+          "went on in its place (" +
+              turns + (turns == "1" ? " time" : " times") +
+              "). Numbers of iterations differ from run to run; regions and their times are of all "
+              "threads");
     list("Warning", property(info_, "COMPLAINTS"));
     std::string off;
     std::istringstream functions(property(info_, "FUNCTIONS_OFF"));

@@ -83,6 +83,7 @@ SpoolResult ThreadRecorder::open(int folder, const char* path, const spool::Head
 void ThreadRecorder::thread_begins(bool anew) noexcept {
   thread_ = static_cast<pid_t>(syscall(SYS_gettid));
   posix_thread_ = pthread_self();
+  events_before_ = events_seen();
   // The main thread counts from before the program, too: of the command and the launcher that became it.
   const bool counts_more = anew || thread_ == getpid();
   used_before_ = counts_more ? thread_use_of(thread_) : base::ThreadUse{};

@@ -236,6 +236,11 @@ class alignas(1024) ThreadRecorder {
   std::uint64_t events_seen() const noexcept {
     return events_seen_->load(std::memory_order_relaxed);
   }
+  // Of its present thread.
+  bool has_events_of_thread() const noexcept {
+    constexpr std::uint64_t kOfBegin = 4;  // that it begins, and its first task
+    return events_seen() > events_before_ + kOfBegin;
+  }
   // For RingWatch: whether it was `value` the last time as well.
   bool same_as_last_time(std::uint64_t value) noexcept {
     const bool same = watched_ == value;
@@ -700,9 +705,10 @@ class alignas(1024) ThreadRecorder {
   base::ThreadUse used_before_;
   base::ThreadUse row_use_seen_;  // of the thread, at the latest look
   RowUseReader row_use_reader_;
-  spool::RowUse row_use_{};       // of the location
-  double row_cycles_per_ns_ = 0;  // at the latest look of the thread itself
-  pid_t thread_ = 0;              // 0: none
+  spool::RowUse row_use_{};          // of the location
+  double row_cycles_per_ns_ = 0;     // at the latest look of the thread itself
+  pid_t thread_ = 0;                 // 0: none
+  std::uint64_t events_before_ = 0;  // when it began
   pthread_t posix_thread_{};
   MetricReader* metrics_ = nullptr;
   std::uint64_t metric_ticks_ = 0;  // what they were read for

@@ -199,6 +199,10 @@ ThreadRecorder* Session::take_over(ThreadRecorder* own) noexcept {
     if (finished_ || !primary_.vacant() || taken == nullptr || taken->depth() != 0)
       return nullptr;
     primary_.take();
+    if (own->has_events_of_thread()) {
+      stream_.take_turn();
+      note_loop_limits();
+    }
   }
   if (metric_hook_ != nullptr) {
     metric_hook_(*own, false);
@@ -534,8 +538,14 @@ void Session::finish_gate(ThreadRecorder* primary) noexcept {
     stream_.gate().finish(Clock::now());
   else if (primary != nullptr)  // left by a jump, perhaps with no symbol since
     give_up_gate(*primary, Clock::now());
-  if (const std::string limits = stream_.loop_limits(); !limits.empty())
-    journal_.text(spool::kTextLoopLimits, limits);
+  note_loop_limits();
+}
+
+void Session::note_loop_limits() noexcept {
+  recorder::attempted([&] {
+    if (const std::string limits = stream_.loop_limits(); !limits.empty())
+      journal_.text(spool::kTextLoopLimits, limits);
+  });
 }
 
 void Session::abandon() noexcept {

@@ -243,6 +243,7 @@ class Session final : private recorder::RingWatch {
   // Where a fact of `by` goes; null: nowhere. Under the lock.
   Journal* place_of_fact(const recorder::ThreadRecorder* by) noexcept;
   void finish_gate(recorder::ThreadRecorder* primary) noexcept;
+  void note_loop_limits() noexcept;
 
   void follow(recorder::ThreadRecorder& recorder) noexcept {
     recorder.follow(board_);

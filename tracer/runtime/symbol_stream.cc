@@ -72,9 +72,10 @@ void SymbolStream::prepare(const filters::Settings& settings) {
 std::string SymbolStream::loop_limits() const {
   static_assert(Paths::kMax == spool::kMostCallPaths &&
                 periodicity::ActivationDetector::kMostLoops == spool::kMostLoops);
-  if (activations() == nullptr) return {};
-  const std::uint64_t counts[] = {facts_->functions_cut(), facts_->paths().unnumbered(),
-                                  activations()->paths_cut()};
+  const bool limited = activations() != nullptr;
+  const std::uint64_t counts[] = {limited ? facts_->functions_cut() : 0,
+                                  limited ? facts_->paths().unnumbered() : 0,
+                                  limited ? activations()->paths_cut() : 0, turns_};
   std::string text;
   bool any = false;
   for (const std::uint64_t count : counts) {

@@ -132,6 +132,8 @@ class SymbolStream {
 
   // As kTextLoopLimits; empty: no limit was reached.
   std::string loop_limits() const;
+  // A thread goes on with the stream that had events of its own at the same time as the one before.
+  void take_turn() noexcept { ++turns_; }
 
   // A new epoch begins: a cut may lie just before the next symbol.
   void epoch_begins() noexcept { at_epoch_ = true; }
@@ -194,6 +196,7 @@ class SymbolStream {
   bool at_epoch_ = true;
   bool in_use_ = false;
   bool given_up_ = false;
+  std::uint64_t turns_ = 0;
   filters::Communication phase_communication_ = filters::Communication::kNone;
   ReceivesOpen receives_open_ = nullptr;
   std::size_t open_phases_ = 0;

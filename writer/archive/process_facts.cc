@@ -49,7 +49,8 @@ void each_number(Of& of, Work work) requires requires {
        {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
         &of.spool_bytes, &of.locks_left_out, &of.threads_missing, &of.records_damaged,
         &of.events_seen, &of.events_filtered, &of.events_unmatched, &of.moved_ticks,
-        &of.loop_limits.functions, &of.loop_limits.events, &of.loop_limits.paths})
+        &of.loop_limits.functions, &of.loop_limits.events, &of.loop_limits.paths,
+        &of.loop_limits.turns})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);
@@ -375,6 +376,7 @@ void add_up(JobFacts& job, WriteResult& result,
     result.loop_limits.functions += process.loop_limits.functions;
     result.loop_limits.events += process.loop_limits.events;
     result.loop_limits.paths += process.loop_limits.paths;
+    result.loop_limits.turns += process.loop_limits.turns;
     for (const LocationFacts& location : process.locations) {
       result.events_written += location.events_written;
       result.archive_events += location.archive_events;

@@ -173,6 +173,8 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   if (!result.structure.empty()) add("STRUCTURE", result.structure);
   add("LIMIT_REASON", result.limit_reason);
   add("LOOP_LIMITS", loop_limits_text(result.loop_limits));
+  if (const std::uint64_t turns = result.loop_limits.turns; turns != 0)
+    add("LOOP_TURNS", std::to_string(turns));
   if (result.budget_limit != 0) add("BUDGET_LIMIT", std::to_string(result.budget_limit));
   if (result.mpi.used) add_mpi(result, add);
   add("RANKS::POLICY", result.ranks.policy);
