@@ -194,6 +194,18 @@ TEST_CASE("Untraced: a program that is linked statically - is reported, and runs
   CHECK(has(traced.errors, "linked statically"));
 }
 
+TEST_CASE(
+    "Untraced: libgomp linked statically into a program - is why there is no archive") {
+  const TemporaryFolder folder;
+  const Result traced = run_aloud({of_tests("inside_gcc")}, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.exit_status == 0);
+  CHECK(traced.output == "sum=10\n");
+  CHECK(lines_of(traced.errors) == 1);
+  CHECK(has(traced.errors, "has libgomp linked into it statically"));
+  CHECK_FALSE(has(traced.errors, "used no OpenMP"));
+}
+
 TEST_CASE("Untraced: a program with the address sanitizer - its runtime comes first") {
   if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;  // two of them
   const TemporaryFolder folder;

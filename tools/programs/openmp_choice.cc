@@ -39,6 +39,12 @@ constexpr Unserved kUnserved[] = {
     {"GOMP_scope_start", "reductions of scopes with task"},
 };
 
+// LLVM's runtime would be traced there, too. A program without a table of symbols is not known.
+bool has_libgomp_inside(const Program& program) {
+  return defines(program.path, "GOMP_parallel") &&
+         !defines(program.path, "__kmpc_fork_call");
+}
+
 struct Use {
   std::string file;
   const char* feature = nullptr;
@@ -71,6 +77,10 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
   const bool gcc = loads(program, "libgomp.so");
   const bool llvm = program.dynamic && has_llvm(program);
   if (llvm && !gcc) return choice;
+  if (!gcc && program.dynamic && has_libgomp_inside(program))
+    choice.report = "'" + program.path +
+                    "' has libgomp linked into it statically: its parallel regions are not "
+                    "traced; link it with the shared library";
   if (wanted == kNoLibomp) {
     if (gcc)
       choice.report =

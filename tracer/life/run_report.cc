@@ -78,12 +78,14 @@ void report(bool recorded) {
     return warn(
         "no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
         "refrain.h, or those that did are statically linked");
+  const bool threads = wanted_settings().threads;
   warn(
-      wanted_settings().threads
-          ? "no archive: the program used no OpenMP, no MPI, no regions of refrain.h and no "
-            "threads of its own"
-          : "no archive: the program used no OpenMP, no MPI and no regions of refrain.h "
-            "(--threads records its own threads, --loops samples it)");
+      {"no archive: the program was not seen to use OpenMP, MPI",
+       threads ? ", regions of refrain.h or threads of its own"
+               : " or regions of refrain.h",
+       " (a runtime that is linked into it statically, or that it opens with RTLD_DEEPBIND, is "
+       "not seen",
+       threads ? ")" : "; --threads records its own threads, --loops samples it)"});
 }
 
 }  // namespace
