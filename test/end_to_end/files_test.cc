@@ -310,6 +310,44 @@ TEST_CASE("Files: a script that becomes the program leaves no recording of the s
   }
 }
 
+// What only starts another program has nothing to record, and that one is recorded in its place.
+TEST_CASE(
+    "Files: a program that another one starts has the archive's name, and is recorded") {
+  const Folders in;
+  const std::string program = std::string(kFolder) + "known_gcc";
+  using Words = std::vector<std::string>;
+  for (const Words& wrapper : {Words{"timeout", "600"}, Words{"env", "A=b"}, Words{"nice"},
+                               Words{"timeout", "600", "nice", "timeout", "600"}}) {
+    CAPTURE(wrapper);
+    Words words{"run", "--files=1", "-o", in.archive, "--overwrite", "--"};
+    words.insert(words.end(), wrapper.begin(), wrapper.end());
+    words.push_back(program);
+    words.push_back(in.files);
+    const Result result = run_refrain(words);
+    INFO(result.errors);
+    CHECK(result.errors.find("no archive") == std::string::npos);
+    CHECK(fs::exists(in.archive / "traces.otf2"));
+    CHECK_FALSE(fs::exists(in.archive.string() + ".2"));
+    CHECK_THAT(run_refrain({"info", in.archive}).output,
+               Catch::StartsWith("Program      " + program));
+  }
+}
+
+TEST_CASE("Files: serial programs of a script - why they are not recorded is said") {
+  const Folders in;
+  for (const bool files : {true, false}) {
+    std::vector<std::string> words{"run", "-o", in.archive, "--overwrite"};
+    if (files) words.push_back("--files");
+    for (const char* word : {"--", "/bin/sh", "-c", "/bin/true; /bin/true"})
+      words.push_back(word);
+    const Result result = run_refrain(words);
+    INFO(result.errors);
+    CHECK(result.errors.find("no archive") != std::string::npos);
+    CHECK((result.errors.find("only where the shell becomes it (exec PROGRAM)") !=
+           std::string::npos) == files);
+  }
+}
+
 TEST_CASE("Files: without the setting nothing stands before the program's calls") {
   const auto maps = [](const std::vector<std::string>& options, const fs::path& archive) {
     std::vector<std::string> words = {"run", "--quiet", "-o", archive};

@@ -63,9 +63,9 @@ class RunWatch {
  public:
   // Of this process, which becomes the program. `archive`, `folder`, `since`: as spool::find_archives(). Names itself in
   // REFRAIN_WATCH. `silent`: nothing is said of a run that left nothing. `preloader`: a script of the command that gives LD_PRELOAD
-  // another value; empty: there is none.
+  // another value; empty: there is none. `serial`: serial programs are recorded, too.
   void start(const std::string& archive, const std::string& folder, std::int64_t since,
-             bool silent, const std::string& preloader);
+             bool silent, const std::string& preloader, bool serial);
   // The program was not started.
   void stop() const;
 
@@ -81,6 +81,7 @@ struct Watched {
   std::int64_t since;
   bool silent;
   std::string preloader;
+  bool serial;
 };
 
 enum class End { kUnknown, kAllSaid, kNothing };
@@ -118,6 +119,14 @@ bool report_preloader(const Watched& watched) {
   return true;
 }
 
+// Of a command of which nothing was recorded, although what it becomes would be.
+const char* serial_text(bool serial) {
+  return serial
+             ? "; a serial program of a script is recorded only where the shell becomes it "
+               "(exec PROGRAM)"
+             : "";
+}
+
 void report(const Watched& watched) {
   const spool::FoundArchives found =
       spool::find_archives(watched.archive, watched.folder, watched.since);
@@ -128,15 +137,17 @@ void report(const Watched& watched) {
         stderr,
         "refrain: no archive: nothing was recorded. The program was killed early, used no "
         "OpenMP, MPI or regions of refrain.h, or started programs that are linked "
-        "statically or with another LD_PRELOAD\n");
+        "statically or with another LD_PRELOAD%s\n",
+        serial_text(watched.serial));
   }
 }
 
-void report_nothing() {
-  std::fputs(
+void report_nothing(bool serial) {
+  std::fprintf(
+      stderr,
       "refrain: no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions "
-      "of refrain.h, or those that did are statically linked or had another LD_PRELOAD\n",
-      stderr);
+      "of refrain.h, or those that did are statically linked or had another LD_PRELOAD%s\n",
+      serial_text(serial));
 }
 
 [[noreturn]] void watch(Watched watched) {
@@ -155,13 +166,14 @@ void report_nothing() {
   const End end = wait_for_end(watched);
   if (end == End::kUnknown) report(watched);
   if (end == End::kNothing && !watched.silent && !report_preloader(watched))
-    report_nothing();
+    report_nothing(watched.serial);
   std::fflush(stderr);
   _exit(0);
 }
 
 void RunWatch::start(const std::string& archive, const std::string& folder,
-                     std::int64_t since, bool silent, const std::string& preloader) {
+                     std::int64_t since, bool silent, const std::string& preloader,
+                     bool serial) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const std::string name = "refrain-" + std::to_string(getpid()) + '-' +
@@ -172,7 +184,8 @@ void RunWatch::start(const std::string& archive, const std::string& folder,
                   folder,
                   since,
                   silent,
-                  preloader};
+                  preloader,
+                  serial};
   if (watched.process >= 0 && watched.socket >= 0) {
     std::fflush(nullptr);
     const pid_t between = fork();
@@ -270,6 +283,7 @@ class RunCommand final : public Subcommand {
   bool overwrite_ = false;
   bool quiet_ = false;
   std::vector<const char*> sources_;  // with libraries of their own
+  bool serial_ = false;               // the program is recorded, whatever it uses
   bool reported_ = false;             // that something is not traced
   bool no_summary_ = false;
   std::vector<std::string> command_;
@@ -441,6 +455,8 @@ base::Result<> RunCommand::export_settings() {
   if (settings.overwrite) setenv("REFRAIN_OVERWRITE", "no", 1);
   overwrite_ = settings.overwrite;
   quiet_ = settings.quiet;
+  serial_ =
+      settings.loops_hz != 0 || settings.files_s > 0 || settings.memory_from_bytes != 0;
   if (settings.threads) sources_.push_back("threads");
   if (settings.files_s > 0) sources_.push_back("files");
   if (settings.memory_from_bytes != 0) sources_.push_back("memory");
@@ -723,7 +739,7 @@ int RunCommand::run() {
   std::error_code ignored;
   if (!quiet_ && base::is_first_of_job())
     watch.start(archive_, fs::current_path(ignored).string(), std::time(nullptr), reported_,
-                preloading_script(command_));
+                preloading_script(command_), serial_);
   export_run();
   if (reported_)
     setenv("REFRAIN_SAID", "yes", 1);

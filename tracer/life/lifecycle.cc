@@ -58,6 +58,7 @@
 //    holds pointers to our callbacks until the process ends.
 #include "tracer/life/lifecycle.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -490,7 +491,8 @@ __attribute__((destructor)) void at_unload() {
 namespace refrain::sampler {
 
 // Starts the session of a program that nothing else starts: one that `refrain run --loops`, `--files` or `--memory` has become,
-// whether it is parallel or not, but for a shell. The main thread is recorded then, from before main on.
+// whether it is parallel or not, but for a shell and for what starts another program (timeout, env): that one is recorded, if it is
+// the same process or a child. The main thread is recorded then, from before main on.
 //
 // Place in the flow: ARCHITECTURE.md, stage 2. Children that it starts are left to their own event
 // sources: a launcher or a shell makes many that nobody asked for.
@@ -499,6 +501,73 @@ namespace {
 
 // The variable with the number of the process that is to be sampled in any case (tools/command/run_command.cc).
 constexpr const char* kSampledProcess = "REFRAIN_SAMPLED_PROCESS";
+
+// The path of its program, which needs `room`; empty: not known.
+std::string_view program_of(pid_t process, std::array<char, PATH_MAX>& room) noexcept {
+  std::array<char, 32> link;
+  std::snprintf(link.data(), link.size(), "/proc/%d/exe", process);
+  const ssize_t length = readlink(link.data(), room.data(), room.size());
+  return {room.data(), static_cast<std::size_t>(std::max<ssize_t>(0, length))};
+}
+
+template <std::size_t kNames>
+bool is_one_of(std::string_view path,
+               const std::array<std::string_view, kNames>& names) noexcept {
+  return std::ranges::find(names, path.substr(path.rfind('/') + 1)) != names.end();
+}
+
+// A shell does what its script says: the archive's name is for the programs that it starts.
+bool is_shell(pid_t process) noexcept {
+  constexpr std::array<std::string_view, 6> kShells{"bash", "busybox", "dash",
+                                                    "ksh",  "sh",      "zsh"};
+  std::array<char, PATH_MAX> room;
+  return is_one_of(program_of(process, room), kShells);
+}
+
+// Starts the program that its arguments name, and does nothing else: some become it, for some it is a child. One of these names
+// elsewhere may be the user's own program.
+bool is_wrapper(pid_t process) noexcept {
+  constexpr std::array<std::string_view, 17> kWrappers{
+      "chrt",   "env",     "gdb",     "ionice",  "ltrace",  "nice",
+      "nohup",  "numactl", "perf",    "prlimit", "setarch", "setsid",
+      "stdbuf", "strace",  "taskset", "time",    "timeout"};
+  std::array<char, PATH_MAX> room;
+  const std::string_view path = program_of(process, room);
+  return (path.starts_with("/usr/") || path.starts_with("/bin/") ||
+          path.starts_with("/opt/")) &&
+         is_one_of(path, kWrappers);
+}
+
+// 0: not known.
+pid_t parent_of(pid_t process) noexcept {
+  if (process == getpid()) return getppid();
+  std::array<char, 32> path;
+  std::snprintf(path.data(), path.size(), "/proc/%d/stat", process);
+  const int file = open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 512> text;
+  const ssize_t length = read(file, text.data(), text.size());
+  close(file);
+  if (length <= 0) return 0;
+  // "number (name) state parent ...", of which the name may have anything in it.
+  const std::string_view all(text.data(), static_cast<std::size_t>(length));
+  const std::size_t at = all.rfind(") ");
+  pid_t parent = 0;
+  if (at != std::string_view::npos && at + 4 < all.size())
+    std::from_chars(all.data() + at + 4, all.data() + all.size(), parent);
+  return parent;
+}
+
+// It, or the program that wrappers in it have started.
+bool is_it_or_wrapped(pid_t process) noexcept {
+  constexpr int kMostWrappers = 4;
+  pid_t at = getpid();
+  for (int i = 0; at > 1 && at != process; ++i) {
+    at = parent_of(at);
+    if (i == kMostWrappers || at <= 1 || !is_wrapper(at)) return false;
+  }
+  return at == process;
+}
 
 // Before anything is allocated: what the C++ library keeps for exceptions without memory comes first.
 bool is_meant() noexcept {
@@ -510,24 +579,13 @@ bool is_meant() noexcept {
   const std::string_view word = text;
   pid_t process = 0;
   const auto read = std::from_chars(word.data(), word.data() + word.size(), process);
-  return read.ec == std::errc{} && process == getpid();
-}
-
-// A shell does what its script says: the archive's name is for the programs that it starts.
-bool is_shell() noexcept {
-  constexpr std::array<std::string_view, 6> kShells{"bash", "busybox", "dash",
-                                                    "ksh",  "sh",      "zsh"};
-  std::array<char, PATH_MAX> path;
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0) return false;
-  const std::string_view program(path.data(), static_cast<std::size_t>(length));
-  return std::ranges::find(kShells, program.substr(program.rfind('/') + 1)) !=
-         kShells.end();
+  return read.ec == std::errc{} && is_it_or_wrapped(process) && !is_shell(getpid()) &&
+         !is_wrapper(getpid());
 }
 
 // After what the other parts of the library do when they are loaded, for theirs have a priority.
 __attribute__((constructor)) void at_load() {
-  if (!is_meant() || is_shell() || !runtime::tracing_enabled()) return;
+  if (!is_meant() || !runtime::tracing_enabled()) return;
   const filters::Settings& settings = runtime::wanted_settings();
   if (settings.loops_hz == 0 && settings.files_s == 0 && settings.memory_from_bytes == 0)
     return;

@@ -52,6 +52,12 @@ bool is_of_run(Run& run) {
   return text != nullptr && read_run(text, run);
 }
 
+// The program itself, whatever it uses (sampler in tracer/life/lifecycle.cc).
+bool records_serial_programs() noexcept {
+  const filters::Settings& settings = wanted_settings();
+  return settings.loops_hz != 0 || settings.files_s > 0 || settings.memory_from_bytes != 0;
+}
+
 bool already_said() { return std::getenv("REFRAIN_SAID") != nullptr; }
 
 bool uses_mpi() noexcept {
@@ -76,8 +82,12 @@ void report(bool recorded) {
     return base::tell_watch_socket(watch, base::WatchMessage::kNothing);
   if (had_children(run))
     return warn(
-        "no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
-        "refrain.h, or those that did are statically linked");
+        {"no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
+         "refrain.h, or those that did are statically linked",
+         records_serial_programs()
+             ? "; a serial program of a script is recorded only where the shell "
+               "becomes it (exec PROGRAM)"
+             : ""});
   const bool threads = wanted_settings().threads;
   warn(
       {"no archive: the program was not seen to use OpenMP, MPI",
