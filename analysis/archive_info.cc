@@ -402,6 +402,13 @@ class InfoReader {
 
 }  // namespace
 
+base::Result<std::map<std::string, std::string>> read_archive_properties(
+    const std::string& path) {
+  reader::ArchiveStream stream;
+  if (const auto done = stream.open_anchor(path); !done) return done.failure();
+  return stream.definitions().properties;
+}
+
 base::Result<ArchiveInfo> read_archive_info(const std::string& path) {
   try {
     return InfoReader(path).read();

@@ -136,6 +136,10 @@ struct ArchiveInfo {
   }
 };
 
+// What the archive says of itself, without the rest: reads its anchor file, some kilobytes.
+base::Result<std::map<std::string, std::string>> read_archive_properties(
+    const std::string& path);
+
 // `path`: the archive's directory, or its traces.otf2.
 base::Result<ArchiveInfo> read_archive_info(const std::string& path);
 

@@ -1,8 +1,15 @@
 #include "base/launcher.h"
 
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <initializer_list>
+#include <iterator>
+#include <string_view>
 
 namespace refrain::base {
 namespace {
@@ -20,7 +27,50 @@ bool of_hydra() noexcept {
   return variable("HYDI_CONTROL_FD") != nullptr || variable("MPI_LOCALNRANKS") != nullptr;
 }
 
+std::string of_parent(const char* what) {
+  return "/proc/" + std::to_string(getppid()) + "/" + what;
+}
+
+bool parent_is_launcher() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink(of_parent("exe").c_str(), path, sizeof path);
+  // Slurm's runs with other rights.
+  if (length <= 0) return in_step();
+  std::string_view name(path, static_cast<std::size_t>(length));
+  name.remove_prefix(name.rfind('/') + 1);
+  for (const char* known : {"hydra_", "pmi_proxy", "mpiexec", "mpirun", "orted", "orterun",
+                            "prte", "slurmstepd"})
+    if (name.starts_with(known)) return true;
+  return false;
+}
+
+// Hydra's helpers on all nodes have it in their arguments: "--control-port", "host:port".
+std::string hydra_port() {
+  std::ifstream file(of_parent("cmdline"), std::ios::binary);
+  const std::string words(std::istreambuf_iterator<char>(file), {});
+  constexpr std::string_view kOption("--control-port\0", 15);
+  const std::size_t at = words.find(kOption);
+  return at == std::string::npos ? std::string() : words.c_str() + at + kOption.size();
+}
+
 }  // namespace
+
+std::string launched_job() {
+  if (launched_rank() == nullptr || !parent_is_launcher()) return {};
+  const auto text = [](const char* name) {
+    const char* const value = variable(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (of_hydra()) {
+    const std::string port = hydra_port();
+    return port.empty() ? port : "hydra " + port;
+  }
+  // The name is a number that may come again, the key is of this job alone.
+  if (const std::string job = text("PMIX_NAMESPACE"); !job.empty())
+    return "pmix " + job + ' ' + text("OMPI_MCA_orte_precondition_transports");
+  if (!in_step()) return {};
+  return "slurm " + text("SLURM_JOB_ID") + '.' + text("SLURM_STEP_ID");
+}
 
 const char* launched_rank() noexcept {
   for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"})

@@ -5,8 +5,10 @@
 // batch job has srun's variables, but for those of a step. Hydra and Open MPI's mpirun start their own helpers by srun there,
 // whose step the processes inherit.
 //
-// Thread-safety: as getenv. Cost: looks at the environment; allocates nothing.
+// Thread-safety: as getenv. Cost: looks at the environment; allocates nothing, but for launched_job().
 #pragma once
+
+#include <string>
 
 namespace refrain::base {
 
@@ -18,6 +20,11 @@ bool is_first_of_job() noexcept;
 
 // How many processes there are in the job; 0: not said.
 int launched_size() noexcept;
+
+// The job whose launcher has started this process itself: a text that its other processes have, too, and no other job has. Empty: what
+// started it is no launcher (so each of several commands of a script is a job of its own), or one that gives its jobs no name.
+// Reads what /proc says of the parent.
+std::string launched_job();
 
 // The MPI whose launcher it was: "mpich", "openmpi"; null: none, or one that starts programs of both.
 const char* launching_mpi() noexcept;

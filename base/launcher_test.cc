@@ -44,6 +44,14 @@ TEST_CASE("Launcher: of each MPI - rank, size and whose it is") {
   CHECK(launching_mpi() == std::string("openmpi"));
 }
 
+TEST_CASE("Launcher: job - has no name where the parent is no launcher") {
+  be_launched({});
+  CHECK(launched_job().empty());
+  be_launched({{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "4711"}});
+  CHECK(launched_job().empty());
+  unsetenv("PMIX_NAMESPACE");
+}
+
 TEST_CASE("Launcher: of a batch system - rank alone") {
   be_launched({{"PMIX_RANK", "2"}});
   CHECK_FALSE(is_first_of_job());

@@ -347,6 +347,45 @@ TEST_CASE("MPI both: --mpi of the other one - is refused, with what would work")
   CHECK_THAT(refused.errors, Catch::Contains("uses Open MPI; use --mpi openmpi"));
 }
 
+// Scripts that a launcher starts by `refrain run`, one of them a second later, when the first program of the other one has ended.
+TEST_CASE("MPI both: --overwrite by ranks of a launcher - their archives are of one run") {
+  const std::string mpi = GENERATE("mpich", "openmpi");
+  CAPTURE(mpi);
+  const TemporaryFolder folder;
+  const std::string archive = folder / "archive";
+  const auto archives = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+      count += fs::exists(entry.path() / "traces.otf2");
+    return count;
+  };
+  const std::string job = data_file(std::string("test/programs/mpi/ring_gcc") +
+                                    (mpi == "openmpi" ? "_openmpi" : ""))
+                              .string() +
+                          "; true";
+  const std::string serial = data_file("test/programs/cg_clang").string() + " 2; ";
+  for (const bool both : {true, true, false}) {
+    CAPTURE(both);
+    const std::string run = "exec '" + data_file("tools/refrain").string() +
+                            "' run --quiet --overwrite -o '" + archive +
+                            "' -- /bin/sh -c '" + (both ? serial : "") + job + "'";
+    Command command;
+    command.arguments = mpirun(1, mpi);
+    for (const std::string& word :
+         {std::string("/bin/sh"), std::string("-c"), run, std::string(":"),
+          std::string("-n"), std::string("1"), std::string("/bin/sh"), std::string("-c"),
+          "sleep 1; " + run})
+      command.arguments.push_back(word);
+    command.environment = clean_environment();
+    set_mpirun_environment(command);
+    const Result result = refrain::test::run(command);
+    INFO(result.errors);
+    CHECK(result.exit_status == 0);
+    // That of the job, and of each rank's program before it.
+    CHECK(archives() == (both ? 3U : 1U));
+  }
+}
+
 TEST_CASE("MPI both: the launcher of the other one - is reported in one line") {
   TemporaryFolder folder;
   Command command;

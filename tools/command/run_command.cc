@@ -602,24 +602,40 @@ void RunCommand::export_kokkos_tool(const Program& program, const std::string& l
 static std::string run_of(const std::string& archive) {
   std::error_code ignored;
   if (!fs::exists(archive, ignored)) return {};
-  if (const auto info = analysis::read_archive_info(archive)) {
-    const auto found = info->properties.find("REFRAIN::RUN");
-    return found == info->properties.end() ? std::string() : found->second;
+  if (const auto properties = analysis::read_archive_properties(archive)) {
+    const auto found = properties->find("REFRAIN::RUN");
+    return found == properties->end() ? std::string() : found->second;
   }
   const spool::SpoolFolder spools = spool::open_spool_folder(archive);
   if (spools.processes.empty()) return {};
   return spool::parse_journal(spools.processes[0].journal.log()).text(spool::kTextRun);
 }
 
-// Other processes of a job may do the same at the same time, and may have begun already.
+// NAME.2, NAME.3, ..., as far as there are some.
+static std::vector<std::string> further_names(const std::string& name) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  const fs::path path = name;
+  const std::string before = path.filename().string() + '.';
+  for (fs::directory_iterator at(path.parent_path(), ignored), end; at != end;
+       at.increment(ignored)) {
+    const std::string each = at->path().filename();
+    if (each.starts_with(before) && each.size() > before.size() &&
+        each.find_first_not_of("0123456789", before.size()) == std::string::npos)
+      found.push_back(at->path());
+    if (ignored) break;
+  }
+  return found;
+}
+
+// Other processes of a job may do the same at the same time, and may have begun already: what they have recorded is of this run.
 void RunCommand::remove_old_archive() const {
   if (!overwrite_ || archive_.empty()) return;
   const std::string name = fs::path(archive_ + "/").parent_path().string();
-  std::error_code ignored;
-  // Reading an archive may take long, and there mostly is one.
-  const std::string run = fs::exists(name + ".2", ignored) ? run_of(name) : std::string();
-  const auto remove = [](const std::string& archive) {
+  const std::string run = run_of(name), job = base::launched_job();
+  const auto remove = [&job](const std::string& archive) {
     if (spool::recording_process(archive) != 0) return;
+    if (!job.empty() && run_of(archive) == job) return;
     // Taken away at once: who looks at it meanwhile finds an archive, or nothing.
     std::error_code ignored;
     std::string old = archive + ".old-" + std::to_string(getpid());
@@ -630,11 +646,9 @@ void RunCommand::remove_old_archive() const {
   };
   remove(name);
   // Those that further programs of that run took, and none of another run.
-  for (int i = 2; !run.empty(); ++i) {
-    const std::string archive = name + '.' + std::to_string(i);
-    if (!fs::exists(archive, ignored)) break;
+  if (run.empty()) return;
+  for (const std::string& archive : further_names(name))
     if (run_of(archive) == run) remove(archive);
-  }
 }
 
 // "refrain run --overwrite yes -- program" would run yes, for ever; "--loops 1000 --" 1000, and so would "--loops 1000 program".
@@ -682,6 +696,11 @@ void RunCommand::export_run() const {
       std::to_string(getpid()) + ' ' + std::to_string(std::time(nullptr)) + ' ' +
       std::to_string(children.ru_minflt) + ' ' + fs::current_path(ignored).string();
   setenv("REFRAIN_RUN", text.c_str(), 1);
+  // Its processes, of which each has been this command, are one run.
+  if (const std::string job = base::launched_job(); !job.empty())
+    setenv("REFRAIN_JOB", job.c_str(), 1);
+  else
+    unsetenv("REFRAIN_JOB");
   // For the setting `report`.
   const fs::path command = fs::read_symlink("/proc/self/exe", ignored);
   if (!command.empty()) setenv("REFRAIN_COMMAND", command.c_str(), 1);

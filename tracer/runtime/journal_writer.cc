@@ -40,7 +40,9 @@ void put_preamble(Journal& journal, const filters::Settings& settings,
   for (const filters::SettingInfo& info : filters::setting_table())
     values += std::string(info.name) + "=" + filters::value_text(settings, info) + "\n";
   journal.text(spool::kTextSettings, values);
-  if (const char* const run = std::getenv("REFRAIN_RUN"); run != nullptr) {
+  if (const char* const job = std::getenv("REFRAIN_JOB"); job != nullptr) {
+    journal.text(spool::kTextRun, job);
+  } else if (const char* const run = std::getenv("REFRAIN_RUN"); run != nullptr) {
     const std::string_view text = run;
     journal.text(spool::kTextRun, text.substr(0, text.find(' ', text.find(' ') + 1)));
   }
