@@ -77,6 +77,26 @@ class ElfFile {
     return false;
   }
 
+  // How many names of symbols that others may use begin so.
+  std::size_t names_like(const std::string& prefix) {
+    std::size_t count = 0;
+    for (int i = 0; i < sections_; ++i) {
+      Elf64_Shdr table{};
+      Elf64_Shdr texts{};
+      if (!read_section(i, table)) break;
+      std::string names;
+      if (table.sh_type != SHT_DYNSYM ||
+          !read_section(static_cast<int>(table.sh_link), texts) ||
+          !read_names(texts, names))
+        continue;
+      const std::string sought = '\0' + prefix;
+      for (std::size_t at = 0; (at = names.find(sought, at)) != std::string::npos;
+           at += sought.size())
+        ++count;
+    }
+    return count;
+  }
+
   // The libraries that it names itself; none if that is not known.
   std::vector<std::string> needs() {
     std::vector<std::uint64_t> names;
@@ -105,12 +125,15 @@ class ElfFile {
     return number < sections_ && read(sections_at_ + std::uint64_t(number) * section_bytes_,
                                       &section, sizeof section);
   }
+  bool read_names(const Elf64_Shdr& texts, std::string& names) {
+    if (texts.sh_size > kMaxBytes) return false;
+    names.assign(texts.sh_size, '\0');
+    return read(texts.sh_offset, names.data(), names.size());
+  }
   bool has_symbol(const Elf64_Shdr& table, const Elf64_Shdr& texts, const std::string& name,
                   bool own) {
-    constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
-    if (texts.sh_size > kMax || table.sh_size > kMax) return false;
-    std::string names(texts.sh_size, '\0');
-    if (!read(texts.sh_offset, names.data(), names.size())) return false;
+    std::string names;
+    if (table.sh_size > kMaxBytes || !read_names(texts, names)) return false;
     // Most programs do not have the name at all.
     const std::size_t found = names.find('\0' + name + '\0');
     if (found == std::string::npos) return false;
@@ -144,6 +167,7 @@ class ElfFile {
     return 0;
   }
 
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
   std::ifstream file_;
   std::vector<Elf64_Phdr> segments_;
   std::uint16_t machine_ = EM_NONE;
@@ -308,6 +332,10 @@ bool contains(const std::string& path, const std::string& text) {
 
 bool defines(const std::string& path, const std::string& symbol) {
   return ElfFile(path).has_symbol(symbol, true);
+}
+
+std::size_t entry_points(const std::string& path) {
+  return ElfFile(path).names_like("__kmpc_");
 }
 
 bool imports(const std::string& path, const std::string& symbol) {

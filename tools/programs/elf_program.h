@@ -51,4 +51,7 @@ bool defines(const std::string& path, const std::string& symbol);
 // True if it takes one from another file.
 bool imports(const std::string& path, const std::string& symbol);
 
+// How many functions a library has that LLVM's compilers call ("__kmpc_...").
+std::size_t entry_points(const std::string& path);
+
 }  // namespace refrain::tools

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
+#include "tools/programs/elf_program.h"
 #include "tools/programs/shared_libraries.h"
 
 namespace refrain::tools {
@@ -13,6 +15,34 @@ namespace fs = std::filesystem;
 int version_of(const std::string& name) {
   const std::size_t dash = name.rfind('-');
   return dash == std::string::npos ? -1 : std::atoi(name.c_str() + dash + 1);
+}
+
+// Of a runtime in such a directory, also by links; -1: not known.
+int version_of_libomp(const fs::path& libomp) {
+  std::error_code error;
+  for (const fs::path& path : {libomp, fs::canonical(libomp, error)})
+    for (const fs::path& part : path)
+      if (part.string().rfind("llvm-", 0) == 0) return version_of(part);
+  return -1;
+}
+
+// A program's plugin may need what only a newer runtime has, and no older one: of those whose version is known the newest; one in
+// another directory (of LD_LIBRARY_PATH) if it has what compilers call since then.
+std::string newest_of(const std::vector<std::string>& found) {
+  std::string best;
+  for (const std::string& each : found) {
+    if (each.empty()) continue;
+    if (best.empty()) {
+      best = each;
+      continue;
+    }
+    const int version = version_of_libomp(each), other = version_of_libomp(best);
+    const bool newer = version >= 0 && other >= 0 ? version > other
+                                                  : entry_points(each) > entry_points(best);
+    // What was unpacked may be half of it.
+    if (newer && defines(each, "__kmpc_fork_call")) best = each;
+  }
+  return best;
 }
 
 // Of the runtimes in directories named llvm-N of this one.
@@ -68,14 +98,13 @@ std::string find_libomp(const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty())
     return fs::exists(wanted, error) ? fs::absolute(wanted).string() : std::string();
-  if (std::string newest = newest_libomp("/usr/lib"); !newest.empty()) return newest;
+  std::vector<std::string> found{newest_libomp("/usr/lib")};
   for (const char* name : {"libomp.so.5", "libomp.so"})
-    if (std::string path = find_shared_library(name); !path.empty()) return path;
+    found.push_back(find_shared_library(name));
   // What tools/setup has unpacked where it could not be installed.
-  const char* home = std::getenv("HOME");
-  return home == nullptr
-             ? ""
-             : newest_libomp(fs::path(home) / ".cache/refrain/packages/usr/lib");
+  if (const char* home = std::getenv("HOME"); home != nullptr)
+    found.push_back(newest_libomp(fs::path(home) / ".cache/refrain/packages/usr/lib"));
+  return newest_of(found);
 }
 
 }  // namespace refrain::tools

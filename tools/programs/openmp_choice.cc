@@ -123,14 +123,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The directory of LLVM's libraries that has libomp.so; empty if none is known.
-std::string folder_of_libomp() {
-  const char* wanted = std::getenv("REFRAIN_LIBOMP");
-  std::error_code error;
-  const fs::path libomp =
-      fs::canonical(find_libomp(wanted == nullptr ? "" : wanted), error);
-  if (error || !fs::exists(libomp.parent_path() / "libomp.so", error)) return {};
-  return libomp.parent_path();
+// The directory of LLVM's libraries that has libomp.so, of the program's own version where that is known; empty if none is.
+std::string folder_of_libomp(const Program& program) {
+  for (const std::string& library :
+       {file_of(program, "libomptarget.so"), find_libomp(wanted_libomp())}) {
+    std::error_code error;
+    const fs::path folder = fs::canonical(library, error).parent_path();
+    if (!error && fs::exists(folder / "libomp.so", error)) return folder;
+  }
+  return {};
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ std::string folder_of_libomp() {
 std::string why_devices_are_not_traced(const Program& program) {
   if (!loads(program, "libomptarget.so") || !find_shared_library("libomp.so").empty())
     return {};
-  const std::string folder = folder_of_libomp();
+  const std::string folder = folder_of_libomp(program);
   return "its target constructs are not recorded because LLVM's libomptarget does not "
          "find libomp.so; set LD_LIBRARY_PATH=" +
          (folder.empty() ? "(its directory)" : folder);
