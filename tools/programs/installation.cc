@@ -39,7 +39,7 @@ std::string newest_of(const std::vector<std::string>& found) {
     const int version = version_of_libomp(each), other = version_of_libomp(best);
     const bool newer = version >= 0 && other >= 0 ? version > other
                                                   : entry_points(each) > entry_points(best);
-    // What was unpacked may be half of it.
+    // It may be of another program, or half of it.
     if (newer && defines(each, "__kmpc_fork_call")) best = each;
   }
   return best;
@@ -101,10 +101,12 @@ std::string find_libomp(const std::string& wanted) {
   std::vector<std::string> found{newest_libomp("/usr/lib")};
   for (const char* name : {"libomp.so.5", "libomp.so"})
     found.push_back(find_shared_library(name));
+  if (std::string newest = newest_of(found); !newest.empty()) return newest;
   // What tools/setup has unpacked where it could not be installed.
-  if (const char* home = std::getenv("HOME"); home != nullptr)
-    found.push_back(newest_libomp(fs::path(home) / ".cache/refrain/packages/usr/lib"));
-  return newest_of(found);
+  const char* home = std::getenv("HOME");
+  return home == nullptr
+             ? ""
+             : newest_libomp(fs::path(home) / ".cache/refrain/packages/usr/lib");
 }
 
 }  // namespace refrain::tools

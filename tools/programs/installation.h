@@ -17,7 +17,7 @@ std::string find_variant(const std::string& library, const std::string& name);
 // built. Empty if there is none.
 std::string find_loop_tool();
 
-// LLVM's OpenMP runtime: `wanted` if it exists, else the newest of those in the usual directories, that which the loader finds, and
+// LLVM's OpenMP runtime: `wanted` if it exists, else the newest of those in the usual directories and that which the loader finds, or
 // what tools/setup has unpacked. Empty if there is none.
 std::string find_libomp(const std::string& wanted);
 

@@ -11,22 +11,22 @@ namespace refrain::tools::installation_test {
 
 namespace fs = std::filesystem;
 
-// Directories of other versions, as tools/setup unpacks them.
-TEST_CASE("Installation: libomp - the newest one, installed or unpacked, if it is whole") {
+// Of other versions, in a directory where the loader looks.
+TEST_CASE("Installation: libomp - the newest one, if it is whole") {
   unsetenv("REFRAIN_LIBOMP");
-  const test::TemporaryFolder home;
-  setenv("HOME", home.path().c_str(), 1);
+  unsetenv("LD_LIBRARY_PATH");
   const fs::path installed = find_libomp("");
   if (installed.empty()) return;  // none is installed
-  const auto unpack = [&](const std::string& version) {
-    const fs::path folder =
-        home / (".cache/refrain/packages/usr/lib/llvm-" + version + "/lib");
-    fs::create_directories(folder);
-    return folder / "libomp.so.5";
+  const test::TemporaryFolder folder;
+  const auto version = [&](const std::string& number) {
+    const fs::path libraries = folder / ("llvm-" + number + "/lib");
+    fs::create_directories(libraries);
+    setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
+    return libraries / "libomp.so.5";
   };
-  fs::copy_file(fs::canonical(installed), unpack("2"));
+  fs::copy_file(fs::canonical(installed), version("2"));
   CHECK(find_libomp("") == installed);
-  const fs::path newer = unpack("99");
+  const fs::path newer = version("99");
   std::ofstream(newer) << "half";
   CHECK(find_libomp("") == installed);
   fs::copy_file(fs::canonical(installed), newer, fs::copy_options::overwrite_existing);
