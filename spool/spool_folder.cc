@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -247,15 +248,27 @@ bool may_start_now(const std::string& archive, const struct stat& info) {
   return std::time(nullptr) - info.st_mtime < kNewSeconds;
 }
 
+// Its recording has ended, and a process of it is still there: it writes the archive.
+bool may_be_written_now(const std::string& archive) {
+  const SpoolFolder folder = open_spool_folder(archive);
+  return std::ranges::any_of(folder.processes, [](const ProcessSpool& process) {
+    const auto pid = static_cast<pid_t>(process.journal.facts().pid);
+    return process.journal.facts().ended && pid > 0 && pid != getpid() && is_running(pid);
+  });
+}
+
 void look_at(const std::string& archive, std::int64_t since, FoundArchives& found) {
   struct stat info {};
   if (stat(archive.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_mtime < since)
     return;
   if (!archive_of_place(archive).empty()) return;  // a part of one
-  const bool written = exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
+  const auto written = [&archive] {
+    return exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
+  };
   const bool spool = exists(archive + "/spool");
-  found.any |= written || spool;
-  if (spool && !written && !may_start_now(archive, info) && recording_process(archive) == 0)
+  found.any |= written() || spool;
+  if (spool && !written() && !may_start_now(archive, info) &&
+      recording_process(archive) == 0 && !may_be_written_now(archive) && !written())
     found.left.push_back(archive);
 }
 

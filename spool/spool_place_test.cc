@@ -1,5 +1,6 @@
 #include "spool/spool_place.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,6 +148,26 @@ TEST_CASE("SpoolPlace: recordings that were left - not those of processes that s
   REQUIRE(waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT) == 0);
   CHECK(left(own_host(), std::to_string(ended), 0) == 1);
   waitpid(ended, nullptr, 0);
+}
+
+TEST_CASE(
+    "SpoolPlace: recordings that were left - not those whose archive is being written") {
+  const test::TemporaryFolder folder;
+  const pid_t writer = fork();
+  if (writer == 0) {
+    pause();
+    _exit(0);
+  }
+  SpoolBuilder spool(1);
+  spool.journal().pid = static_cast<std::uint64_t>(writer);
+  spool.write(folder / "run");
+  const auto left = [&] {
+    return find_archives((folder / "run").string(), "", 0).left.size();
+  };
+  CHECK(left() == 0);
+  kill(writer, SIGKILL);
+  waitpid(writer, nullptr, 0);
+  CHECK(left() == 1);
 }
 
 }  // namespace refrain::spool::spool_place_test

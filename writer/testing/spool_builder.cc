@@ -19,7 +19,7 @@ void fill_header(Header& header, const RecordBuilder& from, FileKind kind) {
   header.version = kVersion;
   header.byte_order = kByteOrder;
   header.file_kind = kind;
-  header.pid = 4711;
+  header.pid = from.pid;
   header.stage_offset = kHeaderBytes;
   header.stage_records = kStageRecords;
   header.ring_offset = kHeaderBytes + kStageBytes;

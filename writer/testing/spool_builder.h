@@ -87,6 +87,7 @@ class RecordBuilder {
   bool ended = true;
   std::uint64_t lost[kLossCauses] = {};
   std::uint64_t start_ticks = 1;
+  std::uint64_t pid = 999999999;  // no process has this number
 
  private:
   RecordBuilder& work(std::uint64_t epoch, std::uint64_t begin, std::uint64_t end,
