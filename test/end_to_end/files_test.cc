@@ -333,6 +333,15 @@ TEST_CASE(
   }
 }
 
+// timeout closes its stderr before what it started is missed.
+TEST_CASE("Files: a program whose time is up - how its archive is made is said") {
+  const Folders in;
+  const Result result = run_refrain(
+      {"run", "--files", "-o", in.archive, "--", "timeout", "3", "/bin/sleep", "600"});
+  INFO(result.errors);
+  CHECK(result.errors.find("refrain recover") != std::string::npos);
+}
+
 TEST_CASE("Files: serial programs of a script - why they are not recorded is said") {
   const Folders in;
   for (const bool files : {true, false}) {

@@ -1,6 +1,7 @@
 #include "tracer/life/run_report.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -58,6 +59,9 @@ bool records_serial_programs() noexcept {
   return settings.loops_hz != 0 || settings.files_s > 0 || settings.memory_from_bytes != 0;
 }
 
+// Else the watch does, which has a stderr of its own: some programs (timeout) close theirs at their end.
+bool can_speak() noexcept { return fcntl(STDERR_FILENO, F_GETFD) >= 0; }
+
 bool already_said() { return std::getenv("REFRAIN_SAID") != nullptr; }
 
 bool uses_mpi() noexcept {
@@ -71,7 +75,8 @@ bool uses_mpi() noexcept {
 
 void report(bool recorded) {
   Run run;
-  if (!is_of_run(run) || !speaks_for_job() || !tracing_enabled() || wanted_settings().quiet)
+  if (!is_of_run(run) || !speaks_for_job() || !tracing_enabled() ||
+      wanted_settings().quiet || !can_speak())
     return;
   const spool::FoundArchives found =
       spool::find_archives(wanted_settings().archive, run.folder, run.since);
@@ -129,7 +134,7 @@ void report_orderly_end() noexcept {
   const char* const watch = std::getenv("REFRAIN_WATCH");
   const recorder::LongPath long_path;
   try {
-    if (watch != nullptr && is_of_run(run))
+    if (watch != nullptr && is_of_run(run) && can_speak())
       base::tell_watch_socket(watch, base::WatchMessage::kEnded);
   } catch (const std::exception&) {
   }
