@@ -71,6 +71,11 @@ struct Settings {
   std::string clock = "auto";
   std::uint64_t writer_threads = 0;
   std::string libomp;
+
+  // The program that the command becomes is recorded, whatever it uses.
+  bool record_serial_programs() const {
+    return loops_hz != 0 || files_s > 0 || memory_from_bytes != 0;
+  }
 };
 
 enum class SettingType : std::uint8_t {

@@ -109,8 +109,8 @@ struct LoopLimits {
   std::uint64_t functions = 0;
   std::uint64_t events = 0;
   std::uint64_t paths = 0;
-  std::uint64_t turns =
-      0;  // not a limit of size: events of other threads, while one is the primary
+  // How often a thread that had events of its own before took the primary thread's place: what others did at once is in no loop.
+  std::uint64_t turns = 0;
 };
 
 struct SkippedSummary;

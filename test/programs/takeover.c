@@ -23,13 +23,14 @@ static void repeat_more(long times) {
   }
 }
 
-/* The first one has a region before the others, and each ends while the next one goes on. */
+/* The first one has a region before the others. When all have had loops at once, each goes on where the one before has ended. */
 static void* repeat_at_once(void* data) {
   const long number = *(const long*)data;
   if (number != 0) pthread_barrier_wait(&begun);
   repeat_more(10);
   if (number == 0) pthread_barrier_wait(&begun);
   repeat_more(repetitions);
+  pthread_barrier_wait(&begun);
   if (number != 0) pthread_join(thread[number - 1], NULL);
   repeat_more(repetitions);
   return data;

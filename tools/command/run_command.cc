@@ -455,8 +455,7 @@ base::Result<> RunCommand::export_settings() {
   if (settings.overwrite) setenv("REFRAIN_OVERWRITE", "no", 1);
   overwrite_ = settings.overwrite;
   quiet_ = settings.quiet;
-  serial_ =
-      settings.loops_hz != 0 || settings.files_s > 0 || settings.memory_from_bytes != 0;
+  serial_ = settings.record_serial_programs();
   if (settings.threads) sources_.push_back("threads");
   if (settings.files_s > 0) sources_.push_back("files");
   if (settings.memory_from_bytes != 0) sources_.push_back("memory");

@@ -587,8 +587,7 @@ bool is_meant() noexcept {
 __attribute__((constructor)) void at_load() {
   if (!is_meant() || !runtime::tracing_enabled()) return;
   const filters::Settings& settings = runtime::wanted_settings();
-  if (settings.loops_hz == 0 && settings.files_s == 0 && settings.memory_from_bytes == 0)
-    return;
+  if (!settings.record_serial_programs()) return;
   // No slow path around both: the clock is chosen in the first.
   if (runtime::start_session(runtime::Source::kSamples, nullptr) != nullptr)
     runtime::attach_thread(spool::kRoleRoot, false);

@@ -53,12 +53,6 @@ bool is_of_run(Run& run) {
   return text != nullptr && read_run(text, run);
 }
 
-// The program itself, whatever it uses (sampler in tracer/life/lifecycle.cc).
-bool records_serial_programs() noexcept {
-  const filters::Settings& settings = wanted_settings();
-  return settings.loops_hz != 0 || settings.files_s > 0 || settings.memory_from_bytes != 0;
-}
-
 // Else the watch does, which has a stderr of its own: some programs (timeout) close theirs at their end.
 bool can_speak() noexcept { return fcntl(STDERR_FILENO, F_GETFD) >= 0; }
 
@@ -89,7 +83,7 @@ void report(bool recorded) {
     return warn(
         {"no archive: no process of the command used OpenMP, MPI (MPICH, Open MPI) or regions of "
          "refrain.h, or those that did are statically linked",
-         records_serial_programs()
+         wanted_settings().record_serial_programs()
              ? "; a serial program of a script is recorded only where the shell "
                "becomes it (exec PROGRAM)"
              : ""});

@@ -140,9 +140,9 @@ void ThreadRecorder::abandon() noexcept {
   file_.abandon();
 }
 
-// The event of `user` may be missing or incomplete; what was committed is there.
 constinit const FrameMark ThreadRecorder::s_nobody;
 
+// The event of `user` may be missing or incomplete; what was committed is there.
 bool ThreadRecorder::take_over(const FrameMark* user, const FrameMark& here) noexcept {
   if (user == &s_nobody) {
     count_loss(late_cause_);
