@@ -179,6 +179,7 @@ class InfoReader {
     info_.events_filtered = number(property("EVENTS_FILTERED"));
     info_.locks_left_out = number(property("LOCKS_LEFT_OUT"));
     info_.gaps = number(property("GAPS"));
+    info_.mark_records = number(property("MARK_RECORDS"));
     info_.threads_missing = number(property("THREADS_MISSING"));
     info_.records_damaged = number(property("RECORDS_DAMAGED"));
     info_.structure = property("STRUCTURE");

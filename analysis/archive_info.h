@@ -112,6 +112,7 @@ struct ArchiveInfo {
   std::uint64_t events_filtered = 0;
   std::uint64_t locks_left_out = 0;  // short ones in a row
   std::uint64_t archive_events = 0;
+  std::uint64_t mark_records = 0;             // of these, marks of iterations
   std::map<std::string, std::uint64_t> lost;  // by cause
   std::uint64_t threads_missing = 0;          // of a recovered run: whose spools are
   std::uint64_t records_damaged = 0;          // likewise

@@ -73,15 +73,15 @@ std::string written_line(const WriteResult& result, const std::string& who) {
                   result.events_seen, share, who, base::duration_text(result.writing_ns),
                   base::bytes_text(result.archive_bytes));
   if (result.events_written >= result.events_seen) return line;
-  std::uint64_t marks = 0;
-  for (const LoopSummary& loop : result.loops)
-    marks += marks_of(loop.level, loop.iterations, loop.written + loop.partly);
+  std::uint64_t iterations = 0;
+  for (const LoopSummary& loop : result.loops) iterations += loop.iterations;
   const std::uint64_t whole = full_bytes({.bytes = result.archive_bytes,
                                           .event_bytes = result.event_bytes,
                                           .records = result.archive_events,
+                                          .mark_records = result.mark_records,
+                                          .iterations = iterations,
                                           .seen = result.events_seen,
-                                          .written = result.events_written,
-                                          .marks = marks});
+                                          .written = result.events_written});
   return line + " instead of about " + base::bytes_text(whole);
 }
 
@@ -143,21 +143,19 @@ std::string who(const WriteResult& result) {
 
 }  // namespace
 
-std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written) {
-  constexpr std::uint64_t kRecords = 3;  // enter, number, leave
-  return kRecords * (level == 0 ? iterations : written);
-}
-
 std::uint64_t full_bytes(const Volume& volume) {
   if (volume.written == 0 || volume.records == 0 || volume.seen <= volume.written)
     return volume.bytes;
+  constexpr std::uint64_t kMarkRecords = 3;  // enter, number, leave
+  const std::uint64_t marks = std::min(volume.mark_records, volume.records);
   const double record =
       static_cast<double>(volume.event_bytes) / static_cast<double>(volume.records);
-  const double of_events =
-      static_cast<double>(volume.records - std::min(volume.marks, volume.records));
-  const double event = record * of_events / static_cast<double>(volume.written);
-  return volume.bytes + static_cast<std::uint64_t>(
-                            event * static_cast<double>(volume.seen - volume.written));
+  const double of_event =
+      static_cast<double>(volume.records - marks) / static_cast<double>(volume.written);
+  const std::uint64_t all_marks = std::max(kMarkRecords * volume.iterations, marks);
+  const double more = of_event * static_cast<double>(volume.seen - volume.written) +
+                      static_cast<double>(all_marks - marks);
+  return volume.bytes + static_cast<std::uint64_t>(record * more);
 }
 
 std::vector<std::string> summary_lines(const WriteResult& result,

@@ -16,17 +16,15 @@ namespace refrain::writer {
 // The size of the archive, and what is in it.
 struct Volume {
   std::uint64_t bytes = 0;
-  std::uint64_t event_bytes = 0;  // of these, files of events: what grows with events
-  std::uint64_t records = 0;      // of events
-  std::uint64_t seen = 0;         // events, and of these
+  std::uint64_t event_bytes = 0;   // of these, files of events: what grows with events
+  std::uint64_t records = 0;       // in these
+  std::uint64_t mark_records = 0;  // of these, marks of iterations
+  std::uint64_t iterations = 0;    // of all loops, written or not
+  std::uint64_t seen = 0;          // events, and of these
   std::uint64_t written = 0;
-  std::uint64_t marks = 0;  // records for each iteration, written or not
 };
 
-// Records that mark the iterations of a loop: skipped ones have marks in outermost loops only.
-std::uint64_t marks_of(unsigned level, std::uint64_t iterations, std::uint64_t written);
-
-// Its size if every event had been written: from the bytes of a record, and the records of
+// Its size if every event had been written, and each iteration had marks: from the bytes of a record, and the records of
 // an event.
 std::uint64_t full_bytes(const Volume& volume);
 

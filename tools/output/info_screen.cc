@@ -487,13 +487,17 @@ class InfoScreen {
     std::string text = fmt::format("{} of {} ({:.3g} %)", info_.events_written,
                                    counted(info_.events_seen, "event", "events"),
                                    percent(info_.events_written, info_.events_seen));
+    std::uint64_t iterations = 0;
+    for (const analysis::PhaseInfo& phase : info_.phases) iterations += phase.iterations;
     const std::uint64_t whole = writer::full_bytes({.bytes = info_.archive_bytes,
                                                     .event_bytes = info_.event_bytes,
                                                     .records = info_.archive_events,
+                                                    .mark_records = info_.mark_records,
+                                                    .iterations = iterations,
                                                     .seen = info_.events_seen,
-                                                    .written = info_.events_written,
-                                                    .marks = marks()});
-    if (info_.events_written < info_.events_seen)
+                                                    .written = info_.events_written});
+    if (info_.events_written < info_.events_seen &&
+        !property(info_, "MARK_RECORDS").empty())  // older archives do not say
       text += "; full trace: ~" + base::bytes_text(whole);
     put("Written", text);
     if (const std::string ranks = property(info_, "RANKS::WHY"); !ranks.empty())
@@ -508,14 +512,6 @@ class InfoScreen {
     if (info_.events_filtered != 0)
       put("Filtered",
           counted(info_.events_filtered, "enter or leave", "enters and leaves"));
-  }
-
-  std::uint64_t marks() const {
-    std::uint64_t marks = 0;
-    for (const analysis::PhaseInfo& phase : info_.phases)
-      marks +=
-          writer::marks_of(phase.level, phase.iterations, phase.written + phase.partly);
-    return marks;
   }
 
   // What kept events from being written besides loops; empty: nothing.

@@ -32,9 +32,10 @@ void each_number(Of& of, Work work) requires requires {
   of.archive_events;
 }
 {
-  for (auto* value : {&of.archive_events, &of.events_written, &of.events_seen,
-                      &of.threads_begun, &of.threads_ended, &of.thread_begin_ticks,
-                      &of.thread_end_ticks, &of.kernel_thread, &of.plain, &of.helper})
+  for (auto* value :
+       {&of.archive_events, &of.mark_records, &of.events_written, &of.events_seen,
+        &of.threads_begun, &of.threads_ended, &of.thread_begin_ticks, &of.thread_end_ticks,
+        &of.kernel_thread, &of.plain, &of.helper})
     work(*value);
   each_number(of.mpi, work);
   for (auto& value : of.lost) work(value);
@@ -262,6 +263,7 @@ void add_locations(const ProcessModel& process,
     const LocationScan& scan = process.scan(i);
     LocationFacts& location = out.locations.emplace_back();
     location.archive_events = outcome.archive_events;
+    location.mark_records = outcome.mark_records;
     location.events_written = outcome.events_written;
     location.mpi = outcome.mpi;
     location.events_seen = facts.events_seen;
@@ -380,6 +382,7 @@ void add_up(JobFacts& job, WriteResult& result,
     for (const LocationFacts& location : process.locations) {
       result.events_written += location.events_written;
       result.archive_events += location.archive_events;
+      result.mark_records += location.mark_records;
       result.mpi.counts.add(location.mpi);
     }
     for (const StreamFacts& stream : process.streams)

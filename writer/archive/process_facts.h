@@ -25,6 +25,7 @@ namespace refrain::writer {
 
 struct LocationFacts {
   std::uint64_t archive_events = 0;
+  std::uint64_t mark_records = 0;
   std::uint64_t events_written = 0;
   std::uint64_t events_seen = 0;
   std::uint64_t threads_begun = 0;

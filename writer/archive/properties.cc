@@ -153,6 +153,7 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("EVENTS_UNMATCHED", std::to_string(result.events_unmatched));
   add("MOVED_TICKS", std::to_string(result.moved_ticks));
   add("EVENTS_BY_KIND", kinds_json(by_kind));
+  add("MARK_RECORDS", std::to_string(result.mark_records));
   std::uint64_t lost = 0;
   for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause) {
     lost += result.lost[cause];

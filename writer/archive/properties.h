@@ -15,6 +15,7 @@
 //                                        was reported: no two of a location have the same time,
 //                                        and none goes backwards
 //     EVENTS_BY_KIND                     JSON object: kind of record -> callbacks written
+//     MARK_RECORDS                       records in the archive that mark iterations
 //     LOCKS_LEFT_OUT                     short locks in a row that have no events, if there are
 //     LOST::<CAUSE> LOST                 by cause (those that happened), and in total
 //     GAPS RECOVERED SPOOL_BYTES

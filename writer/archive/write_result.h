@@ -46,6 +46,7 @@ struct WriteResult {
   std::uint64_t events_filtered = 0;   // enters and leaves that the filter dropped
   std::uint64_t events_unmatched = 0;  // ends whose begin is unknown, left out
   std::uint64_t archive_events = 0;    // event records in the archive
+  std::uint64_t mark_records = 0;      // of these, marks of iterations
   std::uint64_t moved_ticks = 0;  // the most by which one is later than it was reported
   std::array<std::uint64_t, spool::kLossCauses> lost{};
   double writing_ns = 0;  // how long it took, from reading the spool to removing it

@@ -33,6 +33,7 @@ class LocationWriter {
     finish();
     outcome_.events_written += stack_.at_edges();
     outcome_.archive_events = sink_.count();
+    outcome_.mark_records = timeline_.marks();
     outcome_.last_ticks = sink_.last_ticks();
     outcome_.moved_ticks = sink_.moved_ticks();
     outcome_.filtered = sink_.filtered();

@@ -101,6 +101,7 @@ struct MpiCounts {
 
 struct LocationOutcome {
   std::uint64_t archive_events = 0;  // records in the archive
+  std::uint64_t mark_records = 0;    // of these, marks of iterations
   std::uint64_t last_ticks = 0;      // of the last one
   std::uint64_t moved_ticks = 0;     // EventSink::moved_ticks()
   std::uint64_t events_written = 0;  // callbacks that are in the archive

@@ -158,6 +158,7 @@ void Timeline::write_pending() {
     sink_.queue_metric(pending_->ticks, std::move(pending_->metrics));
   sink_.enter_iteration(pending_->ticks, pending_->region, pending_->number,
                         static_cast<std::uint8_t>(pending_->kept), pending_->complete);
+  marks_ += 2;
   pending_.reset();
 }
 
@@ -255,6 +256,7 @@ void Timeline::pop_iteration(std::uint64_t ticks) {
   }
   if (lifted_ || stack_.size() <= off_at_) lift(ticks);
   sink_.leave(ticks, stack_.back().region);
+  ++marks_;
   stack_.pop_back();
 }
 

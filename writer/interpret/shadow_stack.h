@@ -101,6 +101,8 @@ class Timeline {
   }
   // Takes the remaining iterations; all frames have been closed.
   void finish(std::uint64_t ticks);
+  // Records that mark iterations.
+  std::uint64_t marks() const noexcept { return marks_; }
 
  private:
   struct Entry {
@@ -143,6 +145,7 @@ class Timeline {
   std::vector<Entry> stack_;
   std::vector<LatestVisit> latest_;  // by level
   std::optional<Pending> pending_;
+  std::uint64_t marks_ = 0;
   bool off_ = false;
   bool lifted_ = false;  // in a gap, between an ON and an OFF of an edge
   std::uint64_t lifted_ticks_ = 0;
