@@ -112,7 +112,7 @@ class CauseSearch {
   double without_core(Account account, double ns);
   // Likewise, of no more than `most` of it.
   double without_core(Account account, double ns, double most);
-  // What others can wait for ranks that had no core at work: most of it.
+  // What ranks can wait in MPI for ranks that had no core.
   void cores_at_work();
   // Of these waits by frame, the part that would not be if all had a core at work. `of`: by moment the number of the frame.
   std::vector<double> parts_for_cores(const std::vector<double>& lost,

@@ -437,16 +437,17 @@ double CauseSearch::without_core(Account account, double ns, double most) {
 }
 
 void CauseSearch::cores_at_work() {
-  double all = 0, in_rows = 0, at_work = 0;
+  double all = 0, in_rows = 0, at_work = 0, in_mpi = 0;
   for (const double each : core_waits_) all += each;
   for (const Frame& frame : parts_.frames)
     for (const Part& part : frame.parts) {
       in_rows += part.core_wait;
       at_work += part.core_wait_at_work;
+      if (part.mpi > 0) in_mpi += part.core_wait_in_mpi / part.mpi * part.mpi_all;
     }
   knows_cores_ = in_rows >= all / 2;
-  waits_for_cores_ =
-      knows_cores_ ? at_work * (static_cast<double>(processes_) - 1) : out_.time_ns;
+  waits_for_cores_ = knows_cores_ ? at_work * (static_cast<double>(processes_) - 1) + in_mpi
+                                  : out_.time_ns;
 }
 
 std::vector<double> CauseSearch::parts_for_cores(const std::vector<double>& lost,
@@ -530,11 +531,19 @@ void CauseSearch::few_cores() {
   if (share(ns) < kMinShare || out_.cores.empty()) return;
   RootCause cause = whole_cause(Account::kCores, ns, {}, RootCause::kNone);
   if (mpi_ && processes_ > 1 && knows_cores_) {
-    // Who polls for what others do needs their cores, not its own.
+    // Who polls for what others do needs their cores, not its own; unless they do nothing but that, too.
     ByMoment left = waits_;
+    double in_mpi = 0;
+    for (const Frame& frame : parts_.frames)
+      for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
+        double least = frame.at(cell, 0).core_wait_in_mpi;
+        for (std::size_t i = 1; i < processes_; ++i)
+          least = std::min(least, frame.at(cell, i).core_wait_in_mpi);
+        in_mpi += least;
+      }
     cause.gain_ns =
-        std::clamp(work_end_ - meet(parts_, by_moment(at_work_with_cores), left), 0.0,
-                   std::ranges::max(core_waits_));
+        std::clamp(work_end_ - meet(parts_, by_moment(at_work_with_cores), left) + in_mpi,
+                   0.0, std::ranges::max(core_waits_));
     cause.gain = gain_text(cause, "At best, without it", run_text(out_));
   }
   cause.what = "Too few cores";

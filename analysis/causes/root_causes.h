@@ -10,12 +10,12 @@
 // thread is in MPI belong to what that waits for. What more threads of such a process wait for each other, or for its serial
 // parts, than those of others do, has the same cause and is charged to it, too. Of the rest, waits in collective calls for ranks
 // that are in their messages are those messages' doing. What threads wait at the end of a region because others had a lock is the
-// lock's. What threads were ready to run without a core is taken from what nobody in particular causes, in MPI as far as ranks had none at work. What is waited in
+// lock's. What threads were ready to run without a core is taken from what nobody in particular causes, in MPI as far as ranks had none that others waited for. What is waited in
 // MPI_Finalize is for who comes last. So no second has two causes.
 // A gain is what the run would be shorter by on these clocks, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
-// Cost: O(rows of all threads); memory: kMaxParts x 88 bytes at most, iterations are put together for it.
+// Cost: O(rows of all threads); memory: kMaxParts x 96 bytes at most, iterations are put together for it.
 #pragma once
 
 #include <array>

@@ -1231,6 +1231,39 @@ TEST_CASE(
   CHECK(gain_busy == Approx(120 * 1e6).epsilon(0.1));
 }
 
+// Two ranks with equal work, of which either has no core most of the time: 50 us of work, 950 us in MPI.
+TEST_CASE("Root causes: too few cores where ranks do little but MPI - not communication") {
+  constexpr std::int64_t kAll = 1'000'000;
+  const auto found = [](std::int64_t work, std::int64_t without) {
+    auto runs = ranks(2, 1000, [](std::size_t, std::size_t) { return kAll; });
+    for (RunSummary& run : runs) {
+      run.counters = {{"core_ns", "ns"}, {"core_wait_ns", "ns"}};
+      RunSummary::Location& primary = run.locations[0];
+      for (auto& row : primary.iterations.rows) {
+        row.counters = {0, 0};
+        if (row.loop != 0) continue;
+        row.times[IterationRows::kOutside] -= kAll - work;
+        row.times[kCollective] += kAll - work;
+        primary.sums[1].time += static_cast<std::uint64_t>(kAll - work);
+        row.counters = {static_cast<std::uint64_t>(kAll - without),
+                        static_cast<std::uint64_t>(without)};
+        primary.use.core_wait_ns += static_cast<std::uint64_t>(without);
+      }
+    }
+    const Conclusions out = conclude(runs);
+    check_sums(out, runs);
+    return out;
+  };
+  const Conclusions few = found(50'000, 900'000);
+  REQUIRE(has_cause(few, Account::kCores));
+  CHECK(few.causes[0].account == Account::kCores);
+  CHECK(of(few, Account::kCores) == Approx(2 * 1000 * 900e3).epsilon(0.02));
+  CHECK(few.causes[0].gain_ns == Approx(1000 * 900e3).epsilon(0.05));
+  // Half of the time each waits for what the other one does: no more than the rest is for want of cores.
+  const Conclusions work = found(500'000, 400'000);
+  CHECK(of(work, Account::kCommunication) > 0.5 * 2 * 1000 * 500e3);
+}
+
 TEST_CASE("Root causes: a rank with slower cores - not its work") {
   // 2 GHz instead of 3 make half as much again.
   const bool slower = GENERATE(true, false);

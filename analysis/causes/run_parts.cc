@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/thread_use.h"
@@ -68,6 +69,7 @@ class PartsBuilder {
     for (std::size_t i = 0; i < processes_.size(); ++i) add_process(i);
     for (Frame& frame : out_.frames)
       for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) even_out(frame, cell);
+    for (Frame& frame : out_.frames) bound_waits_in_mpi(frame);
     wait_at_end();
     return std::move(out_);
   }
@@ -474,8 +476,8 @@ class PartsBuilder {
   }
 
   // Of iterations that are long enough together.
+  static constexpr double kTogether = 10 * base::kRowUseApart_s * 1e9;
   void set_core_waits(const std::vector<Sums>& sums, Frame& frame, std::size_t number) {
-    constexpr double kTogether = 10 * base::kRowUseApart_s * 1e9;
     for (std::size_t begin = 0; begin < sums.size();) {
       Sums all;
       Part parts;
@@ -491,6 +493,36 @@ class PartsBuilder {
       for (; begin < end; ++begin) {
         Part& part = frame.at(begin, number);
         if (parts.work > 0) part.core_wait_at_work = part.work * waited / parts.work;
+        if (parts.mpi > 0)
+          part.core_wait_in_mpi = part.mpi * (all.primary_core_wait - waited) / parts.mpi;
+      }
+    }
+  }
+
+  // In MPI a process waits for work of the others as long as all of them have some one after the other, at most. The rest is
+  // transfer, or for a process that has no core there: which may be another one.
+  void bound_waits_in_mpi(Frame& frame) const {
+    const auto sum = [](const std::vector<double>& of) {
+      return std::accumulate(of.begin(), of.end(), 0.0);
+    };
+    for (std::size_t begin = 0, end = 0; begin < frame.cells.size(); begin = end) {
+      std::vector<double> work(processes_.size()), mpi(processes_.size()),
+          no_core(processes_.size());
+      for (double longest = 0; end < frame.cells.size() && longest < kTogether; ++end)
+        for (std::size_t i = 0; i < processes_.size(); ++i) {
+          const Part& part = frame.at(end, i);
+          work[i] += part.work;
+          mpi[i] += part.mpi;
+          no_core[i] += part.core_wait_in_mpi;
+          longest = std::max(longest, work[i] + mpi[i]);
+        }
+      const double all_work = sum(work), all_without = sum(no_core);
+      for (std::size_t i = 0; i < processes_.size(); ++i) {
+        const double rest = std::clamp(mpi[i] - (all_work - work[i]), 0.0, all_without);
+        for (std::size_t cell = begin; cell < end; ++cell) {
+          Part& part = frame.at(cell, i);
+          part.core_wait_in_mpi = mpi[i] > 0 ? part.mpi * rest / mpi[i] : 0;
+        }
       }
     }
   }

@@ -36,6 +36,8 @@ struct Part {
   double imbalance = 0;          // of all threads, at the end of parallel regions and loops
   double core_wait = 0;          // of all threads: ready to run without a core
   double core_wait_at_work = 0;  // of the primary thread, in `work`: estimated
+  double core_wait_in_mpi =
+      0;  // in `mpi`, for ranks without a core, beyond what any wait for work of others: likewise
 };
 
 struct Frame {
