@@ -289,6 +289,7 @@ class CauseSearch {
   void communication();
   void one_call(const MpiCall& call);
   // At most: who does not wait in one call may not have to in another.
+  void join_varying();
   void gains_of_meetings();
   // ", 20 in an iteration of main ring.c:9"; empty: it is not known, or one.
   std::string per_iteration(const MpiCall& call) const;

@@ -37,14 +37,29 @@ void CauseSearch::communication() {
     call.others_ns *= scale;
     if (share(call.total_lost() + call.others_ns) >= kMinShare) one_call(call);
   }
+  join_varying();
   gains_of_meetings();
+}
+
+// What else is waited at the call in which ranks wait for work that varies, if it is less, is no finding of its own.
+void CauseSearch::join_varying() {
+  constexpr double kLess = 0.5;
+  for (std::size_t into = 0; into < out_.causes.size(); ++into) {
+    if (out_.causes[into].waits != RootCause::Waits::kForWork) continue;
+    for (std::size_t from = 0; from < out_.causes.size(); ++from)
+      if (const RootCause& rest = out_.causes[from];
+          rest.waits == RootCause::Waits::kForAll &&
+          rest.where == out_.causes[into].call() &&
+          rest.lost_ns <= kLess * out_.causes[into].lost_ns)
+        charge_to(out_, into, from, 1);
+  }
 }
 
 void CauseSearch::gains_of_meetings() {
   using enum RootCause::Waits;
   double all = 0;
   for (const RootCause& cause : out_.causes)
-    if (cause.waits != kNone) all += cause.lost_ns;
+    if (cause.waits == kForMessages || cause.waits == kForAll) all += cause.lost_ns;
   for (RootCause& cause : out_.causes) {
     if (cause.waits != kForAll || cause.lost_ns >= all) continue;
     cause.gain_ns = all / all_threads();

@@ -539,6 +539,11 @@ void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {
                    : kMoreEvenly;
   for (const auto& [where, ns] : waits_by_place(std::vector<bool>(processes_)))
     cause.evidence.push_back({where, ns});
+  double waited = 0;
+  for (const RootCause::Evidence& each : cause.evidence) waited += each.ns;
+  if (less.empty() && !cause.loop.empty() && waited > 0 &&
+      cause.evidence.front().ns >= kNamed * waited)
+    cause.waits = RootCause::Waits::kForWork;
   out_.causes.push_back(std::move(cause));
 }
 

@@ -265,6 +265,25 @@ void tell_replayed(const Conclusions& conclusions, RootCause& cause,
         replay.moved_to);
 }
 
+// Work that varies needs no one to have less, where ranks need not wait for each other each time.
+void tell_evened_out(const Conclusions& conclusions, RootCause& cause, double most) {
+  constexpr double kMostOf = 0.5;  // of what the run gains if there is nothing to wait for
+  RootCause without = cause;
+  without.gain_ns = std::min(cause.gain_ns, most);
+  if (without.gain_ns < kMostOf * cause.gain_ns) return;
+  const std::string gain = gain_text(
+      without,
+      fmt::format("Without the waits in {}, by a replay of the events", cause.call()),
+      run_text(conclusions));
+  if (gain.empty()) return;
+  cause.gain += (cause.gain.empty() ? "" : " ") + gain;
+  cause.hint = fmt::format(
+      "Differences even out over several iterations if ranks do not wait for each other in each: {}.",
+      cause.call().starts_with("MPI_Barrier")
+          ? "remove the barrier, unless the results need it"
+          : "use fewer or non-blocking operations");
+}
+
 }  // namespace
 
 void charge_to(Conclusions& conclusions, std::size_t into, std::size_t from, double part) {
@@ -290,9 +309,10 @@ void sort_causes(Conclusions& conclusions) {
 
 std::string evidence_text(const RootCause& cause) {
   if (cause.evidence.empty()) return {};
-  std::string text = cause.waits == RootCause::Waits::kNone
-                         ? "Over the whole run, others are in "
-                         : "Because of it, ranks also wait in ";
+  std::string text =
+      cause.waits == RootCause::Waits::kNone || cause.waits == RootCause::Waits::kForWork
+          ? "Over the whole run, others are in "
+          : "Because of it, ranks also wait in ";
   for (const RootCause::Evidence& each : cause.evidence)
     text += fmt::format("{}{} ({})", &each == cause.evidence.data() ? "" : ", ", each.where,
                         time_text(each.ns));
@@ -314,11 +334,16 @@ bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>
   for (std::size_t i = 0; i < found.size(); ++i)
     at_most.push_back(std::min(replays[i].gain_ns, kRoom * std::max(0.0, replays[i].saved) *
                                                        found[i]->share * found[i]->of_ns));
-  const std::vector<std::size_t> order = first_to_change(found, replays);
+  std::vector<std::size_t> order = first_to_change(found, replays);
+  std::erase_if(order, [&](std::size_t i) {
+    if (found[i]->waits != RootCause::Waits::kForWork) return false;
+    tell_evened_out(conclusions, *found[i], at_most[i]);
+    return true;
+  });
   for (auto first = order.begin(); first != order.end(); ++first)
     for (auto other = first + 1; other != order.end(); ++other)
       take_gone(*found[*first], *found[*other], replays[*first].gone[*other]);
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  for (const std::size_t i : order) {
     found[i]->gain_ns = std::min(most_gained(*found[i]), at_most[i]);
     tell_replayed(conclusions, *found[i], replays[i]);
   }

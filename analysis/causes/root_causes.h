@@ -92,9 +92,16 @@ struct RootCause {
   std::string text;  // a sentence or two
   // Where the waits at a call come from, one more; set by who reads the events (waits/origin.h). Empty: not known.
   std::string origin;
-  // Ranks wait in a call for others, of which none has more work: for messages, or all for each other.
-  enum class Waits : std::uint8_t { kNone, kForMessages, kForAll };
+  // Ranks wait in a call for others, of which none has more work: for messages, or all for each other; or most for work that
+  // varies, in the first one of `evidence`.
+  enum class Waits : std::uint8_t { kNone, kForMessages, kForAll, kForWork };
   Waits waits = Waits::kNone;
+  // That call; empty: none.
+  std::string call() const {
+    return waits == Waits::kForWork ? evidence.front().where
+           : waits == Waits::kNone  ? std::string()
+                                    : where;
+  }
   std::string gain;  // a sentence; empty: not known
   std::string hint;  // what to do
 };
@@ -144,7 +151,7 @@ void sort_causes(Conclusions& conclusions);
 
 struct WithoutWaits;
 
-// What replays of the events say of causes that only name a call in which ranks wait (RootCause::waits): `causes` are their places in
+// What replays of the events say of causes that name a call in which ranks wait (RootCause::call()): `causes` are their places in
 // conclusions.causes, `replays` what is without the waits of each (analysis/ideal, asked for in this order). Waits that are gone with
 // those of another call are that one's. Returns false, and changes nothing, unless there is one replay for each.
 bool set_replayed_gains(Conclusions& conclusions, const std::vector<std::size_t>& causes,

@@ -628,6 +628,44 @@ TEST_CASE("Root causes: waits that are gone with a barrier's are the barrier's")
   CHECK(conclusions.causes[0].gain_ns == 1000);
 }
 
+// Each is late in turn, with no order in it: without the operation in each iteration that evens out.
+TEST_CASE("Root causes: work that varies - what it costs that ranks meet each time") {
+  const auto found = [](const char* call, double part) {
+    auto runs = ranks(2, 200, [](std::size_t rank, std::size_t i) {
+      std::size_t drawn = i * 31 + rank * 7919 + 17;
+      for (const unsigned shift : {13U, 17U, 5U}) drawn ^= drawn << shift & 0xffffffff;
+      return 2000 + static_cast<std::int64_t>(drawn % 3 * 4000);
+    });
+    for (RunSummary& run : runs) {
+      run.regions.edit()[1].name = call;
+      run.locations[0].flow.nodes[1].name = call;
+    }
+    Conclusions out = conclude(runs);
+    check_sums(out, runs);
+    REQUIRE(out.causes.size() == 1);
+    CHECK(out.causes[0].what == "Work varies between ranks");
+    CHECK(out.causes[0].call() == call + std::string(" @p.c:9"));
+    const double gain = part * out.causes[0].gain_ns;
+    CHECK(set_replayed_gains(
+        out, {0}, {{.gain_ns = gain, .moved_to = {}, .saved = part, .gone = {1}}}));
+    return out.causes[0];
+  };
+  const RootCause barrier = found("MPI_Barrier", 0.9);
+  INFO(barrier.gain << " | " << barrier.hint);
+  CHECK(barrier.gain.find(
+            " less). Without the waits in MPI_Barrier @p.c:9, by a replay of the "
+            "events, the loop would take about ") != std::string::npos);
+  CHECK(barrier.hint.ends_with("remove the barrier, unless the results need it."));
+  CHECK(
+      evidence_text(barrier).starts_with("Over the whole run, others are in MPI_Barrier"));
+  CHECK(
+      found("MPI_Allreduce", 0.9).hint.ends_with("use fewer or non-blocking operations."));
+  // The waits come back elsewhere.
+  const RootCause none = found("MPI_Barrier", 0.2);
+  CHECK(none.gain.find("replay") == std::string::npos);
+  CHECK(none.hint == "The work varies over time, or other programs run on the same cores.");
+}
+
 TEST_CASE("Root causes: what is another cause's, is said there") {
   Conclusions conclusions;
   conclusions.causes = {waits_in("MPI_Barrier @p.c:5", 800),

@@ -321,9 +321,10 @@ bool replay_gains(analysis::Conclusions& conclusions, const std::string& archive
   std::vector<std::size_t> causes;
   std::vector<std::string> calls;
   for (std::size_t i = 0; i < conclusions.causes.size() && calls.size() < kMost; ++i) {
-    if (conclusions.causes[i].waits == analysis::RootCause::Waits::kNone) continue;
+    std::string call = conclusions.causes[i].call();
+    if (call.empty()) continue;
     causes.push_back(i);
-    calls.push_back(conclusions.causes[i].where);
+    calls.push_back(std::move(call));
   }
   if (calls.empty()) return false;
   // What is wrong with the archive who read it first has said.
@@ -352,7 +353,7 @@ void charge_named(analysis::Conclusions& conclusions, const WaitAnalysis& analys
   constexpr double kMostOf = 0.6, kLittle = 0.2, kSaves = 0.1;
   for (std::size_t from = 0; from < conclusions.causes.size(); ++from) {
     const analysis::RootCause& call = conclusions.causes[from];
-    if (call.waits == analysis::RootCause::Waits::kNone) continue;
+    if (call.account != analysis::Account::kCommunication || call.call().empty()) continue;
     const waits::Origin origin = waits::origin_of(analysis, call.where);
     for (std::size_t into = 0; into < conclusions.causes.size(); ++into) {
       const analysis::RootCause& ranks = conclusions.causes[into];
