@@ -92,6 +92,7 @@ void Places::add(std::size_t process, const summary::FlowGraph& flow, double tic
     if (place.empty()) continue;
     add_to(between_, place, process, static_cast<double>(edge.gap) * tick_ns, edge.count,
            static_cast<double>(edge.gap_greatest) * tick_ns);
+    between_[place].from = summary::event_text(flow.nodes[edge.from]);
     if (to.kind == FlowGraph::Kind::kRegion)
       add_to(regions_, "in " + summary::event_text(to), process,
              static_cast<double>(edge.time) * tick_ns, edge.count,
@@ -197,18 +198,54 @@ std::set<std::string> Places::in_loop(const std::vector<std::size_t>& group,
   return out;
 }
 
+double Places::more_at(const Place& place, const std::vector<std::size_t>& group,
+                       const std::vector<bool>& is_causer) const {
+  const auto others = static_cast<double>(std::ranges::count(is_causer, false));
+  double own = 0, other = 0;
+  for (const std::size_t each : group) own += place.times[each];
+  for (std::size_t i = 0; i < processes_; ++i)
+    if (!is_causer[i]) other += place.times[i];
+  return own / static_cast<double>(group.size()) - other / std::max(1.0, others);
+}
+
+std::map<std::string, double> Places::more_at(const ByProcess& places,
+                                              const std::vector<std::size_t>& group,
+                                              const std::vector<bool>& is_causer) const {
+  struct After {
+    double more = 0, less = 0;
+  };
+  std::map<std::string, double> out;
+  std::map<std::string, After> after;
+  for (const auto& [name, place] : places) {
+    const double more = out[name] = more_at(place, group, is_causer);
+    After& event = after[place.from];
+    (more > 0 ? event.more : event.less) += more;
+  }
+  for (const auto& [name, place] : places) {
+    const After& event = after[place.from];
+    if (double& more = out[name]; !place.from.empty() && more > 0)
+      more *= std::max(0.0, 1 + event.less / event.more);
+  }
+  return out;
+}
+
+Places::May Places::between_in(const std::set<std::string>& inside,
+                               const std::vector<std::size_t>& group,
+                               const std::string& loop, double times) const {
+  return [&, times](const std::string& name, const Place& place) {
+    return (loop.empty() || inside.contains(name)) &&
+           std::ranges::all_of(
+               group, [&](std::size_t each) { return place.count[each] >= times; });
+  };
+}
+
 void Places::more_in(const ByProcess& places, const std::vector<std::size_t>& group,
                      const std::vector<bool>& is_causer, double weight, const May& may,
                      double& most, std::string& best) const {
-  const auto others = static_cast<double>(std::ranges::count(is_causer, false));
+  const std::map<std::string, double> all = more_at(places, group, is_causer);
   for (const auto& [name, place] : places) {
     if (!may(name, place)) continue;
-    double own = 0, other = 0;
-    for (const std::size_t each : group) own += place.times[each];
-    for (std::size_t i = 0; i < processes_; ++i)
-      if (!is_causer[i]) other += place.times[i];
-    const double more =
-        (own / static_cast<double>(group.size()) - other / std::max(1.0, others)) * weight;
+    const double more = all.at(name) * weight;
     if (more <= most) continue;
     most = more;
     best = name;
@@ -222,11 +259,7 @@ std::string Places::of_more(const std::vector<std::size_t>& group,
   double most = kPlace * excess;
   std::set<std::string> inside;
   if (!loop.empty()) inside = in_loop(group, loop, times);
-  const May between = [&](const std::string& name, const Place& place) {
-    return (loop.empty() || inside.contains(name)) &&
-           std::ranges::all_of(
-               group, [&](std::size_t each) { return place.count[each] >= times; });
-  };
+  const May between = between_in(inside, group, loop, times);
   // A region and a function may be around the loop.
   const May around = [&](const std::string& name, const Place&) {
     const std::size_t at = name.rfind('@');
@@ -237,6 +270,34 @@ std::string Places::of_more(const std::vector<std::size_t>& group,
   more_in(regions_, group, is_causer, 1, around, most, best);
   more_in(functions_, group, is_causer, kOfNames, around, most, best);
   return best;
+}
+
+std::vector<RootCause::Place> Places::parts_of_more(const std::string& where,
+                                                    const std::vector<std::size_t>& group,
+                                                    const std::vector<bool>& is_causer,
+                                                    double excess, const std::string& loop,
+                                                    double times) const {
+  constexpr double kMost = 0.8, kPart = 0.15;
+  constexpr std::size_t kNumber = 3;
+  std::vector<RootCause::Place> out;
+  for (const ByProcess* places : {&between_, &regions_, &functions_}) {
+    if (!places->contains(where)) continue;
+    out.push_back({where, more_at(*places, group, is_causer).at(where) / excess});
+    break;
+  }
+  if (out.empty() || out[0].share >= kMost) return {};
+  if (between_.contains(where)) {
+    const std::set<std::string> inside = in_loop(group, loop, times);
+    const May may = between_in(inside, group, loop, times);
+    for (const auto& [name, more] : more_at(between_, group, is_causer)) {
+      if (name == where || !may(name, between_.at(name))) continue;
+      const double part = more / excess;
+      if (part >= kPart) out.push_back({name, part});
+    }
+    std::ranges::stable_sort(out, std::greater(), &RootCause::Place::share);
+    if (out.size() > kNumber) out.resize(kNumber);
+  }
+  return out;
 }
 
 std::string Places::of_once(const std::vector<std::size_t>& group, double excess,

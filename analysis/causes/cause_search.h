@@ -42,6 +42,13 @@ class Places {
   std::string of_more(const std::vector<std::size_t>& group,
                       const std::vector<bool>& is_causer, double excess,
                       const std::string& loop, double times) const;
+  // Of that, what lies at `where`, which of_more() has said, and between which other events a good part of the rest does; most first.
+  // Empty: it has most of it.
+  std::vector<RootCause::Place> parts_of_more(const std::string& where,
+                                              const std::vector<std::size_t>& group,
+                                              const std::vector<bool>& is_causer,
+                                              double excess, const std::string& loop,
+                                              double times) const;
   // Where each of these was once, for most of `excess` ns and no longer than `most`; empty: at no place, or at several.
   std::string of_once(const std::vector<std::size_t>& group, double excess,
                       double most) const;
@@ -64,6 +71,7 @@ class Places {
     std::vector<double> times;  // by process
     std::vector<double> count;
     std::vector<double> longest;
+    std::string from;  // the event with which it begins; empty: it is between no two
   };
   using ByProcess = std::map<std::string, Place>;
 
@@ -74,6 +82,14 @@ class Places {
   std::set<std::string> in_loop(const std::vector<std::size_t>& group,
                                 const std::string& loop, double times) const;
   using May = std::function<bool(const std::string& name, const Place& place)>;
+  May between_in(const std::set<std::string>& inside, const std::vector<std::size_t>& group,
+                 const std::string& loop, double times) const;
+  double more_at(const Place& place, const std::vector<std::size_t>& group,
+                 const std::vector<bool>& is_causer) const;
+  // Likewise of all. What others have more after an event, which is followed by other ones there, is taken from what these have.
+  std::map<std::string, double> more_at(const ByProcess& places,
+                                        const std::vector<std::size_t>& group,
+                                        const std::vector<bool>& is_causer) const;
   void more_in(const ByProcess& places, const std::vector<std::size_t>& group,
                const std::vector<bool>& is_causer, double weight, const May& may,
                double& most, std::string& best) const;

@@ -403,8 +403,11 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   cause.when = shape_of(amounts);
   is_when(frame, cause);
   cause.others_ns = usual_of(frame, others, cause.when, which);
-  cause.where = places_.of_more(causers, is_causer, excess, frame.loop,
-                                times_of(frame.loop, frame.iterations, cause.when));
+  const double times = times_of(frame.loop, frame.iterations, cause.when);
+  cause.where = places_.of_more(causers, is_causer, excess, frame.loop, times);
+  if (!frame.loop.empty())
+    cause.places =
+        places_.parts_of_more(cause.where, causers, is_causer, excess, frame.loop, times);
   if (cause.where.empty() && cause.until_ns > 0)
     cause.where = places_.of_once(causers, excess, cause.until_ns - cause.from_ns);
   // Not their primary threads have more, but others in parallel regions.
@@ -502,9 +505,16 @@ void CauseSearch::tell_ranks(RootCause& cause,
                                           cause.unknown_iterations == 1
                                               ? "one"
                                               : std::to_string(cause.unknown_iterations)));
+  std::string where = cause.where.empty() ? "" : ", " + cause.where;
+  if (cause.thread == RunProfile::kNone && !cause.places.empty()) {
+    where.clear();
+    for (const RootCause::Place& place : cause.places)
+      where +=
+          fmt::format("{}{}{} {}", where.empty() ? ": " : ", ", percent_text(place.share),
+                      where.empty() ? " of it" : "", place.where);
+  }
   cause.text = fmt::format("{} compute{} {}{}{}. Waiting for {} costs {}.", who,
-                           several ? "" : "s", much, when.empty() ? "" : ", " + when,
-                           cause.where.empty() ? "" : ", " + cause.where,
+                           several ? "" : "s", much, when.empty() ? "" : ", " + when, where,
                            several ? "them" : "it", lost_text(cause));
   cause.gain = gain_text(
       cause,

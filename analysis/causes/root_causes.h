@@ -60,6 +60,10 @@ struct RootCause {
     std::string where;  // a call that waits
     double ns = 0;
   };
+  struct Place {
+    std::string where;
+    double share = 0;  // of what these ranks do more
+  };
 
   Account account = Account::kUnevenRanks;
   double lost_ns = 0;
@@ -71,6 +75,8 @@ struct RootCause {
   double gain_ns = 0;  // of_ns would be less by so much
   double of_ns = 0;    // the loop's time, or the run's without kStart
   std::string where;   // in the program; empty: not known
+  std::vector<Place>
+      places;  // where that has less than most of it: it and others, most first; else empty
   // Likewise: in the profile of these summaries (merge_summaries()).
   std::uint32_t path = kNone;
   std::vector<std::uint32_t>

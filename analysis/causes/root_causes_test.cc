@@ -666,6 +666,50 @@ TEST_CASE("Root causes: work that varies - what it costs that ranks meet each ti
   CHECK(none.hint == "The work varies over time, or other programs run on the same cores.");
 }
 
+// Rank 1 has 5 us more, at two places; rank 0 does in a way of its own what both do.
+TEST_CASE("Root causes: more work at several places - which part is where") {
+  using Kind = FlowGraph::Kind;
+  const auto found = [](std::uint64_t first, std::uint64_t second) {
+    constexpr std::uint64_t kIterations = 100;
+    auto runs = ranks(2, kIterations, [](std::size_t rank, std::size_t) {
+      return rank == 1 ? 6000 : 1000;
+    });
+    for (RunSummary& run : runs) {
+      FlowGraph& flow = run.locations[0].flow;
+      flow.nodes.resize(3);
+      flow.nodes[2] = {.kind = Kind::kCall,
+                       .name = run.rank == 1 ? "MPI_Recv" : "MPI_Send",
+                       .site = "src/p.c:11"};
+      const bool more = run.rank == 1;
+      flow.edges = {{.from = 1,
+                     .to = 2,
+                     .count = kIterations,
+                     .gap = kIterations * (more ? 1000 + first : 1000)},
+                    {.from = 2,
+                     .to = 1,
+                     .count = kIterations,
+                     .gap = kIterations * (more ? second : 0)}};
+    }
+    const Conclusions out = conclude(runs);
+    REQUIRE(out.causes.size() == 1);
+    return out.causes[0];
+  };
+  const RootCause both = found(3000, 2000);
+  CHECK(both.where == "between MPI_Allreduce (p.c:9) and MPI_Recv (p.c:11)");
+  REQUIRE(both.places.size() == 2);
+  CHECK(both.places[0].share == Approx(0.6));
+  CHECK(both.places[1].share == Approx(0.4));
+  CHECK_THAT(both.text,
+             Catch::Contains(
+                 ": 60 % of it between MPI_Allreduce (p.c:9) and MPI_Recv (p.c:11), "
+                 "40 % between MPI_Recv (p.c:11) and MPI_Allreduce (p.c:9). Waiting "));
+  const RootCause one = found(4500, 500);
+  CHECK(one.places.empty());
+  CHECK_THAT(
+      one.text,
+      Catch::Contains(", between MPI_Allreduce (p.c:9) and MPI_Recv (p.c:11). Waiting "));
+}
+
 TEST_CASE("Root causes: what is another cause's, is said there") {
   Conclusions conclusions;
   conclusions.causes = {waits_in("MPI_Barrier @p.c:5", 800),

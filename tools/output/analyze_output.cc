@@ -418,7 +418,9 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
   constexpr std::array kShapes = {"all",     "since", "until",  "every",
                                   "growing", "some",  "between"};
   for (const analysis::RootCause& cause : conclusions.causes) {
-    json waits = json::array();
+    json waits = json::array(), places = json::array();
+    for (const analysis::RootCause::Place& each : cause.places)
+      places.push_back({{"where", each.where}, {"share", each.share}});
     for (const analysis::RootCause::Evidence& each : cause.evidence)
       waits.push_back({{"where", each.where}, {"seconds", each.ns / 1e9}});
     const analysis::TimeShape& when = cause.when;
@@ -434,6 +436,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
          {"gain_seconds", cause.gain_ns / 1e9},
          {"of_seconds", cause.of_ns / 1e9},
          {"where", cause.where},
+         {"places", places},
          {"ranks", cause.ranks},
          {"thread",
           cause.thread == analysis::RootCause::kNone ? json() : json(cause.thread)},
