@@ -57,11 +57,17 @@ void CauseSearch::join_varying() {
 
 void CauseSearch::gains_of_meetings() {
   using enum RootCause::Waits;
+  // Of a small part of the waits a bound that has them all says nothing.
+  constexpr double kSmall = 0.2;
   double all = 0;
   for (const RootCause& cause : out_.causes)
     if (cause.waits == kForMessages || cause.waits == kForAll) all += cause.lost_ns;
   for (RootCause& cause : out_.causes) {
     if (cause.waits != kForAll || cause.lost_ns >= all) continue;
+    if (cause.lost_ns < kSmall * all) {
+      cause.gain = gain_text(cause, "Without these waits alone", run_text(out_));
+      continue;
+    }
     cause.gain_ns = all / all_threads();
     cause.gain = gain_text(
         cause, "At best, without it and what ranks wait in other calls because of it",

@@ -89,33 +89,63 @@ bool is_at_an_end(const std::vector<std::size_t>& found, std::size_t all) {
   return row && (row->first < fewest(all) || row->second + fewest(all) >= all);
 }
 
-// They are at equal distances, mostly: how far from each other; 0: no.
-std::uint64_t period_of(std::span<const Amount> amounts,
-                        const std::vector<std::size_t>& found) {
-  if (found.size() < 3) return 0;
+// They are at equal distances, mostly.
+struct Period {
+  std::uint64_t step = 0;  // 0: they are not
+  double equal = 0;        // so many of the distances
+};
+Period period_of(std::span<const Amount> amounts, const std::vector<std::size_t>& found) {
+  constexpr double kMostly = 0.8;
+  if (found.size() < 3) return {};
   std::vector<double> steps;
   for (const std::size_t i : found)
-    if (amounts[i].count != 1) return 0;
+    if (amounts[i].count != 1) return {};
   steps.reserve(found.size());
   for (std::size_t i = 1; i < found.size(); ++i)
     steps.push_back(
         static_cast<double>(amounts[found[i]].first - amounts[found[i - 1]].first));
   const double step = median_of(steps);
-  const auto equal = std::ranges::count(steps, step);
-  if (step < 2 || 10 * equal < 8 * static_cast<std::ptrdiff_t>(steps.size())) return 0;
-  return static_cast<std::uint64_t>(step);
+  const double equal = static_cast<double>(std::ranges::count(steps, step)) /
+                       static_cast<double>(steps.size());
+  if (step < 2 || equal < kMostly) return {};
+  return {static_cast<std::uint64_t>(step), equal};
 }
 
-// These iterations have it.
-TimeShape shape_of_some(std::span<const Amount> amounts,
-                        const std::vector<std::size_t>& found) {
+// Those that have nearly all of it, and half as much each as those that have half of it, or more: what is beside them is chance.
+std::vector<std::size_t> largest(std::span<const Amount> amounts,
+                                 const std::vector<std::size_t>& found) {
+  constexpr double kNearlyAll = 0.8;
+  std::vector<double> values;
+  double all = 0, in = 0;
+  for (const std::size_t i : found) {
+    values.push_back(amounts[i].each);
+    all += std::max(0.0, amounts[i].each);
+  }
+  const double limit = half_of_all(values) / 2;
+  std::vector<std::size_t> out;
+  for (const std::size_t i : found) {
+    if (amounts[i].each < limit) continue;
+    out.push_back(i);
+    in += std::max(0.0, amounts[i].each);
+  }
+  return in >= kNearlyAll * all ? out : found;
+}
+
+// These iterations have it; or the largest of them, where these come at equal distances rather than all.
+TimeShape shape_of_some(std::span<const Amount> amounts, std::vector<std::size_t> found) {
+  Period period = period_of(amounts, found);
+  if (std::vector<std::size_t> most = largest(amounts, found);
+      period_of(amounts, most).equal > period.equal) {
+    period = period_of(amounts, most);
+    found = std::move(most);
+  }
   TimeShape shape{.kind = TimeShape::Kind::kSome, .from = amounts[found.front()].first};
   double sum = 0;
   const auto add = [&](std::size_t i) {
     shape.number += amounts[i].count;
     sum += amounts[i].each * static_cast<double>(amounts[i].count);
   };
-  shape.period = period_of(amounts, found);
+  shape.period = period.step;
   const auto row = in_a_row(found, amounts.size());
   if (shape.period != 0) {
     shape.kind = TimeShape::Kind::kEvery;

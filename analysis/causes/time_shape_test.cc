@@ -120,6 +120,28 @@ TEST_CASE("Shape in time: every tenth iteration, and some") {
   }
 }
 
+// What disturbs a run now and then is an outlier, too, but small.
+TEST_CASE("Shape in time: every seventh iteration, and small ones at any time") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::minstd_rand random(seed + 1);
+    std::vector<bool> disturbed(140);
+    for (int i = 0; i < 8; ++i) disturbed[random() % disturbed.size()] = true;
+    const auto shape = of(
+        140,
+        [&](std::size_t i) {
+          return i % 7 == 3     ? 10.0 + static_cast<double>(i * 13 % 5)
+                 : disturbed[i] ? 1.5 + static_cast<double>(i % 3)
+                                : 0.0;
+        },
+        0.1, seed);
+    REQUIRE(shape.kind == Kind::kEvery);
+    CHECK(shape.period == 7);
+    CHECK(shape.from == 3);
+    CHECK(shape.number == 20);
+    CHECK(shape.after == Approx(12).margin(0.2));
+  }
+}
+
 TEST_CASE("Shape in time: every second to fourth iteration, too many to be outliers") {
   for (unsigned seed = 0; seed < 50; ++seed)
     for (const std::size_t period : {2U, 3U, 4U}) {
