@@ -34,6 +34,13 @@ class FlatMap {
     return {&slot.value, is_new};
   }
 
+  // Null: it has none.
+  Value* find(const Key& key) noexcept {
+    if (slots_.empty()) return nullptr;
+    Slot& slot = slots_[place_of(key)];
+    return slot.used ? &slot.value : nullptr;
+  }
+
   // What was there before, if anything.
   std::optional<Value> put(const Key& key, Value value) {
     const auto [at, is_new] = add(key);

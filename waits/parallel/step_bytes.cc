@@ -29,7 +29,9 @@ void StepQueue::damage() {
 }
 
 void StepQueue::end_batch() {
-  if (spare_.empty()) spare_ = batches_.front().take_memory();
+  if (exchange::Bytes memory = batches_.front().take_memory();
+      !memory.empty() && spare_.size() < kMostSpare)
+    spare_.push_back(std::move(memory));
   batches_.pop_front();
   if (!batches_.empty()) return look(0);
   at_ = 0;

@@ -142,7 +142,12 @@ class StepQueue {
   void add(SharedBytes steps, const paths::Place& until);
   // The same of the writer in the same thread, which gets memory for more.
   void take(StepBytes& steps, const paths::Place& until) {
-    add(steps.take(std::exchange(spare_, {})), until);
+    exchange::Bytes memory;
+    if (!spare_.empty()) {
+      memory = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    add(steps.take(std::move(memory)), until);
   }
 
   bool has_step() const { return at_ != 0; }
@@ -190,7 +195,9 @@ class StepQueue {
   void damage();
 
   std::deque<SharedBytes> batches_;
-  exchange::Bytes spare_;
+  // Of batches that are done: as many as are on their way at a time.
+  static constexpr std::size_t kMostSpare = 8;
+  std::vector<exchange::Bytes> spare_;
   std::size_t at_ = 0;  // of the step in the first one; 0: there is none
   std::size_t size_ = 0;
   StepType type_{};

@@ -9,17 +9,18 @@
 // Units: ticks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/result.h"
 #include "waits/paths/records.h"
 
@@ -98,24 +99,35 @@ class Causes {
 
   void add(const Wait& wait, PathId causer_path, double ticks) {
     if (wait.location == kNone) return;
-    const Key key = {wait.kind, wait.location, wait.path, wait.causer, causer_path};
-    if (const auto known = sums_.find(key); known != sums_.end())
-      known->second += ticks;
+    const Key key = {static_cast<std::uint32_t>(wait.kind), wait.location, wait.path,
+                     wait.causer, causer_path};
+    if (double* const known = sums_.find(key))
+      *known += ticks;
     else if (sums_.size() < kMax)
-      sums_.emplace(key, ticks);
+      *sums_.add(key).first = ticks;
   }
 
+  // By kind, who waited and where, who caused it and where.
   std::vector<Cause> list() const {
+    std::vector<std::pair<Key, double>> all;
+    all.reserve(sums_.size());
+    sums_.each([&](const Key& key, double ticks) { all.emplace_back(key, ticks); });
+    std::ranges::sort(all, {}, &std::pair<Key, double>::first);
     std::vector<Cause> out;
-    for (const auto& [key, ticks] : sums_)
-      out.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key),
-                     std::get<4>(key), ticks});
+    out.reserve(all.size());
+    for (const auto& [key, ticks] : all)
+      out.push_back({static_cast<WaitKind>(key.kind), LocationId(key.location),
+                     PathId(key.path), LocationId(key.causer), PathId(key.causer_path),
+                     ticks});
     return out;
   }
 
  private:
-  using Key = std::tuple<WaitKind, LocationId, PathId, LocationId, PathId>;
-  std::map<Key, double> sums_;
+  struct Key {
+    std::uint32_t kind, location, path, causer, causer_path;
+    auto operator<=>(const Key&) const = default;
+  };
+  base::FlatMap<Key, double> sums_;
 };
 
 class DelayCosts {
