@@ -19,6 +19,7 @@
 
 #include "base/folder.h"
 #include "base/texts.h"
+#include "spool/journal.h"
 #include "spool/spool_place.h"
 
 namespace refrain::spool {
@@ -235,18 +236,100 @@ bool is_running(pid_t process) {
   return base::names_in(of + "/task", ignored).size() > 1;
 }
 
+// Whose a directory is that a process made for itself: its name has host and process.
+struct Maker {
+  bool here = false;  // of this host
+  pid_t pid = 0;
+};
+
+// None: it is an archive's directory.
+std::optional<Maker> maker_of(const std::string& folder) {
+  const std::string name = fs::path(folder).filename().string();
+  if (!name.starts_with(kProvisionalPrefix) && !name.starts_with(kPlacePrefix))
+    return std::nullopt;
+  const std::size_t dash = name.find_last_of('-');
+  return Maker{name.substr(0, dash).ends_with('-' + own_host()),
+               static_cast<pid_t>(std::atol(name.c_str() + dash + 1))};
+}
+
 // A process names its recording before it opens a file there, and recording_process() finds it only then: those of this host that
 // live may be about to, and of another host what is new.
-bool may_start_now(const std::string& archive, const struct stat& info) {
-  const std::string name = fs::path(archive).filename().string();
-  if (!name.starts_with(kProvisionalPrefix)) return false;
-  const std::size_t dash = name.find_last_of('-');
-  const long pid = std::atol(name.c_str() + dash + 1);
-  if (name.substr(0, dash).ends_with('-' + own_host()))
-    return pid > 0 && is_running(static_cast<pid_t>(pid));
+bool may_start_now(const Maker& maker, std::int64_t changed) {
+  if (maker.here) return maker.pid > 0 && is_running(maker.pid);
   constexpr std::int64_t kNewSeconds = 60;
-  return std::time(nullptr) - info.st_mtime < kNewSeconds;
+  return std::time(nullptr) - changed < kNewSeconds;
 }
+
+bool may_start_now(const std::string& archive, const struct stat& info) {
+  if (!fs::path(archive).filename().string().starts_with(kProvisionalPrefix)) return false;
+  const std::optional<Maker> maker = maker_of(archive);
+  return maker && may_start_now(*maker, info.st_mtime);
+}
+
+// Its process was killed before it wrote anything there, not even what kind of file it is.
+bool is_blank(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return false;
+  char first[sizeof kMagic] = {};
+  in.read(first, sizeof first);
+  return std::ranges::all_of(first, [](char byte) { return byte == 0; });
+}
+
+// The latest change of the directories of a recording, in seconds of the epoch.
+std::int64_t last_change(const std::string& archive) {
+  std::int64_t latest = 0;
+  for (const char* part : {"", "/spool", "/spool/process-0"}) {
+    struct stat info {};
+    if (stat((archive + part).c_str(), &info) == 0)
+      latest = std::max<std::int64_t>(latest, info.st_mtime);
+  }
+  return latest;
+}
+
+}  // namespace
+
+Recording recording_in(const std::string& archive) {
+  if (!exists(spool_path(archive))) return Recording::kNone;
+  const SpoolFolder spools = open_spool_folder(archive);
+  const auto readable = [](const ProcessSpool& process) {
+    return process.journal.usable() || !process.locations.empty();
+  };
+  if (!spools.distant.empty() || std::ranges::any_of(spools.processes, readable))
+    return Recording::kReadable;
+  if (const auto maker = maker_of(archive);
+      maker && may_start_now(*maker, last_change(archive)))
+    return Recording::kStarting;
+  for (const ProcessSpool& process : spools.processes) {
+    std::error_code ignored;
+    for (const std::string& name : base::names_in(process.folder, ignored))
+      if (!is_blank(fs::path(process.folder) / name)) return Recording::kUnreadable;
+  }
+  return Recording::kEmpty;
+}
+
+bool remove_empty_recording(const std::string& archive) noexcept {
+  constexpr std::int64_t kMoment = 10;  // s
+  try {
+    const std::optional<Maker> maker = maker_of(archive);
+    if (!maker || !maker->here || maker->pid <= 0 ||
+        std::time(nullptr) - last_change(archive) < kMoment ||
+        recording_in(archive) != Recording::kEmpty)
+      return false;
+    std::error_code error;
+    for (const std::uint32_t process : process_numbers(archive, error))
+      remove_spool_of(archive, process);
+    // What somebody else has put there stays.
+    rmdir(spool_path(archive).c_str());
+    unlink((archive + "/archive").c_str());
+    return rmdir(archive.c_str()) == 0;
+  } catch (const std::exception&) {
+    return false;  // no memory
+  }
+}
+
+namespace {
 
 // Its recording has ended, and a process of it is still there: it writes the archive.
 bool may_be_written_now(const std::string& archive) {
@@ -266,8 +349,14 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
     return exists(archive + "/traces.otf2") || exists(archive + "/traces.prv");
   };
   const bool spool = exists(archive + "/spool");
+  const Recording recording =
+      spool && !written() ? recording_in(archive) : Recording::kNone;
+  if (recording == Recording::kEmpty && !written()) {
+    found.empty.push_back(archive);
+    return;
+  }
   found.any |= written() || spool;
-  if (spool && !written() && !may_start_now(archive, info) &&
+  if (recording == Recording::kReadable && !may_start_now(archive, info) &&
       recording_process(archive) == 0 && !may_be_written_now(archive) && !written())
     found.left.push_back(archive);
 }
@@ -300,6 +389,66 @@ FoundArchives find_archives(const std::string& archive, const std::string& folde
   look_in(beside, before, archive.substr(name) + '.', since, found);
   look_in(beside, before, kProvisionalPrefix, since, found);
   return found;
+}
+
+namespace {
+
+std::string setting_in(std::string_view settings, std::string_view key) {
+  while (!settings.empty()) {
+    const std::size_t end = settings.find('\n');
+    if (end == std::string_view::npos) return {};  // cut
+    if (const std::string_view line = settings.substr(0, end); line.starts_with(key))
+      return std::string(line.substr(key.size()));
+    settings.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+// Also of one with a slash at its end.
+fs::path without_slash(const std::string& path) {
+  return fs::path(path + "/").parent_path();
+}
+
+}  // namespace
+
+std::vector<PartOfJob> parts_of(const std::string& archive,
+                                const std::vector<std::string>& spool_dirs) {
+  std::error_code error;
+  const fs::path name = without_slash(archive);
+  const fs::path whole = fs::absolute(name, error).lexically_normal();
+  FoundArchives found;
+  const fs::path beside = name.parent_path();
+  look_in(beside.empty() ? "." : beside.string(),
+          beside.empty() ? std::string() : (beside / "").string(), kProvisionalPrefix, 0,
+          found);
+  const std::size_t next_to_it = found.left.size();
+  for (const std::string& folder : spool_dirs)
+    look_in(folder, (fs::path(folder) / "").string(), kPlacePrefix, 0, found);
+  std::vector<PartOfJob> parts;
+  for (std::size_t i = 0; i < found.left.size(); ++i) {
+    const SpoolFolder spools = open_spool_folder(found.left[i]);
+    for (const ProcessSpool& process : spools.processes) {
+      const Journal journal = parse_journal(process.journal.log());
+      const fs::path wanted =
+          without_slash(setting_in(journal.text(kTextSettings), "archive="));
+      // A provisional directory is where the archive was to be.
+      if (i < next_to_it ? wanted.filename() != whole.filename()
+                         : wanted.lexically_normal() != whole)
+        continue;
+      parts.push_back(
+          {found.left[i], journal.text(kTextRun), process.journal.facts().start_epoch_ns});
+      break;
+    }
+  }
+  std::ranges::stable_sort(parts, {}, &PartOfJob::start_epoch_ns);
+  return parts;
+}
+
+std::string run_in(const std::string& archive) {
+  for (const ProcessSpool& process : open_spool_folder(archive).processes)
+    if (std::string run = parse_journal(process.journal.log()).text(kTextRun); !run.empty())
+      return run;
+  return {};
 }
 
 std::string line_about_left(const std::vector<std::string>& left) {

@@ -77,6 +77,35 @@ void remove_spools(const std::string& archive, std::error_code& error) noexcept;
 // The number of a process of this machine that writes to the spool of `archive`, or 0.
 long recording_process(const std::string& archive);
 
+// --- What a directory has that an archive can be made of.
+//
+// Thread-safety: none needed. Errors: what cannot be read counts as absent. Cost: the spool's files are mapped, their headers read.
+
+enum class Recording : std::uint8_t {
+  kNone,        // no spool
+  kReadable,    // an archive can be made, here or with what is on other hosts
+  kStarting,    // nothing yet, and its process lives, or may
+  kEmpty,       // nothing: its processes were killed before they recorded anything
+  kUnreadable,  // only files that are damaged, or of another version
+};
+Recording recording_in(const std::string& archive);
+
+// Removes a directory that a process made for itself (provisional, or in spool_dir), if it is kEmpty, the process was one of this host,
+// and it was not made just now: of another container with this host's name it may be of one that lives. Returns true if it did.
+bool remove_empty_recording(const std::string& archive) noexcept;
+
+// A recording of a process that was killed before it knew its place in the job, and that was to be part of an archive.
+struct PartOfJob {
+  std::string folder;
+  std::string run;  // kTextRun; empty: not known
+  std::uint64_t start_epoch_ns = 0;
+};
+// Those of `archive`, which need not exist: next to it, and in directories that spool_dir named. In the order of their starts.
+std::vector<PartOfJob> parts_of(const std::string& archive,
+                                const std::vector<std::string>& spool_dirs = {});
+// The run that has recorded what is in `archive`; empty: not known.
+std::string run_in(const std::string& archive);
+
 // --- Finds archives that a run has made, and recordings without archive because the run was killed.
 //
 // Place in the flow: ARCHITECTURE.md, stage 1 and the end: for `refrain run` before a program and for
@@ -85,8 +114,9 @@ long recording_process(const std::string& archive);
 
 struct FoundArchives {
   static constexpr std::size_t kMaxLooks = 1000;
-  bool any = false;               // archives, or unfinished ones
-  std::vector<std::string> left;  // paths of recordings that no process writes to
+  bool any = false;                // archives, or unfinished ones
+  std::vector<std::string> left;   // paths of recordings that no process writes to
+  std::vector<std::string> empty;  // of recordings that are kEmpty
 };
 
 // In the directory `archive` and in those that further processes take next to it (ARCHIVE.2, ...), if it is not empty; else in

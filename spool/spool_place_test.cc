@@ -132,7 +132,7 @@ TEST_CASE("SpoolPlace: recordings that were left - not those of processes that s
                         std::time_t age) {
     const fs::path in = job.folder / ("jobs-" + host + process);
     const fs::path recording = in / (kProvisionalPrefix + ("app-" + host + '-' + process));
-    fs::create_directories(recording / "spool");
+    SpoolBuilder(1).write(recording);
     fs::last_write_time(recording,
                         fs::file_time_type::clock::now() - std::chrono::seconds(age));
     return find_archives("", in.string(), 0).left.size();
@@ -148,6 +148,86 @@ TEST_CASE("SpoolPlace: recordings that were left - not those of processes that s
   REQUIRE(waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT) == 0);
   CHECK(left(own_host(), std::to_string(ended), 0) == 1);
   waitpid(ended, nullptr, 0);
+}
+
+TEST_CASE("SpoolPlace: recordings with nothing in them - are not left, and go") {
+  const test::TemporaryFolder folder;
+  const auto make = [&](const std::string& name, std::time_t age, const char* part) {
+    const fs::path recording = folder / name;
+    fs::create_directories(recording / part);
+    const auto then = fs::file_time_type::clock::now() - std::chrono::seconds(age);
+    for (fs::path at = recording / part; at != folder.path(); at = at.parent_path())
+      fs::last_write_time(at, then);
+    return recording.string();
+  };
+  constexpr const char* kDead = "-999999999";  // no process has this number
+  const std::string ours = ".refrain-app-" + own_host();
+  const std::string old = make(ours + kDead, 3600, "spool");
+  const std::string with_process = make(ours + kDead + ".2", 3600, "spool/process-0");
+  const std::string fresh = make(ours + kDead + ".3", 0, "spool");
+  const std::string alive = make(ours + '-' + std::to_string(getpid()), 3600, "spool");
+  const std::string another = make(".refrain-app-another-1", 3600, "spool");
+  const std::string archive = make("refrain-run", 3600, "spool");
+  CHECK(recording_in(alive) == Recording::kStarting);
+  CHECK(recording_in((folder / "none").string()) == Recording::kNone);
+  const FoundArchives found = find_archives("", folder.path().string(), 0);
+  CHECK(found.left.empty());
+  CHECK(found.any);  // the one that may begin to record
+  CHECK(found.empty.size() == 5);
+  for (const std::string& empty : found.empty) {
+    CAPTURE(empty);
+    CHECK(recording_in(empty) == Recording::kEmpty);
+    CHECK(remove_empty_recording(empty) == (empty == old || empty == with_process));
+  }
+  CHECK_FALSE(remove_empty_recording(alive));
+  for (const std::string& kept : {fresh, alive, another, archive}) CHECK(fs::exists(kept));
+  CHECK_FALSE(fs::exists(old));
+  CHECK_FALSE(fs::exists(with_process));
+}
+
+TEST_CASE("SpoolPlace: a file of a spool - blank ones are nothing, others are kept") {
+  const test::TemporaryFolder folder;
+  const fs::path recording = folder / (".refrain-app-" + own_host() + "-999999999");
+  const fs::path process = recording / "spool/process-0";
+  fs::create_directories(process);
+  std::ofstream(process / "journal.spool") << std::string(4096, '\0');
+  CHECK(recording_in(recording.string()) == Recording::kEmpty);
+  std::ofstream(process / "journal.spool") << "of another version";
+  CHECK(recording_in(recording.string()) == Recording::kUnreadable);
+  for (const fs::path& at : {process, recording / "spool", recording})
+    fs::last_write_time(at, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  CHECK_FALSE(remove_empty_recording(recording.string()));
+  CHECK(fs::exists(process / "journal.spool"));
+  SpoolBuilder(1).write(recording);
+  CHECK(recording_in(recording.string()) == Recording::kReadable);
+}
+
+TEST_CASE("SpoolPlace: an archive that was not begun - its parts lie next to it") {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const fs::path& archive,
+                         const char* run) {
+    SpoolBuilder spool(1);
+    spool.journal().text(kTextSettings, "limit=10\narchive=" + archive.string() + "\n");
+    spool.journal().text(kTextRun, run);
+    spool.write(folder / name);
+    return (folder / name).string();
+  };
+  const std::string first = write(".refrain-app-node-1", folder / "run", "a");
+  const std::string second = write(".refrain-app-node-2", folder / "run", "b");
+  write(".refrain-app-node-3", folder / "run.2", "a");
+  const std::string placed = write("node/refrain-spool-app-node-4", folder / "run", "a");
+  for (const fs::path& each : {fs::path(first), fs::path(second)})
+    fs::last_write_time(each, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  for (const char* slash : {"", "/"}) {
+    const std::vector<PartOfJob> parts = parts_of((folder / "run").string() + slash);
+    REQUIRE(parts.size() == 2);
+    CHECK(parts[0].folder == first);
+    CHECK(parts[0].run == "a");
+    CHECK(parts[1].folder == second);
+  }
+  CHECK(parts_of((folder / "run").string(), {(folder / "node").string()}).size() == 3);
+  CHECK(parts_of((folder / "other").string()).empty());
+  CHECK(run_in(placed) == "a");
 }
 
 TEST_CASE(

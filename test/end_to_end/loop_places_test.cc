@@ -1,10 +1,12 @@
 // Places of loops: the function that contains the loop, even if its body calls functions of other
 // files; and what `refrain info` prints of it.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "spool/spool_place.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
 
@@ -191,6 +193,35 @@ TEST_CASE(
   REQUIRE(run_refrain({"recover", left}).ok());
   const Result after = run_refrain({"run", "-o", folder / "third", "--", traced, "2"});
   CHECK(after.errors.find("recover") == std::string::npos);
+}
+
+TEST_CASE(
+    "Run: a recording with nothing in it - no command offers it, the next run removes it") {
+  const TemporaryFolder folder;
+  const std::string empty =
+      folder / (".refrain-app-" + spool::own_host() + "-999999999");  // no process
+  const auto make = [&] {
+    std::filesystem::create_directories(std::filesystem::path(empty) / "spool");
+    for (const std::string& each : {empty + "/spool", empty})
+      std::filesystem::last_write_time(
+          each, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  };
+  make();
+  const auto check = [](const Result& result, const std::string& text) {
+    CHECK_FALSE(result.ok());
+    CHECK_THAT(result.errors, Catch::Contains(text));
+    CHECK(result.errors.find("makes the archive") == std::string::npos);
+  };
+  for (const char* command : {"info", "analyze", "profile", "report"})
+    check(run_refrain({command, empty}), "has nothing to make an archive from");
+  check(run_refrain({"recover", empty}), "it was removed");
+  CHECK_FALSE(std::filesystem::exists(empty));
+  make();
+  const std::string traced = data_file("test/programs/cg_clang");
+  const Result next = run_refrain({"run", "-o", folder / "run", "--", traced, "2"});
+  CHECK(next.ok());
+  CHECK(next.errors.find("recover") == std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(empty));
 }
 
 TEST_CASE("Run: a script - the first traced program has the archive's name, not the shell",

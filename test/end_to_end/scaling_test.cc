@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "spool/spool_place.h"
 #include "test/end_to_end/mpi_run.h"
 #include "test/end_to_end/traced.h"
 #include "test/support/files.h"
@@ -169,11 +170,17 @@ TEST_CASE(
   all.erase("losses");
   said.erase("losses");
   CHECK(all == said);
-  // One that was killed is not among them.
-  fs::create_directories(folder / "runs/4-1/spool");
+  // One that was killed is not among them, nor one that was killed before anything was recorded.
+  for (const char* killed : {"runs/4-1", "runs/4-2"})
+    fs::create_directories(folder / killed / "spool");
+  REQUIRE(
+      spool::write_place(folder / "runs/4-1", 0,
+                         {"another", "/x/refrain-spool-halo-another-1/spool/process-0"}));
   const Result noted = run_refrain({"scaling", (folder / "runs").string()});
   CHECK(noted.exit_status == 0);
   CHECK(noted.errors.find("4-1' is left out: it is a recording without an archive") !=
+        std::string::npos);
+  CHECK(noted.errors.find("4-2' is left out: it is a recording with nothing") !=
         std::string::npos);
   const ReportReader page = report({(folder / "runs").string()});
   CHECK(page.value("report")["archives"] == 3);

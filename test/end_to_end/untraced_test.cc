@@ -303,6 +303,13 @@ TEST_CASE(
   const std::size_t from = at + begin.size();
   const std::string left = traced.errors.substr(from, traced.errors.find("'", from) - from);
   CHECK(fs::path(left).filename().string().starts_with(".refrain-hostile_gcc-"));
+  // Who asks for the archive's name is shown where the rest is.
+  for (const char* command : {"recover", "info", "profile"}) {
+    const Result asked = run_refrain({command, (folder / "archive").string()});
+    CHECK_FALSE(asked.ok());
+    CHECK(has(asked.errors, "archive' does not exist: the job was killed"));
+    CHECK(has(asked.errors, begin + left));
+  }
   CHECK(run_refrain({"recover", left}).ok());
   CHECK(fs::exists(fs::path(left) / "traces.otf2"));
 }

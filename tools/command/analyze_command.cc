@@ -12,12 +12,12 @@
 
 #include "base/new_file.h"
 #include "base/notes.h"
-#include "base/texts.h"
 #include "cube/cubex_file.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/job/job.h"
 #include "tools/output/analyze_output.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/standard_output.h"
 #include "tools/output/whole_run.h"
 #include "waits/modules/pattern_modules.h"
@@ -125,13 +125,8 @@ int AnalyzeCommand::run() {
 }
 
 base::Result<> AnalyzeCommand::check() const {
-  const std::filesystem::path folder(archive_);
-  std::error_code error;
-  if (std::filesystem::exists(folder / "spool", error) &&
-      !std::filesystem::exists(folder / "traces.otf2", error))
-    return base::Failure{"'" + archive_ +
-                         "' is a recording without an archive: 'refrain recover " +
-                         base::shell_word(archive_) + "' makes the archive"};
+  if (const std::string why = why_no_archive(archive_); !why.empty())
+    return base::Failure{why};
   return base::may_place(cube_file_,
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/texts.h"
 #include "convert/convert.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/standard_output.h"
 
 namespace refrain::tools {
@@ -66,11 +66,7 @@ std::string deflated(std::string_view text) {
 }
 
 int ConvertCommand::run() {
-  std::error_code error;
-  if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
-      !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
-    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                base::shell_word(archive_) + "' makes the archive");
+  if (const std::string why = why_no_archive(archive_); !why.empty()) return fail(why);
   const auto format = convert::parse_format(format_);
   if (!format) return fail(format.error());
   convert::ConvertOptions options;

@@ -9,13 +9,13 @@
 
 #include "analysis/flow/control_flow.h"
 #include "base/new_file.h"
-#include "base/texts.h"
 #include "summary/merged_flow.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/graph/control_flow_drawing.h"
 #include "tools/graph/drawing.h"
 #include "tools/graph/event_flow_drawing.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/profile_source.h"
 
 namespace refrain::tools {
@@ -89,12 +89,7 @@ void GraphCommand::add_options(CLI::App& app) {
 }
 
 int GraphCommand::run() {
-  std::error_code error;
-  const std::filesystem::path folder(archive_);
-  if (std::filesystem::exists(folder / "spool", error) &&
-      !std::filesystem::exists(folder / "traces.otf2", error))
-    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                base::shell_word(archive_) + "' makes the archive");
+  if (const std::string why = why_no_archive(archive_); !why.empty()) return fail(why);
   const base::Existing existing =
       overwrite_ ? base::Existing::kReplace : base::Existing::kKeep;
   if (const auto may = base::may_place(output_, existing); output_ != "-" && !may)

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "analysis/archive_info.h"
-#include "base/texts.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/analyze_output.h"
 #include "tools/output/info_data.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/standard_output.h"
 #include "tools/output/whole_run.h"
 
@@ -50,10 +50,7 @@ void InfoCommand::add_options(CLI::App& app) {
 
 int InfoCommand::run() {
   std::error_code error;
-  if (std::filesystem::exists(std::filesystem::path(archive_) / "spool", error) &&
-      !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
-    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                base::shell_word(archive_) + "' makes the archive");
+  if (const std::string why = why_no_archive(archive_); !why.empty()) return fail(why);
   if (std::filesystem::exists(std::filesystem::path(archive_) / "traces.prv", error) &&
       !std::filesystem::exists(std::filesystem::path(archive_) / "traces.otf2", error))
     return fail("'" + archive_ +

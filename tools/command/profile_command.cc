@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/new_file.h"
-#include "base/texts.h"
 #include "cube/write_cube.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/message_output.h"
 #include "tools/output/profile_data.h"
 #include "tools/output/profile_iterations.h"
@@ -106,16 +106,11 @@ void ProfileCommand::print_run(const ProfiledRun& run) const {
 }
 
 int ProfileCommand::run() {
-  std::error_code error;
   if (const auto may = base::may_place(
           cube_file_, overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
       !may)
     return fail(may.error());
-  const std::filesystem::path folder(archive_);
-  if (std::filesystem::exists(folder / "spool", error) &&
-      !std::filesystem::exists(folder / "traces.otf2", error))
-    return fail("'" + archive_ + "' is a recording without an archive: 'refrain recover " +
-                base::shell_word(archive_) + "' makes the archive");
+  if (const std::string why = why_no_archive(archive_); !why.empty()) return fail(why);
   if (iterations_) return run_iterations();
   ProgressBar bar("reading " + archive_, "events");
   reader::Progress progress;

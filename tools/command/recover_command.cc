@@ -19,6 +19,7 @@
 #include "spool/spool_place.h"
 #include "tools/command/subcommand.h"
 #include "tools/output/info_screen.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/standard_output.h"
 #include "writer/archive_writer.h"
 #include "writer/summary.h"
@@ -95,6 +96,8 @@ int RecoverCommand::collect() {
 
 int RecoverCommand::run() {
   std::error_code error;
+  if (const std::string why = why_no_recording(archive_, spool_dirs_); !why.empty())
+    return fail(why + (spool::remove_empty_recording(archive_) ? "; it was removed" : ""));
   if (!fs::is_directory(archive_, error))
     return fail("'" + archive_ + "' is not a directory");
   if (const std::string whole = spool::archive_of_place(archive_);
@@ -130,6 +133,7 @@ int RecoverCommand::run() {
   options.version = kVersion;
   options.logical_clock = clock_ == "logical";
   options.filter_of_run = filter_.empty();
+  const std::string others = other_parts(archive_);
   if (!filter_.empty()) {
     std::ifstream file(filter_);
     if (!file) return fail("cannot read '" + filter_ + "': " + std::strerror(errno));
@@ -138,6 +142,7 @@ int RecoverCommand::run() {
   const auto result = writer::write_archive(options);
   if (!result) return fail(result.error());
   for (const std::string& line : writer::loss_lines(*result)) fail(line);
+  if (!others.empty()) fail(others);
   const convert::FormatsResult formats = convert::write_formats(archive_, format_);
   for (const std::string& line : formats.warnings) fail(line);
   if (!quiet_) {

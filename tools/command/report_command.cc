@@ -13,11 +13,11 @@
 #include "base/archive_files.h"
 #include "base/new_file.h"
 #include "base/notes.h"
-#include "base/texts.h"
 #include "base/version.h"
 #include "tools/command/subcommand.h"
 #include "tools/command/terminal.h"
 #include "tools/output/ensemble_output.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/scaling_output.h"
 #include "tools/report/report_run.h"
 
@@ -69,15 +69,9 @@ void ReportCommand::add_options(CLI::App& app) {
 }
 
 base::Result<> ReportCommand::check() const {
-  std::error_code error;
-  for (const std::string& archive : archives_) {
-    const std::filesystem::path folder(archive);
-    if (std::filesystem::exists(folder / "spool", error) &&
-        !std::filesystem::exists(folder / "traces.otf2", error))
-      return base::Failure{"'" + archive +
-                           "' is a recording without an archive: 'refrain recover " +
-                           base::shell_word(archive) + "' makes the archive"};
-  }
+  for (const std::string& archive : archives_)
+    if (const std::string why = why_no_archive(archive); !why.empty())
+      return base::Failure{why};
   return base::may_place(output_,
                          overwrite_ ? base::Existing::kReplace : base::Existing::kKeep);
 }

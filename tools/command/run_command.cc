@@ -667,14 +667,16 @@ base::Result<> RunCommand::check_switch_value(bool is_program) const {
   return {};
 }
 
-// A run that was killed cannot say that its recording can be recovered; the next one does.
+// A run that was killed cannot say that its recording can be recovered; the next one does. Where it recorded nothing, what it left
+// is removed.
 void RunCommand::report_left_recordings() const {
-  if (quiet_ || !base::is_first_of_job()) return;
+  if (!base::is_first_of_job()) return;
   std::error_code ignored;
   const fs::path folder =
       archive_.empty() ? fs::current_path(ignored) : fs::path(archive_).parent_path();
   const spool::FoundArchives found = spool::find_archives("", folder, 0);
-  if (found.left.empty()) return;
+  for (const std::string& empty : found.empty) spool::remove_empty_recording(empty);
+  if (quiet_ || found.left.empty()) return;
   const std::size_t others = found.left.size() - 1;
   std::fprintf(stderr,
                "refrain: '%s'%s of a run that was killed: 'refrain recover %s' makes the "

@@ -17,6 +17,7 @@
 #include "base/archive_files.h"
 #include "base/notes.h"
 #include "base/texts.h"
+#include "spool/spool_folder.h"
 #include "summary/run_summary.h"
 #include "tools/output/info_screen.h"
 #include "tools/output/standard_output.h"
@@ -319,7 +320,12 @@ void note_left_out(const std::string& folder) {
   const fs::directory_iterator files(folder, error);
   if (error)
     base::note("'" + folder + "' is left out: it cannot be read: " + error.message());
-  else if (fs::exists(fs::path(folder) / "spool", error))
+  else if (const auto recording = spool::recording_in(folder);
+           recording == spool::Recording::kEmpty ||
+           recording == spool::Recording::kUnreadable)
+    base::note("'" + folder +
+               "' is left out: it is a recording with nothing to make an archive from");
+  else if (recording != spool::Recording::kNone)
     base::note("'" + folder +
                "' is left out: it is a recording without an archive ('refrain recover " +
                base::shell_word(folder) + "' makes the archive)");
