@@ -120,6 +120,34 @@ TEST_CASE("Job: a journal without its rank in the job - nor a folder with it") {
     CHECK(lines_with(written.trace, rank, " MpiCollectiveEnd").size() == 1);
 }
 
+// Its directory is there, its place in the job is not recorded yet.
+TEST_CASE("Job: killed as they joined - their directories have their ranks") {
+  const test::TemporaryFolder folder;
+  auto ranks = job(3);
+  const bool all = GENERATE(false, true);
+  CAPTURE(all);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    if (!all && rank == 1) continue;
+    std::erase_if(ranks[rank].journal().log, [](const Record& record) {
+      return record.kind == kMpiWorld || record.kind == kMpiComm ||
+             record.kind == kMpiMembers;
+    });
+    ranks[rank].location(0).enter_mpi(100, kTestSend, kSite);
+  }
+  const Written written = write_alone_and_check(ranks, folder);
+  REQUIRE(written.trace.location_groups.size() == 3);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    CHECK(written.trace.location_groups.at(rank).name ==
+          "MPI Rank " + std::to_string(rank));
+    if (all || rank != 1)
+      CHECK(lines_with(written.trace, rank, "enter") == Lines{"100 enter MPI_Send"});
+  }
+  REQUIRE(written.result.complaints.size() == (all ? 3 : 2));
+  CHECK(
+      written.result.complaints[0] ==
+      "MPI rank 0 of 3 was killed as it joined the job: its rank is that of its directory");
+}
+
 TEST_CASE("Job: a process outside of the job - has no rank") {
   const test::TemporaryFolder folder;
   auto ranks = job(2);

@@ -132,6 +132,10 @@ void report_library() {
   if (PMPI_Get_library_version(text.data(), &length) == MPI_SUCCESS)
     g_session->put_fact(t_thread.recorder, spool::kTextMpi,
                         std::string_view(text.data(), static_cast<std::size_t>(length)));
+}
+
+// Before MPI_Init, in which a process may be killed.
+void report_names() {
   std::string names;
   for (const ProcedureInfo& procedure : kProcedureTable)
     names += std::to_string(procedure.number) + " " + procedure.name + "\n";
@@ -197,6 +201,7 @@ bool start_tracing() noexcept {
     return false;
   }
   if (runtime::start_session(runtime::Source::kMpi, nullptr) == nullptr) return false;
+  if (!recorder::attempted(report_names)) g_tables_failed.store(true);
   classify_procedures();
   g_frames = static_cast<unsigned>(g_session->settings().mpi_frames);
   runtime::SymbolStream& symbols = g_session->stream();

@@ -132,10 +132,11 @@ base::Result<> Session::settle(const std::string& archive, std::uint32_t rank,
                                std::uint32_t size) {
   const std::lock_guard lock(mutex_);
   if (folder_.settled() || finished_) return {};
+  // First, so that no spool is in the archive's directory without its place, whenever the process is killed.
+  journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
   auto settled = folder_.settle(archive, rank, size);
   if (!settled) return settled;
   gate_journal_.set_processes(size);
-  journal_.put(spool::kMpiWorld, Clock::now(), rank, size);
   return {};
 }
 

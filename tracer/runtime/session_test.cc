@@ -248,6 +248,11 @@ TEST_CASE("Session: job - a folder that is not there") {
   const std::unique_ptr<Session>& session = *made;
   CHECK(session->settle(folder / "nowhere", 0, 2).error().find("cannot move") == 0);
   CHECK_FALSE(session->folder().settled());
+  // Its place is recorded before its spool moves: none is there without.
+  const auto journal = spool::SpoolFile::open(session->folder().spool() + "/journal.spool");
+  const spool::MpiJournal place = spool::parse_journal(journal.log()).mpi;
+  CHECK(place.known);
+  CHECK(place.size == 2);
   session->finish();
 }
 

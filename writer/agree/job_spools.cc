@@ -39,6 +39,16 @@ WorldClaim claim_of(const Member& member) {
           world->size};
 }
 
+// Several processes in one archive's directory are a job, and each directory has its rank's number. One that was killed as it moved
+// there may have no place in its journal yet: it is no further rank next to that one. `size`: of the job, as far as
+// it is known.
+bool has_rank_of_folder(const spool::SpoolFolder& spools, std::uint32_t number,
+                        const std::set<std::uint32_t>& ranks, std::uint32_t size) {
+  if (ranks.contains(number)) return false;
+  return size != 0 ? number < size
+                   : spools.processes.size() > 1 && number < kMaxRanksUnconfirmed;
+}
+
 std::string place_in(std::uint32_t rank, std::uint32_t size) {
   return "MPI rank " + std::to_string(rank) + " of " + std::to_string(size);
 }
@@ -46,24 +56,42 @@ std::string place_in(std::uint32_t rank, std::uint32_t size) {
 // What the processes agree on about MPI_COMM_WORLD; adds an empty entry for each missing
 // rank.
 void settle_world(spool::SpoolFolder& spools) {
-  std::vector<Member> members;
+  std::vector<Member> members, without;
   std::vector<WorldClaim> claims;
+  std::set<std::uint32_t> ranks;
   for (spool::ProcessSpool& process : spools.processes) {
     Member member{&process,
                   spool::parse_journal(process.journal.log(), process.facts.log()).mpi};
-    if (!member.journal.known && member.journal.world() == nullptr) continue;
+    if (!member.journal.known && member.journal.world() == nullptr) {
+      without.push_back(std::move(member));
+      continue;
+    }
     claims.push_back(claim_of(member));
+    ranks.insert(claims.back().rank);
+    members.push_back(std::move(member));
+  }
+  const std::size_t with_claim = members.size();
+  const std::uint32_t known_size = agreed_size(claims);
+  for (Member& member : without) {
+    const std::uint32_t number = member.spool->process;
+    if (!has_rank_of_folder(spools, number, ranks, known_size)) continue;
+    claims.push_back({number, 0, 0});
+    ranks.insert(number);
     members.push_back(std::move(member));
   }
   if (members.empty()) return;
   const std::uint32_t size = std::max(agreed_size(claims), 1U);
-  std::set<std::uint32_t> ranks;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::uint32_t rank = claims[i].rank;
     const spool::MpiJournal& journal = members[i].journal;
     members[i].spool->world = {rank, size};
-    ranks.insert(rank);
-    if (rank >= size)
+    if (i >= with_claim)
+      spools.complaints.push_back(place_in(rank, size) +
+                                  (members[i].spool->journal.usable()
+                                       ? " was killed as it joined the job"
+                                       : " has no journal that can be read") +
+                                  ": its rank is that of its directory");
+    else if (rank >= size)
       spools.complaints.push_back("the journal of process " +
                                   std::to_string(members[i].spool->process) +
                                   " names MPI rank " + std::to_string(rank) +

@@ -19,7 +19,8 @@ namespace refrain::writer {
 //
 // Place in the flow: ARCHITECTURE.md, stage 5, first; job_spools.h. Each process records the
 // size and its rank twice, when it joins the job and as a member of the communicator, and
-// its directory has its rank's number: a value changed by a flipped bit is outvoted.
+// its directory has its rank's number: a value changed by a flipped bit is outvoted. A process
+// that has recorded neither, because it was killed before, has the rank of its directory.
 // Thread-safety: any number of threads. Pure. Cost: O(n log n) in the processes.
 
 // More ranks than this are damage, however many say so.
