@@ -356,6 +356,26 @@ void ProfileSink::use_loop_totals(std::map<std::string, LoopProfile>& loops,
   }
 }
 
+// What the estimates of a process lack, or have too much, of its summary's messages is in the loop in which all was skipped. Where
+// that is no single one, estimates stand if there is little of it.
+void ProfileSink::use_message_totals(std::uint32_t number,
+                                     NestBooks::Messages& messages) const {
+  constexpr double kAll = 0.99, kLittle = 0.01;
+  NestBooks& books = *processes_[number].books;
+  if (!totals_[number] || books.gap_ns() == 0) return;
+  const ProcessTotals& totals = *totals_[number];
+  const double sends = totals.sends - books.total().sends;
+  const double bytes = totals.bytes_sent - books.total().bytes_sent;
+  if (messages.outermost && messages.gap_ns >= kAll * books.gap_ns()) {
+    messages.sends = std::max(0.0, messages.sends + sends);
+    messages.bytes_sent = std::max(0.0, messages.bytes_sent + bytes);
+    messages.known = true;
+  } else if (std::abs(sends) <= kLittle * totals.sends &&
+             std::abs(bytes) <= kLittle * totals.bytes_sent) {
+    messages.known = true;
+  }
+}
+
 // Loops of one place, and processes, are weighted by their iterations.
 void ProfileSink::add_messages_of_loops() {
   std::map<std::string, LoopProfile*> of_place;
@@ -365,13 +385,16 @@ void ProfileSink::add_messages_of_loops() {
     const auto found = of_place.find(place_of_loop(definitions_->regions[i].name));
     if (found == of_place.end()) continue;
     LoopProfile& loop = *found->second;
-    for (Process& process : processes_) {
-      const NestBooks::Sample sample = process.books->sample(i);
-      if (sample.iterations == 0) continue;
-      const double all = process.books->total().regions[i].calls;
+    for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+      NestBooks& books = *processes_[number].books;
+      NestBooks::Messages messages = books.messages(i);
+      if (messages.iterations == 0) continue;
+      use_message_totals(number, messages);
+      const double all = books.total().regions[i].calls;
       iterations[&loop] += all;
-      loop.sends += all / sample.iterations * sample.counts.sends;
-      loop.bytes_sent += all / sample.iterations * sample.counts.bytes_sent;
+      loop.sends += all / messages.iterations * messages.sends;
+      loop.bytes_sent += all / messages.iterations * messages.bytes_sent;
+      loop.messages_known &= messages.known;
     }
   }
   for (LoopProfile& loop : profile_.loops) {
@@ -536,10 +559,12 @@ void compare_loops(const TraceProfile& a, const TraceProfile& b, double least_sh
       continue;
     section.rows.push_back({loop.name, "messages an iteration", Unit::kNumber, loop.sends,
                             other->sends, loop.messages_estimated,
-                            other->messages_estimated});
+                            other->messages_estimated, loop.messages_known,
+                            other->messages_known});
     section.rows.push_back({loop.name, "bytes an iteration", Unit::kBytes, loop.bytes_sent,
                             other->bytes_sent, loop.messages_estimated,
-                            other->messages_estimated});
+                            other->messages_estimated, loop.messages_known,
+                            other->messages_known});
   }
   if (!section.rows.empty()) out.sections.push_back(std::move(section));
 }
@@ -590,7 +615,7 @@ double LoopProfile::most_of_process() const noexcept {
 }
 
 double Row::difference() const noexcept {
-  if (a == b) return 0;
+  if (a == b || !a_known || !b_known) return 0;
   if (unit == Unit::kEfficiency) return b - a;
   return a == 0 ? std::numeric_limits<double>::infinity() : b / a - 1;
 }

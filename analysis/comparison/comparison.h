@@ -66,7 +66,9 @@ struct LoopProfile {
   bool estimated = false;  // iterations and their time
   double sends = 0;        // messages an iteration
   double bytes_sent = 0;
-  bool messages_estimated = false;       // both
+  bool messages_estimated = false;  // both
+  // False: what was skipped is not like the iterations that were written, and the summary does not say how many.
+  bool messages_known = true;
   std::vector<CounterProfile> counters;  // of the location that has the marks
   bool counters_estimated = false;
   double mean_ns() const noexcept { return iterations > 0 ? total_ns / iterations : 0; }
@@ -145,7 +147,9 @@ struct Row {
   double b = 0;
   bool a_estimated = false;  // not counted
   bool b_estimated = false;
-  // Infinite where only b has any.
+  bool a_known = true;  // else `a` says nothing
+  bool b_known = true;
+  // Infinite where only b has any; 0 where one is not known.
   double difference() const noexcept;
 };
 

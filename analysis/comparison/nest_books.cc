@@ -74,13 +74,20 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
   double left = place.gap_ns_;
   for (const auto& [variant, skipped] : place.skipped_) left -= skipped.ns;
   if (left <= 0) return;
-  if (place.kind_ == SampleKind::kPartial) {
+  if (place.kind_ == SampleKind::kPartial || place.kind_ == SampleKind::kBroken) {
+    constexpr double kMuch = 0.01;
     const Sample like = sample(place.loop_);
+    const double iterations =
+        like.iterations == 0 ? 0 : place.iterations_ / like.iterations;
+    // It has more than a whole one, so that says nothing of the rest.
+    const bool more = sums.sends > (1 + kMuch) * iterations * like.counts.sends ||
+                      sums.bytes_sent > (1 + kMuch) * iterations * like.counts.bytes_sent;
+    place.unlike_ = left > kMuch * place.ns_ && (like.iterations == 0 || more);
     if (like.iterations == 0) {
       unexplained_ns_ += left;
     } else {
       sums.add(like.times, 0, left / like.ns);
-      sums.raise_counts(like.counts, place.iterations_ / like.iterations);
+      sums.raise_counts(like.counts, iterations);
     }
     return;
   }
@@ -115,14 +122,19 @@ void NestBooks::settle_gap(Place& place, Sums& sums) {
 }
 
 // Of the same class and place, if there is one; else of the same class, else of any.
-void NestBooks::estimate(Place& place, const Place::Variant& variant,
-                         const Place::Skipped& skipped, Sums& sums) {
+NestBooks::Sample NestBooks::like_skipped(Place& place, const Place::Variant& variant) {
   const auto [loop, number] = variant;
   Sample sample = no_sample();
   fill(place, {loop, number, false}, sample);
   if (sample.iterations == 0) fill(root_, {loop, number, true}, sample);
   if (sample.iterations == 0) fill(place, {loop, Wanted::kAny, false}, sample);
   if (sample.iterations == 0) sample = this->sample(loop);
+  return sample;
+}
+
+void NestBooks::estimate(Place& place, const Place::Variant& variant,
+                         const Place::Skipped& skipped, Sums& sums) {
+  const Sample sample = like_skipped(place, variant);
   if (sample.iterations == 0) {
     unexplained_ns_ += skipped.ns;
     return;
@@ -135,6 +147,47 @@ NestBooks::Sample NestBooks::sample(RegionId loop) {
   Sample result = no_sample();
   fill(root_, {loop, Wanted::kAny, true}, result);
   return result;
+}
+
+NestBooks::Messages NestBooks::messages(RegionId loop) {
+  Messages result;
+  add_messages(root_, loop, false, result);
+  return result;
+}
+
+// `inside`: of an iteration of the loop.
+void NestBooks::add_messages(Place& place, RegionId loop, bool inside, Messages& messages) {
+  if (inside) {
+    messages.gap_ns += place.gap_ns_;
+    messages.known &= !place.unlike_;
+  }
+  for (const auto& [key, inner] : place.inside_) {
+    const bool is_it = inner->loop_ == loop;
+    if (is_it && inner->kind_ != SampleKind::kBroken) {
+      messages.outermost &= &place == &root_;
+      messages.iterations += inner->iterations_;
+      messages.sends += whole(*inner).sends;
+      messages.bytes_sent += whole(*inner).bytes_sent;
+    }
+    add_messages(*inner, loop, inside || is_it, messages);
+  }
+  for (const auto& [variant, skipped] : place.skipped_) {
+    if (variant.first != loop) continue;
+    messages.outermost &= &place == &root_;
+    messages.iterations += skipped.count;
+    if (!inside) messages.gap_ns += skipped.ns;
+    const Sample sample = like_skipped(place, variant);
+    if (sample.iterations == 0) {
+      messages.known = false;
+      continue;
+    }
+    // They last so much longer that something else is in them.
+    constexpr double kLonger = 10;
+    const double alike_ns = skipped.count / sample.iterations * sample.ns;
+    messages.known &= skipped.ns <= kLonger * alike_ns;
+    messages.sends += skipped.count / sample.iterations * sample.counts.sends;
+    messages.bytes_sent += skipped.count / sample.iterations * sample.counts.bytes_sent;
+  }
 }
 
 // Counts from all but the first of a visit, so that what other threads do a little before
@@ -262,8 +315,8 @@ SampleKind SampleSink::kind_of(const Process& process, const Written& iteration)
   const Durations durations = found == process.loops.end() ? Durations() : found->second;
   const std::uint64_t reported_well =
       std::min(iteration.ns / kUnreportedPart, durations.least_ns / kUnreportedPartOfLeast);
-  if (!iteration.complete || iteration.unreported_ns > reported_well)
-    return SampleKind::kPartial;
+  if (!iteration.complete) return SampleKind::kBroken;
+  if (iteration.unreported_ns > reported_well) return SampleKind::kPartial;
   if (iteration.position == 0) return SampleKind::kFirst;
   const Range& skipped = durations.skipped;
   const bool known = skipped.least <= skipped.greatest;
@@ -282,7 +335,7 @@ base::Result<> SampleSink::finish(std::uint64_t) {
       const auto found = process.loops.find(iteration.region);
       const Range skipped = found == process.loops.end() ? Range() : found->second.skipped;
       if (skipped.least <= skipped.greatest &&
-          marks.written.back().kind != SampleKind::kPartial)
+          marks.written.back().kind < SampleKind::kPartial)
         marks.classes[iteration.region].add(
             {iteration.inner, iteration.position, iteration.ns, iteration.leading});
     }

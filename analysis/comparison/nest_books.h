@@ -84,7 +84,8 @@ enum class SampleKind : std::uint8_t {
   kTypical,  // of similar duration
   kOther,    // only its calls are typical
   kFirst,    // of a visit: on other threads the code before it may still run
-  kPartial,  // much of it was skipped without marks, or it was broken off
+  kPartial,  // much of it was skipped without marks
+  kBroken,   // it was broken off: it is none
 };
 
 // A loop in a place of the nest: its iterations of one kind. The root is what lies outside
@@ -132,6 +133,7 @@ class Place {
   double iterations_ = 0;
   double ns_ = 0;
   double gap_ns_ = 0;
+  bool unlike_ = false;  // what was skipped in it without marks has no like
   std::map<Key, std::unique_ptr<Place>> inside_;
   std::map<Variant, Skipped> skipped_;
   RegionId last_loop_{~std::uint32_t{0}};  // that was entered here
@@ -153,6 +155,17 @@ class NestBooks {
     double ns = 0;
   };
   Sample sample(RegionId loop);
+  // Messages of all iterations of a loop that have a mark or were estimated from their time, also of those that were written in
+  // part. After total().
+  struct Messages {
+    double iterations = 0;
+    double sends = 0;
+    double bytes_sent = 0;
+    bool known = true;      // false: no written iteration is like what was skipped
+    bool outermost = true;  // no iteration lies in another loop
+    double gap_ns = 0;      // as below, in these iterations
+  };
+  Messages messages(RegionId loop);
   // Valid after total(): of the thread that has the marks, how long nothing was written,
   // and how much of this cannot be estimated from any iteration.
   double gap_ns() const noexcept { return gap_ns_; }
@@ -166,6 +179,9 @@ class NestBooks {
   void settle_gap(Place& place, Sums& sums);
   void estimate(Place& place, const Place::Variant& variant, const Place::Skipped& skipped,
                 Sums& sums);
+  // That skipped iterations of a place are estimated from.
+  Sample like_skipped(Place& place, const Place::Variant& variant);
+  void add_messages(Place& place, RegionId loop, bool inside, Messages& messages);
   Sample no_sample() const { return {Sums(shape_), 0, Sums(shape_), 0}; }
   // Which samples are wanted: of a loop, in a place or anywhere below it.
   struct Wanted {

@@ -197,6 +197,7 @@ class ProfileSink final : public reader::TraceSink {
   void communication(const reader::TraceEvent& event);
   void find_threads(std::uint32_t process);
   void sum_up(std::uint64_t end_ns);
+  void use_message_totals(std::uint32_t process, NestBooks::Messages& messages) const;
   void add_messages_of_loops();
   void add_efficiencies();
   void add_thread_times(std::uint32_t process, const Sums& sums);

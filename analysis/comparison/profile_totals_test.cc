@@ -203,6 +203,78 @@ TEST_CASE("Profile: totals - iterations inside skipped ones by the archive's pro
   CHECK(known.messages_estimated);
 }
 
+namespace {
+
+// As the lines of an input file: one of many iterations has the inner loop and nearly all messages. `reduced`: the others are
+// written as to their limit, that one in part; `marks`: with marks of what was skipped in it.
+SyntheticRun input_file(bool reduced, bool marks) {
+  SyntheticRun run(1);
+  const auto skip = [&](bool skipped, bool on) {
+    if (skipped) run.switch_writing(0, on);
+  };
+  run.enter(0, kMain);
+  for (int i = 0; i < 16; ++i) {
+    const bool skipped = reduced && i >= 3 && i != 10;
+    skip(skipped, false);
+    run.begin(0, kOuter, !skipped);
+    run.pass(500);
+    for (int j = 0; i == 10 && j < 100; ++j) {
+      const bool left_out = reduced && j >= 3;
+      if (j == 3) skip(left_out, false);
+      if (!left_out || marks) run.begin(0, kInner, !left_out);
+      left_out ? run.pass(100) : run.send(0, 800);
+      if (!left_out || marks) run.leave(0, kInner);
+      if (j == 99) skip(left_out, true);
+    }
+    run.leave(0, kOuter);
+    skip(skipped, true);
+  }
+  run.leave(0, kMain);
+  return run;
+}
+
+const LoopProfile& outer_of(const TraceProfile& profile) {
+  for (const LoopProfile& loop : profile.loops)
+    if (loop.name == "loop @ p.c:1") return loop;
+  FAIL("no outer loop");
+  throw 0;
+}
+
+const Row& row_of(const Comparison& compared, const std::string& figure) {
+  for (const Section& section : compared.sections)
+    for (const Row& row : section.rows)
+      if (row.subject == "loop @ p.c:1" && row.figure == figure) return row;
+  FAIL("no row");
+  throw 0;
+}
+
+}  // namespace
+
+TEST_CASE("Profile: messages of a loop - also those of iterations written in part") {
+  const bool marks = GENERATE(true, false);
+  const bool summaries = GENERATE(true, false);
+  CAPTURE(marks, summaries);
+  SyntheticRun run = input_file(false, true);
+  const TraceProfile whole = run.profile();
+  CHECK(outer_of(whole).sends == Approx(100.0 / 16));
+  SyntheticRun reduced_run = input_file(true, marks);
+  if (summaries) reduced_run.summaries = summaries_of(run);
+  const TraceProfile reduced = reduced_run.profile();
+  const LoopProfile& outer = outer_of(reduced);
+  const Comparison compared = compare(whole, reduced, 0);
+  const Row& messages = row_of(compared, "messages an iteration");
+  const Row& bytes = row_of(compared, "bytes an iteration");
+  CHECK(outer.messages_known == (marks || summaries));
+  CHECK(messages.a_known);
+  CHECK(messages.b_known == outer.messages_known);
+  if (outer.messages_known) {
+    CHECK(outer.sends == Approx(100.0 / 16));
+    CHECK(outer.bytes_sent == Approx(80000.0 / 16));
+  }
+  CHECK(messages.difference() == Approx(0).margin(1e-9));
+  CHECK(bytes.difference() == Approx(0).margin(1e-9));
+}
+
 TEST_CASE("Profile: a skipped iteration that was broken off is none") {
   SyntheticRun run(1);
   run.enter(0, kMain);

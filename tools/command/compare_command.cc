@@ -16,6 +16,7 @@
 #include "tools/command/terminal.h"
 #include "tools/output/cause_comparison.h"
 #include "tools/output/comparison_data.h"
+#include "tools/output/left_recording.h"
 #include "tools/output/standard_output.h"
 #include "tools/output/whole_run.h"
 
@@ -84,6 +85,7 @@ std::string value_text(double value, Unit unit) {
 }
 
 std::string difference_text(const Row& row) {
+  if (!row.a_known || !row.b_known) return "-";
   const double difference = row.difference();
   if (std::isinf(difference)) return "only there";
   const char* unit = row.unit == Unit::kEfficiency ? "points" : "%";
@@ -118,7 +120,8 @@ std::string known_text(const TraceProfile& profile) {
   return text;
 }
 
-std::string value_text(double value, Unit unit, bool estimated) {
+std::string value_text(double value, Unit unit, bool estimated, bool known) {
+  if (!known) return "not known";
   return (estimated ? "~" : "") + value_text(value, unit);
 }
 
@@ -130,23 +133,28 @@ void print_text(const Comparison& comparison, const std::string& first,
     print(
         "The runs used different OpenMP runtimes (A: {}, B: {}): what differs may be theirs\n",
         a.openmp, b.openmp);
-  bool any_estimated = false;
+  bool any_estimated = false, any_unknown = false;
   for (const Section& section : comparison.sections) {
     print("\n{:<44} {:<26} {:>14} {:>14} {:>14}\n", section.title, "", "A", "B",
           "difference");
     const std::string* before = nullptr;
     for (const Row& row : section.rows) {
       const bool same = before != nullptr && *before == row.subject;
-      print("{:<44} {:<26} {:>14} {:>14} {:>14}\n",
-            same ? "" : base::clean_line(row.subject), row.figure,
-            value_text(row.a, row.unit, row.a_estimated),
-            value_text(row.b, row.unit, row.b_estimated), difference_text(row));
+      print(
+          "{:<44} {:<26} {:>14} {:>14} {:>14}\n", same ? "" : base::clean_line(row.subject),
+          row.figure, value_text(row.a, row.unit, row.a_estimated, row.a_known),
+          value_text(row.b, row.unit, row.b_estimated, row.b_known), difference_text(row));
       before = &row.subject;
-      any_estimated = any_estimated || row.a_estimated || row.b_estimated;
+      any_estimated |= (row.a_estimated && row.a_known) || (row.b_estimated && row.b_known);
+      any_unknown |= !row.a_known || !row.b_known;
     }
   }
   if (any_estimated)
     print("\n~ estimated from written iterations; all other figures were counted\n");
+  if (any_unknown)
+    print(
+        "\nnot known: written iterations are not like those that have these messages; counts as "
+        "no difference\n");
   for (const std::string& name : comparison.only_a) print("\nOnly in A: {}\n", name);
   for (const std::string& name : comparison.only_b) print("\nOnly in B: {}\n", name);
 }
@@ -203,6 +211,8 @@ int CompareCommand::run() {
     return analysis::read_trace_profile(path, options);
   };
   if (limit_ != 0) second_ = first_;
+  for (const std::string& archive : {first_, second_})
+    if (const std::string why = why_no_archive(archive); !why.empty()) return fail(why);
   const auto a = read(first_, 0);
   if (!a) return fail(a.error());
   const auto b = read(second_, limit_);

@@ -54,17 +54,20 @@ nlohmann::ordered_json comparison_value(const Comparison& comparison,
   for (const Section& section : comparison.sections)
     for (const analysis::Row& row : section.rows) {
       const double difference = row.difference();
+      const auto value = [](double number, bool known) {
+        return known ? nlohmann::ordered_json(number) : nlohmann::ordered_json();
+      };
       out["rows"].push_back(
           {{"section", section.title},
            {"subject", row.subject},
            {"figure", row.figure},
            {"unit", unit_name(row.unit)},
-           {"a", row.a},
-           {"b", row.b},
+           {"a", value(row.a, row.a_known)},
+           {"b", value(row.b, row.b_known)},
            {"a_estimated", row.a_estimated},
            {"b_estimated", row.b_estimated},
-           {"difference", std::isinf(difference) ? nlohmann::ordered_json()
-                                                 : nlohmann::ordered_json(difference)}});
+           {"difference",
+            value(difference, !std::isinf(difference) && row.a_known && row.b_known)}});
     }
   out["only_a"] = comparison.only_a;
   out["only_b"] = comparison.only_b;
