@@ -367,6 +367,17 @@ bool IterationGate::long_iteration(const LoopEvent& found) const noexcept {
          takes_longer(kTimes, settings_.long_ticks, events_[events_.next() - 1].ticks);
 }
 
+void IterationGate::may_begin(std::uint16_t number) noexcept {
+  const EventHistory::Entry& now = events_.latest();
+  noted_[number % kMaxNoted] = {now.ticks, now.depth};
+  sink_.may_begin(number, now.ticks);
+}
+
+std::uint64_t IterationGate::begin_ticks(const LoopEvent& event) const noexcept {
+  return event.noted < kMaxNoted ? noted_[event.noted].ticks
+                                 : events_[event.position].ticks;
+}
+
 void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
   reported_ = true;
   if (event.kind == LoopEventKind::kFound && long_iteration(event)) {
@@ -393,7 +404,7 @@ void IterationGate::on_loop_event_slow(const LoopEvent& event) noexcept {
   if (event.level == 0 && event.kind != LoopEventKind::kIteration) broken_ = true;
   switch (event.kind) {
     case LoopEventKind::kIteration: {
-      const std::uint64_t ticks = events_[event.position].ticks;
+      const std::uint64_t ticks = begin_ticks(event);
       if (loop.begun && !loop.ended)
         end_iteration(loop, event.position, ticks, event.level, spent);
       if (!loop.body_reported && loop.begun) report_body(loop, event);
@@ -440,7 +451,8 @@ void IterationGate::open_loop(const LoopEvent& event) noexcept {
   open_.resize(event.level);
   OpenLoop& loop = open_.emplace_back();
   loop.loop = event.loop;
-  loop.depth = events_[event.position].depth;
+  loop.depth =
+      event.noted < kMaxNoted ? noted_[event.noted].depth : events_[event.position].depth;
   loop.body_reported = event.visit != 0;
   LoopCounts* const counts =
       sink_.visit_begins(mark_of(event, events_[events_.next() - 1].ticks));
@@ -513,7 +525,8 @@ void IterationGate::report_outermost(const LoopEvent& event, std::uint64_t ticks
                    .epoch = cut.epoch,
                    .epoch_ticks = cut.ticks,
                    .now = events_[latest].ticks,
-                   .at_end = event.position > latest});
+                   .at_end = event.position > latest,
+                   .noted = event.noted});
 }
 
 // --- Marks ----------------------------------------------------------------------------

@@ -107,12 +107,15 @@ struct OutermostEvent {
   std::uint64_t epoch_ticks;  // when that was
   std::uint64_t now;          // ticks of the latest symbol
   bool at_end;                // of the stream
+  std::uint16_t noted;        // as in LoopEvent
 };
 
 class GateSink : public MarkSink, public CutSink {
  public:
   // All of them, whether there are marks or not; in the order of the detector's.
   virtual void outermost(const OutermostEvent&) noexcept {}
+  // See LoopSink; `ticks`: when it is.
+  virtual void may_begin(std::uint16_t /*number*/, std::uint64_t /*ticks*/) noexcept {}
   // The first `body_events` events from the mark's position on are the body of a loop that
   // was not known before.
   virtual void loop_body(const LoopMark& mark) noexcept = 0;
@@ -241,6 +244,8 @@ class alignas(4096) IterationGate final : private periodicity::LoopSink,
   __attribute__((hot)) void on_loop_event(
       const periodicity::LoopEvent& event) noexcept override;
   void on_loop_event_slow(const periodicity::LoopEvent& event) noexcept;
+  void may_begin(std::uint16_t number) noexcept override;
+  std::uint64_t begin_ticks(const periodicity::LoopEvent& event) const noexcept;
   __attribute__((hot)) void next_iteration(OpenLoop& loop,
                                            const periodicity::LoopEvent& event) noexcept;
   void suspend(std::uint64_t position) noexcept override;
@@ -290,6 +295,12 @@ class alignas(4096) IterationGate final : private periodicity::LoopSink,
   InnerMarks inner_;
   SuspendCuts cuts_;
   std::vector<OpenLoop> open_;
+  // Begins of loops that have not come round, by LoopSink's number: events_ may have lost them when they do.
+  struct Noted {
+    std::uint64_t ticks;
+    std::uint16_t depth;
+  };
+  std::array<Noted, kMaxNoted> noted_{};
   std::uint64_t own_ticks_ = 0;   // at the latest event
   std::uint64_t cold_until_ = 0;  // ticks; see judge()
   std::uint64_t cold_ticks_ = 0;

@@ -105,8 +105,11 @@ class Stream {
 class Scripted final : public periodicity::LoopDetector {
  public:
   std::map<std::uint64_t, std::vector<periodicity::LoopEvent>> events;
+  std::map<std::uint64_t, std::uint16_t> may_begin;
   void push(periodicity::Symbol, std::uint16_t,
             periodicity::LoopSink& sink) noexcept override {
+    if (const auto at = may_begin.find(position_); at != may_begin.end())
+      sink.may_begin(at->second);
     for (const periodicity::LoopEvent& event : events[position_++])
       sink.on_loop_event(event);
   }
@@ -149,6 +152,39 @@ TEST_CASE("IterationGate: novel - writing resumes for a break only if that was s
         {.symbol = 1, .ticks = 100 * i, .epoch = i + 1, .depth = 0, .at_epoch = true});
   REQUIRE(recorder.cuts.size() >= 2);
   CHECK(recorder.cuts[1].reason == (skipped ? CutReason::kBreak : CutReason::kIterations));
+}
+
+TEST_CASE(
+    "IterationGate: an iteration is dated where it was noted, also beyond the reach") {
+  Scripted detector;
+  detector.may_begin = {{3, 7}};
+  using enum periodicity::LoopEventKind;
+  constexpr std::uint64_t kNow = 100'000;
+  periodicity::LoopEvent event{.kind = kFound,
+                               .level = 0,
+                               .loop = 0,
+                               .visit = 0,
+                               .body_events = 1,
+                               .position = kNow - detector.reach_events() + 1,
+                               .iteration = 0,
+                               .noted = 7};
+  detector.events[kNow].push_back(event);
+  event.kind = kIteration;
+  detector.events[kNow].push_back(event);
+  event.position = kNow;
+  event.iteration = 1;
+  event.noted = periodicity::kNotNoted;
+  detector.events[kNow].push_back(event);
+  Recorder recorder;
+  IterationGate gate({.limit = 2}, detector, recorder);
+  gate.start({0, 0});
+  for (std::uint64_t i = 0; i != kNow + 1; ++i)
+    gate.on_symbol(
+        {.symbol = 1, .ticks = 100 * i, .epoch = i + 1, .depth = 0, .at_epoch = true});
+  REQUIRE(recorder.iterations.size() == 2);
+  CHECK(recorder.iterations[0].ticks == 300);
+  CHECK(recorder.iterations[1].ticks == 100 * kNow);
+  CHECK(recorder.counts[0].total_ticks == 100 * kNow - 300);
 }
 
 TEST_CASE(

@@ -12,6 +12,7 @@
 // symbols ("events").
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "periodicity/recent_events.h"
@@ -75,6 +76,8 @@ enum class LoopEventKind : std::uint8_t {
 
 inline constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};
 
+inline constexpr std::uint16_t kNotNoted = 0xffff;
+
 struct LoopEvent {
   LoopEventKind kind;
   std::uint16_t level;        // 0 = outermost of the open loops
@@ -91,11 +94,18 @@ struct LoopEvent {
   // for the same event, and where last.
   std::uint32_t exit_count = 0;
   std::uint64_t left_so_at = 0;
+  // kFound and the first kIteration: the sink was informed of its begin (LoopSink::may_begin) under this number. `position` is
+  // never before the reach; that begin may be.
+  std::uint16_t noted = kNotNoted;
 };
 
 class LoopSink {
  public:
   virtual void on_loop_event(const LoopEvent& event) noexcept = 0;
+  // With the symbol that is being pushed a loop begins that has never come round: if it does, it has begun here. `number`
+  // is below kMaxNoted and no other open loop's.
+  virtual void may_begin(std::uint16_t /*number*/) noexcept {}
+  static constexpr std::size_t kMaxNoted = 32;
 
  protected:
   ~LoopSink() = default;

@@ -97,6 +97,7 @@ class PhaseDetector final : public LoopDetector, private LoopSink {
     }
     on_loop_event_slow(event);
   }
+  void may_begin(std::uint16_t number) noexcept override { sink_->may_begin(number); }
   void on_loop_event_slow(const LoopEvent& event) noexcept;
   void push_slow(Symbol symbol, std::uint16_t depth, LoopSink& sink) noexcept;
   void begin(std::uint32_t name, LoopSink& sink) noexcept;

@@ -296,6 +296,8 @@ class RowParser {
     row.loop = loop_of_row(from.row.place);
     row.first = from.row.place >> 16;
     row.count = to.row.total - std::min(to.row.total, from.row.total);
+    row.around = around_of_row(from.row.kind);
+    row.begins_around = (from.row.kind & kBeginsAround) != 0;
     std::uint64_t rest = row.end - row.begin;
     for (std::size_t i = 1; i < kRowClasses; ++i) {
       const std::uint64_t time = to.row.times[i - 1] - from.row.times[i - 1];

@@ -80,6 +80,9 @@ struct IterationRows {
     std::uint64_t loop = kNoLoopRow;  // or kMixedRow
     std::uint64_t first = 0;  // iteration of its visit; in no loop, of the meeting; 0: none
     std::uint64_t count = 0;  // iterations
+    // The loop in whose first iteration it lies, which was known only later, and whether that begins with it.
+    std::uint64_t around = kNoLoopRow;
+    bool begins_around = false;
     // By class; below zero only where clocks of cores differ, or the process was killed.
     std::array<std::int64_t, kRowClasses> times{};
     std::vector<std::uint64_t> counters;  // values at its end

@@ -311,11 +311,24 @@ enum RowBegin : std::uint64_t {
   kRowMeeting = 3,    // outside of loops, all processes have met
 };
 
+// A loop that came round later, whose first iteration a row lies in: its number and 1; 0: none.
+inline constexpr unsigned kAroundShift = 48;
+inline constexpr std::uint64_t kRowKindMask = (std::uint64_t{1} << (kAroundShift - 1)) - 1;
+inline constexpr std::uint64_t kBeginsAround =
+    std::uint64_t{1} << (kAroundShift - 1);  // and which it begins
+constexpr std::uint64_t row_around(std::uint64_t loop) noexcept {
+  return (loop + 1) << kAroundShift;
+}
+constexpr std::uint64_t around_of_row(std::uint64_t kind) noexcept {
+  return kind >> kAroundShift == 0 ? kNoLoopRow : (kind >> kAroundShift) - 1;
+}
+
 struct IterationRow {
   std::uint64_t begin;
   std::uint64_t place;  // number of the first iteration, or of the meeting << 16 | loop
   std::uint64_t total;  // iterations of all loops before it
-  std::uint64_t kind;   // number of the visit's begin or end << 2 | RowBegin
+  std::uint64_t
+      kind;  // number of the visit's begin or end << 2 | RowBegin; and what it lies in, above kRowKindMask
   // Of all classes but the first: what is missing to the time since the start is that one's.
   std::uint64_t times[kRowClasses - 1];
   RowUse use;  // when it was last looked at before

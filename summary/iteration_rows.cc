@@ -37,6 +37,7 @@ void merge_rows(IterationRows& rows, std::size_t most) {
     for (IterationRows::Row& row : rows.rows) {
       const bool pair = open && row.loop == merged.back().loop &&
                         row.loop != IterationRows::kNoLoop &&
+                        row.around == merged.back().around && row.around_count == 0 &&
                         row.first > merged.back().first;  // of the same visit
       open = !pair;
       if (!pair) {
@@ -185,6 +186,20 @@ void first_of(const json& from, std::vector<Row>& rows) {
   if (at != some.size()) fail("'first' leads nowhere");
 }
 
+// Where rows lie in first iterations, if any do.
+void add_around(const std::vector<Row>& rows, json& out) {
+  json loop = json::array(), count = json::array();
+  bool any = false, begins = false;
+  for (const Row& row : rows) {
+    loop.push_back(loop_to_json(row.around));
+    count.push_back(row.around_count);
+    any = any || row.around != IterationRows::kNoLoop;
+    begins = begins || row.around_count != 0;
+  }
+  if (any) out["around"] = in_runs(std::move(loop));
+  if (begins) out["around_count"] = in_runs(std::move(count));
+}
+
 std::uint32_t loop_of(const json& value, std::size_t loops) {
   if (value.is_null()) return IterationRows::kNoLoop;
   if (value.is_string() && value == kSeveral) return IterationRows::kSeveral;
@@ -235,6 +250,7 @@ json to_json(const IterationRows& from) {
     }
     if (any) out[kNames[cls]] = std::move(values);
   }
+  add_around(from.rows, out);
   const std::size_t counters = from.rows.empty() ? 0 : from.rows.front().counters.size();
   json all = json::array();
   for (std::size_t i = 0; i < counters; ++i) all.push_back(counter_to_json(from.rows, i));
@@ -257,6 +273,15 @@ IterationRows iteration_rows_of(const json& from, std::size_t loops, std::size_t
     out.rows[i].count = number(count[i], "count");
   }
   first_of(from, out.rows);
+  if (from.contains("around")) {
+    const json around = out_of_runs(from, "around", rows);
+    for (std::size_t i = 0; i < rows; ++i) out.rows[i].around = loop_of(around[i], loops);
+  }
+  if (from.contains("around_count")) {
+    const json around = out_of_runs(from, "around_count", rows);
+    for (std::size_t i = 0; i < rows; ++i)
+      out.rows[i].around_count = number(around[i], "around_count");
+  }
   for (std::size_t cls = 0; cls < IterationRows::kClasses; ++cls) {
     if (!from.contains(kNames[cls])) continue;
     const json& values = column(from, kNames[cls], rows);

@@ -34,6 +34,9 @@ struct IterationRows {
     std::uint64_t count = 0;       // iterations
     std::array<std::int64_t, kClasses> times{};
     std::vector<std::uint64_t> counters;  // increase of each
+    // An outermost loop that came round later: the row lies in its first iteration, which begins with it if `around_count` is 1.
+    std::uint32_t around = kNoLoop;
+    std::uint64_t around_count = 0;
     bool operator==(const Row&) const = default;
   };
   std::vector<Row> rows;
@@ -48,6 +51,7 @@ struct IterationRows {
 struct SummaryLoop {
   std::uint32_t number = 0;  // in the archive
   std::string name;          // of its region there
+  bool inner = false;        // most of its visits lie in another loop
   bool operator==(const SummaryLoop&) const = default;
 };
 

@@ -21,7 +21,7 @@ using namespace summary_json;
 using Sums = RunSummary::Sums;
 
 constexpr const char* kSummaryFormat = "refrain summary";
-constexpr std::uint64_t kSummaryVersion = 6;
+constexpr std::uint64_t kSummaryVersion = 7;
 constexpr std::uint64_t kOldSummaryVersion = 2;  // still read: two columns had other names
 constexpr std::uint64_t kWithoutFiles = 3;       // likewise: there was no file I/O
 constexpr const char* kPrefix = "process-";
@@ -227,8 +227,10 @@ std::string to_text(const RunSummary& summary) {
                      static_cast<std::uint32_t>(node.kind), index_or_null(node.site)});
   out["nodes"] = std::move(nodes);
   json loops = json::array();
-  for (const SummaryLoop& loop : summary.loops)
+  for (const SummaryLoop& loop : summary.loops) {
     loops.push_back({{"number", loop.number}, {"name", loop.name}});
+    if (loop.inner) loops.back()["inner"] = true;
+  }
   out["loops"] = std::move(loops);
   json counters = json::array();
   for (const SummaryCounter& counter : summary.counters)
@@ -300,8 +302,9 @@ RunSummary parsed(const std::string& text_of_file, Iterations iterations) {
   for (const json& node : list(member(from, "nodes"), "nodes"))
     summary.nodes.push_back(node_of(node, summary));
   for (const json& loop : list(member(from, "loops"), "loops"))
-    summary.loops.push_back(
-        {small(member(loop, "number"), "number"), text(member(loop, "name"), "name")});
+    summary.loops.push_back({small(member(loop, "number"), "number"),
+                             text(member(loop, "name"), "name"),
+                             loop.contains("inner") && loop["inner"] == true});
   for (const json& counter : list(member(from, "counters"), "counters"))
     summary.counters.push_back(
         {text(member(counter, "name"), "name"), text(member(counter, "unit"), "unit")});

@@ -103,6 +103,18 @@ TEST_CASE("RunSummary: bad flow graphs - one line that says what is wrong") {
   CHECK(error("\"nodes_elsewhere\"", "\"nodes_else\"") == "has no 'nodes_elsewhere'");
 }
 
+TEST_CASE("RunSummary: rows in the first iteration of a loop around them") {
+  RunSummary summary = example();
+  summary.loops.push_back({3, "loop 3 @ main a.c:5", true});
+  auto& rows = summary.locations[0].iterations.rows;
+  rows[1].around = rows[2].around = 1;
+  rows[1].around_count = 1;
+  CHECK(*summary_from_text(to_text(summary)) == summary);
+  rows[1].around_count = 0;
+  CHECK(*summary_from_text(to_text(summary)) == summary);
+  CHECK(to_text(example()).find("around") == std::string::npos);
+}
+
 TEST_CASE("RunSummary: rows of iterations - left out where they are not wanted") {
   RunSummary without = example();
   without.locations[0].iterations = {};
@@ -231,7 +243,7 @@ TEST_CASE("RunSummary: names that are no UTF-8 - replaced, not refused") {
 
 TEST_CASE("RunSummary: version 2 - the names of two columns were others") {
   const std::string now = to_text(example());
-  std::string before = test::replaced(now, "\"version\":6", "\"version\":2");
+  std::string before = test::replaced(now, "\"version\":7", "\"version\":2");
   for (const auto& [name, old] :
        {std::pair("\"minimum\"", "\"least\""), std::pair("\"maximum\"", "\"greatest\"")}) {
     std::size_t renamed = 0;
@@ -254,7 +266,7 @@ TEST_CASE("RunSummary: files - their numbers come back, and may be missing") {
       {"", {.errors = 2}}};
   const std::string text = to_text(summary);
   CHECK(*summary_from_text(text) == summary);
-  CHECK(summary_from_text(test::replaced(text, "\"version\":6", "\"version\":3"))->files ==
+  CHECK(summary_from_text(test::replaced(text, "\"version\":7", "\"version\":3"))->files ==
         summary.files);
   CHECK(error_of(test::replaced(text, "\"writes\":3", "\"writes\":-3")) ==
         "'writes' is not a number");
@@ -277,9 +289,9 @@ TEST_CASE("RunSummary: bad texts - one line that says what is wrong") {
   CHECK(error_of(std::string(100000, '[')) == "is not a summary");
   CHECK(error_of(test::replaced(good, "refrain summary", "other summary")) ==
         "is not a summary");
-  for (const std::string version : {"1", "7"})
-    CHECK(error_of(test::replaced(good, "\"version\":6", "\"version\":" + version)) ==
-          "is a summary of version " + version + "; this program reads versions 2 to 6");
+  for (const std::string version : {"1", "8"})
+    CHECK(error_of(test::replaced(good, "\"version\":7", "\"version\":" + version)) ==
+          "is a summary of version " + version + "; this program reads versions 2 to 7");
   CHECK(error_of(test::replaced(good, "\"process\":3", "\"process\":-3")) ==
         "'process' is not a number");
   CHECK(error_of(test::replaced(good, "[null,0,1,null]", "[0,0,1,null]")) ==
@@ -325,7 +337,7 @@ TEST_CASE("RunSummary: allocations - their numbers come back, and may be missing
   const std::string text = to_text(summary);
   CHECK(*summary_from_text(text) == summary);
   CHECK(summary_from_text(
-            test::replaced(to_text(example()), "\"version\":6", "\"version\":5"))
+            test::replaced(to_text(example()), "\"version\":7", "\"version\":5"))
             ->allocations == base::MemoryCalls());
   CHECK(error_of(test::replaced(text, "\"frames\":[0,1]", "\"frames\":[0,2]")) ==
         "'frames' leads nowhere");

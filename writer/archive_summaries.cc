@@ -190,6 +190,8 @@ class Summarizer {
       out.loop = loop_index(row.loop);
       out.first = row.first;
       out.count = row.count;
+      out.around = loop_index(row.around);
+      out.around_count = row.begins_around ? 1 : 0;
       out.times = row.times;
       for (std::size_t i = 0; i + base::kRowUse.size() < result_.counters.size(); ++i)
         out.counters.push_back(
@@ -240,7 +242,8 @@ class Summarizer {
     const auto next = static_cast<std::uint32_t>(result_.loops.size());
     const auto [at, is_new] = loop_ids_.try_emplace(label->second.number, next);
     if (is_new)
-      result_.loops.push_back({label->second.number, label->second.region_name()});
+      result_.loops.push_back(
+          {label->second.number, label->second.region_name(), label->second.level != 0});
     return at->second;
   }
 

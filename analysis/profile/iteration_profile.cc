@@ -42,13 +42,13 @@ Profile::Memory memory_between(const std::vector<base::MemorySample>& samples,
 // the loop was detected, may have none.
 class Numbering {
  public:
-  std::uint64_t first_of(const IterationRows::Row& row) {
+  std::uint64_t first_of(std::uint64_t first, std::uint64_t count) {
     // A file may hold any numbers.
     constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
-    if (row.first >= kMax || row.count >= kMax || before_ >= kMax) return row.first;
-    if (before_ + row.first < next_) before_ = next_;  // another visit
-    next_ = before_ + row.first + row.count;
-    return before_ + row.first;
+    if (first >= kMax || count >= kMax || before_ >= kMax) return first;
+    if (before_ + first < next_) before_ = next_;  // another visit
+    next_ = before_ + first + count;
+    return before_ + first;
   }
 
  private:
@@ -88,7 +88,8 @@ class ProfileBuilder {
       const auto next = static_cast<std::uint32_t>(out_.loops.size());
       const auto [at, is_new] = ids_.try_emplace({loop.number, loop.name}, next);
       if (is_new) {
-        out_.loops.push_back({.number = loop.number, .name = loop.name});
+        out_.loops.push_back(
+            {.number = loop.number, .name = loop.name, .inner = loop.inner});
         samples_.emplace_back();
       }
       loops_.push_back(at->second);
@@ -122,9 +123,15 @@ class ProfileBuilder {
       Profile::Row& out = to.rows.emplace_back();
       out.loop = row.loop < loops_.size() ? loops_[row.loop] : row.loop;
       out.first = row.loop < loops_.size() && row.count != 0
-                      ? numbering[row.loop].first_of(row)
+                      ? numbering[row.loop].first_of(row.first, row.count)
                       : row.first;
       out.count = row.count;
+      if (row.around < loops_.size()) {
+        out.around = loops_[row.around];
+        out.around_count = row.around_count;
+        if (row.around_count != 0)
+          out.around_first = numbering[row.around].first_of(0, row.around_count);
+      }
       out.begin_ns = since(row.begin);
       out.end_ns = since(from.iterations.end_of(i));
       if (from.primary)
@@ -194,43 +201,122 @@ class ProfileBuilder {
     return std::max(0.0, std::accumulate(row.times.begin(), row.times.end(), 0.0));
   }
 
+  bool is_loop(std::uint32_t loop) const { return loop < out_.loops.size(); }
+
+  // Returns true if the row is part of the figures of this loop.
+  bool belongs(const Profile::Row& row, std::uint32_t loop) const {
+    return out_.loops[loop].inner ? row.loop == loop : row.outermost == loop;
+  }
+
+  // Iterations of this loop in the row, and the first of them.
+  static std::pair<std::uint64_t, std::uint64_t> iterations_in(const Profile::Row& row,
+                                                               std::uint32_t loop) {
+    if (row.loop == loop) return {row.first, row.count};
+    return {row.around_first, row.around == loop ? row.around_count : 0};
+  }
+
+  // Rows in the first iteration of a loop are that loop's where its begin has a row: then it counts, too. `whole`: these loops, as the
+  // primary thread has them, whose rows come first.
+  void set_outermost(Profile::Location& location, bool primary, std::vector<bool>& whole) {
+    std::uint32_t begun = Profile::kNoLoop;
+    for (Profile::Row& row : location.rows) {
+      if (row.around_count != 0)
+        begun = row.around;
+      else if (row.around != begun)
+        begun = Profile::kNoLoop;
+      if (is_loop(row.around)) {
+        if (primary && begun == row.around) whole[row.around] = true;
+        const bool counts = primary ? begun == row.around : whole[row.around];
+        row.outermost = counts ? row.around : Profile::kNoLoop;
+      } else {
+        row.outermost = row.loop;
+      }
+      if (is_loop(row.outermost) && out_.loops[row.outermost].inner)
+        row.outermost = Profile::kNoLoop;
+    }
+  }
+
+  // What rows of one process' primary thread say of a loop.
+  struct OfLoop {
+    std::uint64_t end = 0;  // of its iterations
+    std::uint64_t with_rows = 0;
+    double time = 0;
+    Profile::Memory memory;
+  };
+
   // The process' locations, from this one on.
   void add_process(std::size_t first) {
     const auto begin = out_.locations.begin() + static_cast<std::ptrdiff_t>(first);
     auto primary = std::find_if(begin, out_.locations.end(),
                                 [](const auto& location) { return location.primary; });
     if (primary == out_.locations.end()) primary = begin;
-    std::map<std::uint32_t, std::uint64_t> iterations;
-    std::map<std::uint32_t, double> times;
-    std::map<std::uint32_t, Profile::Memory> memory;
-    for (auto at = begin; at != out_.locations.end(); ++at) {
+    if (primary != out_.locations.end()) {
+      std::vector<bool> whole(out_.loops.size());
+      set_outermost(*primary, true, whole);
+      for (auto at = begin; at != out_.locations.end(); ++at)
+        if (at != primary) set_outermost(*at, false, whole);
+      add_primary(primary->rows);
+    }
+    for (auto at = begin; at != out_.locations.end(); ++at)
       for (const Profile::Row& row : at->rows) {
         out_.time_ns += at->helper || at->temporary
                             ? std::accumulate(row.times.begin(), row.times.end(), 0.0)
                             : row.end_ns - row.begin_ns;
-        if (row.loop >= out_.loops.size()) {
+        if (is_loop(row.outermost)) {
+          add_times(row, row.outermost);
+        } else {
           add(out_.outside, row.times);
           out_.outside_core_wait_ns += row.core_wait_ns;
-        } else {
-          add(out_.loops[row.loop].times, row.times);
-          out_.loops[row.loop].core_wait_ns += row.core_wait_ns;
         }
-        if (at != primary || row.loop >= out_.loops.size() || row.count == 0) continue;
-        iterations[row.loop] = row.first + row.count;
-        times[row.loop] += row.end_ns - row.begin_ns;
-        then(memory[row.loop], row.memory);
-        sample(row);
+        if (is_loop(row.loop) && out_.loops[row.loop].inner) add_times(row, row.loop);
       }
-    }
-    for (const auto& [loop, of] : memory) out_.loops[loop].memory.add(of);
-    for (const auto& [loop, count] : iterations) {
-      Profile::Loop& of = out_.loops[loop];
-      if (count <= of.iterations) continue;
-      of.iterations = count;
-      of.time_ns = times[loop];
-    }
     processes_.push_back({first, out_.locations.size(),
                           static_cast<std::size_t>(primary - out_.locations.begin())});
+  }
+
+  void add_times(const Profile::Row& row, std::uint32_t loop) {
+    add(out_.loops[loop].times, row.times);
+    out_.loops[loop].core_wait_ns += row.core_wait_ns;
+  }
+
+  void add_primary(const std::vector<Profile::Row>& rows) {
+    std::map<std::uint32_t, OfLoop> loops;
+    Sampled iteration;  // a first one, of several rows
+    for (const Profile::Row& row : rows) {
+      if (row.around_count != 0 || row.outermost != iteration.loop ||
+          row.outermost != row.around)
+        sample(std::exchange(iteration, {}));
+      if (is_loop(row.outermost) && row.outermost == row.around) {
+        if (row.around_count != 0)
+          iteration = {row.around, row.around_first, row.around_count};
+        iteration.ns += row.end_ns - row.begin_ns;
+        iteration.core_wait_ns += row.core_wait_ns;
+        loops[row.around].time += row.end_ns - row.begin_ns;
+        then(loops[row.around].memory, row.memory);
+        if (row.around_count != 0) {
+          loops[row.around].with_rows += row.around_count;
+          loops[row.around].end = row.around_first + row.around_count;
+        }
+      }
+      if (!is_loop(row.loop) || row.count == 0) continue;
+      OfLoop& of = loops[row.loop];
+      of.end = row.first + row.count;
+      if (!belongs(row, row.loop)) continue;
+      of.with_rows += row.count;
+      of.time += row.end_ns - row.begin_ns;
+      then(of.memory, row.memory);
+      sample({row.loop, row.first, row.count, row.end_ns - row.begin_ns, row.core_wait_ns});
+      if (is_loop(row.around)) around_[{row.loop, row.around}] += row.end_ns - row.begin_ns;
+    }
+    sample(iteration);
+    for (const auto& [number, of] : loops) {
+      Profile::Loop& loop = out_.loops[number];
+      loop.memory.add(of.memory);
+      loop.iterations = std::max(loop.iterations, of.end);
+      if (of.with_rows <= loop.with_rows) continue;
+      loop.with_rows = of.with_rows;
+      loop.time_ns = of.time;
+    }
   }
 
   // Later samples of the same process.
@@ -239,15 +325,25 @@ class ProfileBuilder {
     to.peak_bytes = std::max(to.peak_bytes, later.peak_bytes);
   }
 
-  void sample(const Profile::Row& row) {
-    const double each = (row.end_ns - row.begin_ns) / static_cast<double>(row.count);
-    samples_[row.loop].push_back({each, row.count});
-    Profile::Loop& loop = out_.loops[row.loop];
+  // Iterations of a loop that a row has, or some rows together.
+  struct Sampled {
+    std::uint32_t loop = Profile::kNoLoop;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    double ns = 0;
+    double core_wait_ns = 0;
+  };
+
+  void sample(const Sampled& of) {
+    if (of.count == 0) return;
+    const double each = of.ns / static_cast<double>(of.count);
+    samples_[of.loop].push_back({each, of.count});
+    Profile::Loop& loop = out_.loops[of.loop];
     if (each <= loop.slowest_ns) return;
     loop.slowest_ns = each;
-    loop.slowest_first = row.first;
-    loop.slowest_count = row.count;
-    loop.slowest_core_wait_ns = row.core_wait_ns / static_cast<double>(row.count);
+    loop.slowest_first = of.first;
+    loop.slowest_count = of.count;
+    loop.slowest_core_wait_ns = of.core_wait_ns / static_cast<double>(of.count);
   }
 
   void finish(std::uint32_t number) {
@@ -281,18 +377,21 @@ class ProfileBuilder {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         // Others are where the latest one of the loop is.
         if (i > 0) part_of[i] = part_of[i - 1];
-        if (rows[i].loop != number) continue;
-        const auto count = static_cast<double>(rows[i].count);
-        const double middle = (static_cast<double>(rows[i].first) + count / 2) / each;
-        part_of[i] = whole(std::min(middle, static_cast<double>(parts - 1)));
-        iterations[part_of[i]] += count;
+        if (!belongs(rows[i], number)) continue;
+        const auto [first, in_row] = iterations_in(rows[i], number);
+        if (in_row != 0 || rows[i].loop == number) {
+          const auto count = static_cast<double>(in_row);
+          const double middle = (static_cast<double>(first) + count / 2) / each;
+          part_of[i] = whole(std::min(middle, static_cast<double>(parts - 1)));
+          iterations[part_of[i]] += count;
+        }
         times[part_of[i]] += rows[i].end_ns - rows[i].begin_ns;
         then(memory[part_of[i]], rows[i].memory);
       }
       for (std::uint64_t i = 0; i < parts; ++i) all[i].memory.add(memory[i]);
       for (std::size_t at = process.first; at != process.end; ++at) {
         for (const Profile::Row& row : out_.locations[at].rows) {
-          if (row.loop != number) continue;
+          if (!belongs(row, number)) continue;
           const double middle = (row.begin_ns + row.end_ns) / 2;
           auto in = std::upper_bound(
               rows.begin(), rows.end(), middle,
@@ -316,9 +415,16 @@ class ProfileBuilder {
   }
 
   void sort() {
+    std::map<std::uint32_t, double> longest;
+    for (const auto& [loops, ns] : around_) {
+      if (ns <= longest[loops.first]) continue;
+      longest[loops.first] = ns;
+      out_.loops[loops.first].around = loops.second;
+    }
     std::vector<std::uint32_t> order(out_.loops.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      if (out_.loops[a].inner != out_.loops[b].inner) return out_.loops[b].inner;
       return out_.loops[a].time_ns > out_.loops[b].time_ns;
     });
     std::vector<std::uint32_t> place(order.size());
@@ -327,10 +433,15 @@ class ProfileBuilder {
       place[order[i]] = i;
       sorted.push_back(std::move(out_.loops[order[i]]));
     }
+    const auto move = [&place](std::uint32_t& loop) {
+      if (loop < place.size()) loop = place[loop];
+    };
+    for (Profile::Loop& loop : sorted) move(loop.around);
     out_.loops = std::move(sorted);
     for (Profile::Location& location : out_.locations) {
       for (Profile::Row& row : location.rows) {
-        if (row.loop < place.size()) row.loop = place[row.loop];
+        for (std::uint32_t* const loop : {&row.loop, &row.around, &row.outermost})
+          move(*loop);
         row.counters.resize(out_.counters.size());
       }
     }
@@ -346,6 +457,8 @@ class ProfileBuilder {
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> ids_;
   std::vector<std::vector<Sample>> samples_;  // by loop
   std::vector<Process> processes_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double>
+      around_;  // time of rows by their loop, and the one around it
   // Of the process that is being added.
   std::vector<std::uint32_t> loops_;
   std::vector<std::size_t> counters_;

@@ -34,6 +34,14 @@ struct IterationProfile {
     std::uint32_t loop = kNoLoop;  // index in `loops`
     std::uint64_t first = 0;       // counted through all visits of the loop, from 0
     std::uint64_t count = 0;
+    // The loop in whose first iteration it lies, as rows say (summary/iteration_rows.h), and if that iteration begins with it:
+    // which one it is through all visits.
+    std::uint32_t around = kNoLoop;
+    std::uint64_t around_first = 0;
+    std::uint64_t around_count = 0;
+    // The outermost loop to which it belongs, with its whole first iteration. kNoLoop: outside of loops, or in an inner loop while the one
+    // around it was not known.
+    std::uint32_t outermost = kNoLoop;
     double begin_ns = 0;
     double end_ns = 0;
     ClassTimes times{};
@@ -65,9 +73,14 @@ struct IterationProfile {
   struct Loop {
     std::uint32_t number = 0;  // in the archive
     std::string name{};
+    // Others are inside of it: it has rows as long as the loop around it was not known. `around`: that loop, if rows say so. Its figures
+    // are those of these rows; they are part of those of the loop around it, or outside of loops.
+    bool inner = false;
+    std::uint32_t around = kNoLoop;
     std::uint64_t iterations =
         0;  // of the process that has most, as `refrain info` counts them: also those without rows
-    double time_ns = 0;  // of rows, likewise of its primary thread
+    std::uint64_t with_rows = 0;  // those that have rows, likewise,
+    double time_ns = 0;           // and their time, of its primary thread
     // Of iterations on primary threads. Those that have a row together took the same each.
     double median_ns = 0;
     double slowest_ns = 0;
@@ -81,7 +94,7 @@ struct IterationProfile {
   };
   std::vector<std::string> counters;
   std::vector<Location> locations;
-  std::vector<Loop> loops;  // by their time
+  std::vector<Loop> loops;  // outermost ones before inner ones, by their time
   ClassTimes outside{};     // of loops, and of several in one row: of all threads
   double outside_core_wait_ns = 0;
   double time_ns = 0;  // of all threads

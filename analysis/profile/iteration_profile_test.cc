@@ -246,4 +246,61 @@ TEST_CASE("Iteration profile: without rows - nothing") {
   CHECK(iteration_profile({}, 3).loops.empty());
 }
 
+// Loop 5 is around loop 4, and came round when that had rows already: rows of its first iteration, of 100, 20 and 50 ticks.
+TEST_CASE(
+    "Iteration profile: a loop that came round late has its first iteration, inner loops are no outermost ones") {
+  RunSummary late = run(0, 1);
+  late.locations.resize(1);
+  late.loops = {{4, "loop 4", true}, {5, "loop 5"}, {6, "loop 6", true}};
+  auto& rows = late.locations[0].iterations.rows;
+  rows.resize(1);
+  std::uint64_t at = 1200;
+  constexpr std::uint32_t kNone = IterationRows::kNoLoop;
+  const auto add = [&](std::uint32_t loop, std::uint64_t count, std::uint32_t around,
+                       std::uint64_t length) -> IterationRows::Row& {
+    IterationRows::Row& row = rows.emplace_back();
+    row.begin = at;
+    row.loop = loop;
+    row.first = loop == kNone ? 0 : 1;
+    row.count = count;
+    row.around = around;
+    row.counters = {0};
+    row.times[IterationRows::kOutside] = static_cast<std::int64_t>(length);
+    at += length;
+    return row;
+  };
+  add(2, 3, kNone, 40);  // whose outer loop never came round
+  const bool begun = GENERATE(true, false);
+  CAPTURE(begun);
+  add(kNone, 0, 1, 100).around_count = begun ? 1 : 0;
+  add(0, 4, 1, 20);
+  add(kNone, 0, 1, 50);
+  add(1, 1, kNone, 200);
+  add(kNone, 0, kNone, 60);
+  late.end = late.locations[0].iterations.end = at;
+  const IterationProfile profile = iteration_profile({late}, 4);
+  REQUIRE(profile.loops.size() == 3);
+  const auto& outer = profile.loops[0];
+  CHECK(outer.number == 5);
+  CHECK(outer.iterations == 2);
+  CHECK(outer.with_rows == (begun ? 2 : 1));
+  CHECK(outer.time_ns == (begun ? 185 : 100));
+  CHECK(outer.times[0] == outer.time_ns);
+  CHECK(outer.slowest_ns == 100);
+  CHECK(outer.median_ns == (begun ? 85 : 100));
+  REQUIRE(outer.parts.size() == (begun ? 2 : 1));
+  CHECK(outer.parts.back().mean_ns == 100);
+  CHECK(outer.parts.front().mean_ns == (begun ? 85 : 100));
+  CHECK(profile.outside[0] == (begun ? 100 + 20 + 30 : 100 + 20 + 30 + 85));
+  for (const auto& loop : profile.loops) CHECK(loop.inner == (loop.number != 5));
+  CHECK(profile.loops[1].number == 6);
+  CHECK(profile.loops[1].around == IterationProfile::kNoLoop);
+  CHECK(profile.loops[1].with_rows == 3);
+  CHECK(profile.loops[1].time_ns == 20);
+  CHECK(profile.loops[2].number == 4);
+  CHECK(profile.loops[2].around == 0);
+  CHECK(profile.loops[2].with_rows == 4);
+  CHECK(profile.loops[2].time_ns == 10);
+}
+
 }  // namespace refrain::analysis::iteration_profile_test

@@ -317,7 +317,10 @@ void ActivationDetector::begin(std::uint16_t node, LoopSink& sink) noexcept {
   open_[open_count_] = {.node = node, .begin = position_};
   const unsigned at = open_count_++;
   carried_[at] = carried_[CodeFacts::kMaxCarried + at] = kNotKnown;
-  if (nodes_[node].number != kNoLoop) report(at, sink);
+  if (nodes_[node].number != kNoLoop)
+    report(at, sink);
+  else
+    sink.may_begin(static_cast<std::uint16_t>(at));
 }
 
 void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
@@ -330,7 +333,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
       node_of_loop_[loop_count_++] = open.node;
       report_novel(at, sink);
     }
-    report(at, sink);
+    report(at, sink, static_cast<std::uint16_t>(at));
   }
   carried_[at] = carried_[CodeFacts::kMaxCarried + at] = kNotKnown;
   ++open.iteration;
@@ -341,7 +344,7 @@ void ActivationDetector::iterate(unsigned at, LoopSink& sink) noexcept {
 }
 
 // It has a level from here on.
-void ActivationDetector::report(unsigned at, LoopSink& sink) noexcept {
+void ActivationDetector::report(unsigned at, LoopSink& sink, std::uint16_t noted) noexcept {
   Open& open = open_[at];
   Node& node = nodes_[open.node];
   open.reported = true;
@@ -357,8 +360,11 @@ void ActivationDetector::report(unsigned at, LoopSink& sink) noexcept {
   ++node.reported;
   const std::uint64_t oldest = position_ < kReach ? 0 : position_ - kReach + 1;
   const std::uint64_t begin = std::max(open.begin, oldest);
-  sink.on_loop_event(event_of(LoopEventKind::kFound, open, begin));
-  sink.on_loop_event(event_of(LoopEventKind::kIteration, open, begin));
+  for (const LoopEventKind kind : {LoopEventKind::kFound, LoopEventKind::kIteration}) {
+    LoopEvent event = event_of(kind, open, begin);
+    event.noted = noted;
+    sink.on_loop_event(event);
+  }
 }
 
 void ActivationDetector::leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept {

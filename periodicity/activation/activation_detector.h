@@ -103,6 +103,7 @@ class ActivationDetector final : public LoopDetector {
  private:
   static constexpr std::uint32_t kMaxPairs = 1 << 16;
   static constexpr unsigned kMaxOpen = 24;
+  static_assert(kMaxOpen <= LoopSink::kMaxNoted);
   static constexpr unsigned kMaxFrames = 72;               // of a path, and some more
   static constexpr std::uint64_t kReach = (1 << 17) - 64;  // with some more a table of 2^17
   static constexpr std::uint16_t kNone = 0;
@@ -178,7 +179,7 @@ class ActivationDetector final : public LoopDetector {
   __attribute__((hot)) void iterate(unsigned at, LoopSink& sink) noexcept;
   __attribute__((hot)) void begin(std::uint16_t node, LoopSink& sink) noexcept;
   __attribute__((hot)) void leave_to(unsigned kept, bool at_end, LoopSink& sink) noexcept;
-  void report(unsigned at, LoopSink& sink) noexcept;
+  void report(unsigned at, LoopSink& sink, std::uint16_t noted = kNotNoted) noexcept;
   void report_novel(unsigned count, LoopSink& sink) noexcept;
   __attribute__((hot)) LoopEvent event_of(LoopEventKind kind, const Open& open,
                                           std::uint64_t position) const noexcept;

@@ -134,6 +134,55 @@ std::map<std::uint64_t, std::uint64_t> iterations_of(
 
 }  // namespace
 
+// A loop with another one in it, in which the second path lies.
+class TwoLoops final : public CodeFacts {
+ public:
+  unsigned stack(std::uint32_t) noexcept override { return 0; }
+  std::span<const PathFrame> frames(std::uint32_t path) noexcept override {
+    frame_ = {path, 1};
+    return {&frame_, 1};
+  }
+  std::span<const std::uint64_t> loops(Place call) noexcept override {
+    return {headers_, call == 2 ? 2u : 1u};
+  }
+  std::uint64_t function(Place) noexcept override { return 1; }
+  bool forward(Place from, Place to) noexcept override { return from < to; }
+  bool loops_known(Place) noexcept override { return true; }
+  bool jumps(Place, Place, Place) noexcept override { return false; }
+
+ private:
+  PathFrame frame_{};
+  std::uint64_t headers_[2] = {100, 200};
+};
+
+TEST_CASE("an iteration begins where it was noted, though that is beyond the reach") {
+  struct Noting final : LoopSink {
+    void on_loop_event(const LoopEvent& event) noexcept override {
+      if (event.noted == kNotNoted) return;
+      CHECK(event.iteration == 0);
+      begins[event.loop] = noted[event.noted];
+      positions[event.loop] = event.position;
+    }
+    void may_begin(std::uint16_t number) noexcept override { noted[number] = pushed; }
+    std::map<std::uint16_t, std::uint64_t> noted;
+    std::map<std::uint32_t, std::uint64_t> begins, positions;
+    std::uint64_t pushed = 0;
+  } sink;
+  TwoLoops program;
+  ActivationDetector detector(program);
+  const auto push = [&](std::uint32_t path) {
+    detector.push(path, 0, sink);
+    ++sink.pushed;
+  };
+  push(1);
+  for (std::uint64_t i = 0; i != detector.reach_events() + 10; ++i) push(2);
+  push(1);
+  // The inner one came round first.
+  CHECK(sink.begins == std::map<std::uint32_t, std::uint64_t>{{0, 1}, {1, 0}});
+  CHECK(sink.positions[0] == 1);
+  CHECK(sink.positions[1] > 1);
+}
+
 TEST_CASE("two iterations with the same path in them do something novel") {
   OneLoop program;
   ActivationDetector detector(program);

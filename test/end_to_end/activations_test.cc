@@ -1,4 +1,5 @@
 // The detector of activations in programs that count their own loops: the iterations of each, and no loops but these.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <map>
@@ -72,6 +73,45 @@ TEST_CASE("Activations: loops that come round with nothing but the calls of othe
   for (const std::string program :
        {"nests_gcc", "nests_clang", "nests_gcc_plain", "nests_clang_plain"})
     check(program);
+}
+
+TEST_CASE(
+    "Activations: a loop that comes round late - info and rows have the same iterations") {
+  const TemporaryFolder folder;
+  MpiJob job{"driver_gcc"};
+  job.settings = {{"DETECTOR", "activation"}, {"MIN_GAP", "0"}};
+  const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
+  CHECK(found(folder / "archive") == said(traced.result.output));
+  const std::string archive = folder / "archive";
+  const auto json_of = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--json", archive});
+    return nlohmann::json::parse(run_refrain(words).output);
+  };
+  double total_ns = 0;  // of the longer of both ranks
+  for (const nlohmann::json& loop : json_of({"info"}).at("phases")) {
+    CHECK((loop.at("function") == "passes") == (loop.at("parent") == -1));
+    if (loop.at("function") == "passes")
+      total_ns = std::max(total_ns, loop.at("total_ns").get<double>());
+  }
+  const nlohmann::json profile = json_of({"profile", "--iterations"});
+  unsigned outermost = 0;
+  for (const nlohmann::json& loop : profile.at("loops")) {
+    const bool passes =
+        loop.at("name").get<std::string>().find("passes") != std::string::npos;
+    CHECK(loop.at("inner") == !passes);
+    if (!passes) continue;
+    ++outermost;
+    CHECK(loop.at("iterations") == 2);
+    CHECK(loop.at("with_rows") == 2);
+    CHECK(loop.at("time_ns").get<double>() == Approx(total_ns).epsilon(0.1));
+    CHECK(loop.at("slowest_first") == 0);
+  }
+  CHECK(outermost == 1);
+  for (const nlohmann::json& location : profile.at("locations")) {
+    if (location.at("primary") == false) continue;
+    for (const nlohmann::json& row : location.at("rows"))
+      if (!row.at("loop").is_null()) CHECK(row.at("outermost") == 0);
+  }
 }
 
 TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") {

@@ -124,6 +124,7 @@ _BOTH = ["clang", "gcc"]
 RUNS = {
     "activations_test": [mpi(program, DETECTOR = "activation", MIN_GAP = "0") for program in [
         "counted_do_gfortran",
+        "driver_gcc",
         "nests_clang",
         "nests_clang_plain",
         "nests_gcc",

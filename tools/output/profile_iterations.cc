@@ -50,14 +50,14 @@ class IterationScreen {
         mpi_ = mpi_ || (analysis::is_mpi(static_cast<TimeClass>(i)) && loop.times[i] != 0);
     double core_wait = profile_.outside_core_wait_ns;
     for (const IterationProfile::Loop& loop : profile_.loops)
-      core_wait += loop.core_wait_ns;
+      if (!loop.inner) core_wait += loop.core_wait_ns;
     no_core_ = core_wait >= kMinNoCore * profile_.time_ns && core_wait > 0;
   }
 
   std::vector<std::string> lines() {
     loops();
-    for (std::size_t i = 0; i < profile_.loops.size() && (all_ || i == 0); ++i)
-      parts(profile_.loops[i]);
+    for (const IterationProfile::Loop& loop : profile_.loops)
+      if (all_ || is_main(loop)) parts(loop);
     return std::move(out_);
   }
 
@@ -99,16 +99,47 @@ class IterationScreen {
     out_.push_back(std::move(line));
   }
 
+  // The loop with most time; and, where that has come round late, as of a program that drives the run, the one with most time in it.
+  bool is_main(const IterationProfile::Loop& loop) const {
+    constexpr std::uint64_t kFew = 3;
+    const auto& loops = profile_.loops;
+    if (&loop == loops.data() || loops[0].with_rows >= kFew || loop.around != 0)
+      return &loop == loops.data();
+    return std::ranges::none_of(loops, [&](const IterationProfile::Loop& other) {
+      return &other < &loop && other.around == 0;
+    });
+  }
+
+  void loop_row(const IterationProfile::Loop& loop) {
+    row((loop.inner ? "    " : "  ") + loop.name,
+        shares({std::to_string(loop.with_rows), duration_text(loop.time_ns),
+                duration_text(loop.median_ns), duration_text(loop.slowest_ns)},
+               loop.times, loop.core_wait_ns));
+  }
+
+  // Those inside of a loop (kNoLoop: outside of loops), the first few of them.
+  void inner_loops(std::uint32_t around) {
+    constexpr std::size_t kMostInner = 3;
+    std::size_t shown = 0;
+    for (const IterationProfile::Loop& loop : profile_.loops)
+      if (loop.inner && loop.around == around && (all_ || shown++ < kMostInner)) {
+        loop_row(loop);
+        ++shown_;
+        any_inner_ = true;
+      }
+  }
+
   void loops() {
     row("Outermost loop", titles({"Iterat.", "Time", "Median", "Slowest"}));
-    std::size_t shown = 0;
-    for (const IterationProfile::Loop& loop : profile_.loops) {
-      if (!all_ && shown == kMostLoops) break;
-      ++shown;
-      row("  " + loop.name,
-          shares({std::to_string(loop.iterations), duration_text(loop.time_ns),
-                  duration_text(loop.median_ns), duration_text(loop.slowest_ns)},
-                 loop.times, loop.core_wait_ns));
+    std::size_t outermost = 0;
+    for (std::uint32_t i = 0; i < profile_.loops.size(); ++i) {
+      const IterationProfile::Loop& loop = profile_.loops[i];
+      if (loop.inner || loop.with_rows == 0) continue;
+      if (!all_ && outermost == kMostLoops) break;
+      ++outermost;
+      ++shown_;
+      loop_row(loop);
+      inner_loops(i);
     }
     row("  outside of loops",
         shares({"",
@@ -119,8 +150,12 @@ class IterationScreen {
                                               &IterationProfile::Location::helper)))),
                 "", ""},
                profile_.outside, profile_.outside_core_wait_ns));
-    if (shown < profile_.loops.size())
-      out_.push_back(fmt::format("  and {} more (--all)", profile_.loops.size() - shown));
+    inner_loops(IterationProfile::kNoLoop);
+    if (shown_ < profile_.loops.size())
+      out_.push_back(fmt::format("  and {} more (--all)", profile_.loops.size() - shown_));
+    if (any_inner_)
+      out_.emplace_back(
+          "  indented: inner loops, as long as the one around them was not known");
   }
 
   void parts(const IterationProfile::Loop& loop) {
@@ -153,6 +188,8 @@ class IterationScreen {
   const std::size_t width_;
   const bool all_;
   bool mpi_ = false;
+  std::size_t shown_ = 0;  // loops
+  bool any_inner_ = false;
   bool no_core_ = false;  // threads had no core for a good part of the time
   std::vector<std::string> out_;
 };
@@ -169,7 +206,11 @@ void put_memory(Json& out, const IterationProfile::Memory& memory) {
 Json json_of(const IterationProfile::Loop& loop) {
   Json out = {{"number", loop.number},
               {"name", loop.name},
+              {"inner", loop.inner},
+              {"around", loop.around == IterationProfile::kNoLoop ? Json(nullptr)
+                                                                  : Json(loop.around)},
               {"iterations", loop.iterations},
+              {"with_rows", loop.with_rows},
               {"time_ns", loop.time_ns},
               {"median_ns", loop.median_ns},
               {"slowest_ns", loop.slowest_ns},
@@ -185,6 +226,8 @@ Json json_of(const IterationProfile::Loop& loop) {
 Json json_of(const IterationProfile& profile, const IterationProfile::Row& row) {
   Json out = {{"loop", row.loop < profile.loops.size() ? Json(row.loop) : Json(nullptr)},
               {"several", row.loop == IterationProfile::kSeveral},
+              {"outermost",
+               row.outermost < profile.loops.size() ? Json(row.outermost) : Json(nullptr)},
               {"first", row.first},
               {"count", row.count},
               {"begin_ns", row.begin_ns},
@@ -257,7 +300,7 @@ std::string iterations_json(const ProfiledIterations& run) {
 
 std::string iterations_csv(const ProfiledIterations& run) {
   const IterationProfile& profile = run.profile;
-  std::string out = "process,rank,thread,loop,name,first,count,begin_ns,end_ns";
+  std::string out = "process,rank,thread,loop,name,first,count,begin_ns,end_ns,outermost";
   for (std::size_t i = 0; i < analysis::kTimeClasses; ++i)
     out += std::string(",") + analysis::class_name(static_cast<TimeClass>(i)) + "_ns";
   out += ",memory_bytes,peak_memory_bytes";
@@ -268,11 +311,14 @@ std::string iterations_csv(const ProfiledIterations& run) {
     for (const IterationProfile::Row& row : location.rows) {
       const bool known = row.loop < profile.loops.size();
       fmt::format_to(
-          at, "{},{},{},{},{},{},{},{:.3f},{:.3f}", location.process,
+          at, "{},{},{},{},{},{},{},{:.3f},{:.3f},{}", location.process,
           location.rank == summary::RunSummary::kNone ? "" : std::to_string(location.rank),
           location.thread, known ? std::to_string(profile.loops[row.loop].number) : "",
           csv_quoted(loop_name(profile, row.loop)), row.first, row.count, row.begin_ns,
-          row.end_ns);
+          row.end_ns,
+          row.outermost < profile.loops.size()
+              ? std::to_string(profile.loops[row.outermost].number)
+              : "");
       for (const double time : row.times) fmt::format_to(at, ",{:.3f}", time);
       for (const std::uint64_t bytes : {row.memory.bytes, row.memory.peak_bytes})
         out += "," + (bytes == 0 ? "" : std::to_string(bytes));

@@ -26,6 +26,7 @@ ProfiledIterations example() {
   loop = {.number = 3,
           .name = "loop 3 @ solve a.c:7-9",
           .iterations = 12,
+          .with_rows = 12,
           .time_ns = 12e6,
           .median_ns = 1e6,
           .slowest_ns = 2e6,
@@ -87,6 +88,34 @@ TEST_CASE("Iterations screen: loops, and the longest part by part; within the wi
   ProfiledIterations mpi = example();
   mpi.profile.loops[0].times[static_cast<std::size_t>(TimeClass::kMpiCollective)] = 1;
   CHECK(has(iterations_screen(mpi, 110, false), "MPI"));
+}
+
+TEST_CASE("Iterations screen: inner loops are indented below the loop around them") {
+  ProfiledIterations run = example();
+  CHECK_FALSE(has(iterations_screen(run, 110, false), "indented"));
+  auto& loops = run.profile.loops;
+  loops[0].with_rows = 11;  // of 12: one has no row
+  loops[1].inner = true;
+  loops[1].around = 0;
+  loops[1].with_rows = loops[1].iterations = 30;
+  const auto lines = iterations_screen(run, 110, false);
+  const auto at = [&](const std::string& text) {
+    return std::ranges::find_if(
+        lines, [&](const std::string& line) { return line.starts_with(text); });
+  };
+  REQUIRE(at("    loop 4 ") != lines.end());
+  CHECK(at("  loop 3 ") < at("    loop 4 "));
+  CHECK(at("    loop 4 ") < at("  outside of loops"));
+  CHECK(at("    loop 4 ")->find("     30 ") != std::string::npos);
+  CHECK(has(lines, "       11 "));
+  CHECK(has(lines, "  indented: inner loops"));
+  CHECK_FALSE(has(lines, "more (--all)"));
+  const auto json = nlohmann::json::parse(iterations_json(run));
+  CHECK(json["loops"][0]["inner"] == false);
+  CHECK(json["loops"][0]["around"].is_null());
+  CHECK(json["loops"][0]["iterations"] == 12);
+  CHECK(json["loops"][0]["with_rows"] == 11);
+  CHECK(json["loops"][1]["around"] == 0);
 }
 
 TEST_CASE("Iterations screen: threads without a core - a column, and of the slowest") {

@@ -96,9 +96,10 @@ class DecisionBoard {
 struct IterationStep {
   enum class Kind : std::uint8_t {
     kIteration,
-    kBetween,  // a phase has ended, and the next has not begun
-    kLeft,     // of the outermost loop
-    kMeeting,  // all processes have met, outside of loops
+    kBetween,    // a phase has ended, and the next has not begun
+    kLeft,       // of the outermost loop
+    kMeeting,    // all processes have met, outside of loops
+    kCameRound,  // an outermost loop is known from here on, that began at `ticks`: what has rows since then was inside of it
   };
   Kind kind = Kind::kIteration;
   bool first = false;  // iteration of its visit
@@ -120,7 +121,7 @@ class IterationBoard {
   void publish(const IterationStep& step) noexcept {
     const std::uint64_t n = count_.load(std::memory_order_relaxed);
     Slot& slot = slots_[n % kKept];
-    const std::uint64_t words[] = {std::uint64_t{step.loop} << 8 | (step.first ? 4u : 0u) |
+    const std::uint64_t words[] = {std::uint64_t{step.loop} << 8 | (step.first ? 8u : 0u) |
                                        static_cast<std::uint64_t>(step.kind),
                                    step.number,
                                    step.total,
@@ -139,8 +140,8 @@ class IterationBoard {
     std::uint64_t words[kWords];
     for (std::size_t i = 0; i < kWords; ++i)
       words[i] = slot[i].load(std::memory_order_acquire);
-    out = {.kind = static_cast<IterationStep::Kind>(words[0] & 3),
-           .first = (words[0] & 4) != 0,
+    out = {.kind = static_cast<IterationStep::Kind>(words[0] & 7),
+           .first = (words[0] & 8) != 0,
            .loop = static_cast<std::uint32_t>(words[0] >> 8),
            .number = words[1],
            .total = words[2],

@@ -267,5 +267,54 @@ TEST_CASE("IterationRows: rows after the end of a team that a thread has not lea
   }
 }
 
+TEST_CASE(
+    "IterationRows: a loop that comes round late - inner rows lie in its first iteration") {
+  Area area(100);
+  Area other(100);  // of a thread that follows
+  std::uint64_t ticks = kBegin;
+  IterationBoard board;
+  const auto step = [&](IterationStep step) {
+    step.ticks = ticks += 10;
+    if (area.rows_.step(step, area.now(ticks))) board.publish(step);
+    other.rows_.follow(board, ~std::uint64_t{0}, other.now(ticks));
+  };
+  step({.kind = Kind::kMeeting, .number = 1});
+  ticks += 5;
+  IterationRows::Moment begin;
+  REQUIRE(area.rows_.moment(ticks, area.now(ticks), begin));
+  const std::uint64_t since = ticks;
+  // An inner loop of three iterations, before anybody knows of the one around it.
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    step({.first = i == 0, .loop = 2, .number = i, .total = i, .border = 1});
+    area.rows_.set_total(i + 1);
+  }
+  step({.kind = Kind::kLeft, .loop = 2, .number = 3, .total = 3, .border = 2});
+  IterationStep late{
+      .kind = Kind::kCameRound, .loop = 5, .total = 3, .border = 3, .ticks = since};
+  area.rows_.came_round(late, &begin);
+  area.rows_.follow_own();
+  board.publish(late);
+  step({.first = true, .loop = 5, .number = 1, .total = 3, .border = 4});
+  area.rows_.set_total(4);
+  for (const bool follows : {false, true}) {
+    CAPTURE(follows);
+    const auto rows = (follows ? other : area).read(ticks + 10).rows;
+    REQUIRE(rows.size() == (follows ? 7 : 8));
+    std::uint64_t at = kBegin, begun = 0;
+    for (const auto& row : rows) {
+      CHECK(row.begin == at);
+      at = row.end;
+      const bool inside = row.begin >= since && row.loop != 5;
+      CHECK(row.around == (inside ? 5 : spool::kNoLoopRow));
+      CHECK(row.count == (row.loop == spool::kNoLoopRow ? 0 : 1));
+      begun += row.begins_around;
+      if (row.begins_around) CHECK(row.begin == since);
+    }
+    CHECK(begun == (follows ? 0 : 1));
+    CHECK(rows.back().loop == 5);
+    CHECK(rows.back().first == 1);
+  }
+}
+
 }  // namespace
 }  // namespace refrain::recorder::iteration_row_steps_test

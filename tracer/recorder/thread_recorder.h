@@ -563,6 +563,14 @@ class alignas(1024) ThreadRecorder {
     return rows_.step(step, now(ticks));
   }
   void set_iterations(std::uint64_t total) noexcept { rows_.set_total(total); }
+  // See IterationRows.
+  bool moment(std::uint64_t ticks, IterationRows::Moment& out) const noexcept {
+    return rows_.moment(ticks, now(ticks), out);
+  }
+  void came_round(const IterationStep& step, const IterationRows::Moment* begin) noexcept {
+    rows_.came_round(step, begin);
+    rows_.follow_own();
+  }
   // Of others: they pass an epoch, inside of a team, or `outside`, where they begin their part of one.
   void pass_epoch(std::uint64_t ticks, bool outside) noexcept {
     rows_.pass(epoch_, now(ticks), outside);

@@ -132,6 +132,10 @@ __attribute__((noinline)) void IterationRows::follow_slow(const IterationBoard& 
     if (!board.read(followed_, step)) continue;
     if (step.epoch > epoch) return;
     if (!is_open()) continue;
+    if (step.kind == IterationStep::Kind::kCameRound) {
+      came_round(step, nullptr);
+      continue;
+    }
     const Pass* const pass = passed(step.epoch);
     take(step, pass != nullptr ? sums_of(*pass, step.ticks) : sums_at(step.ticks, now));
     set_total(step.total + (step.kind == IterationStep::Kind::kIteration ? 1 : 0));
@@ -166,7 +170,7 @@ bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
     IterationRow& last = *row(rows_ - 1);
     const bool broken =
         last.total == step.total && spool::loop_of_row(last.place) == loop_of(step);
-    if (broken || last.kind == spool::kRowBetween) {
+    if (broken || (last.kind & spool::kRowKindMask) == spool::kRowBetween) {
       last.place = place;
       last.kind = kind;
       return true;
@@ -174,9 +178,57 @@ bool IterationRows::take(const IterationStep& step, const Sums& sums) noexcept {
   }
   if (is_kept(kind, place) && !has_room()) merge();
   if (is_kept(kind, place) && has_room()) return add(kind, place, step.total, sums), true;
-  IterationRow& last = *row(rows_ - 1);
-  last.place = spool::merged_place(last.place, place);
+  fold(*row(rows_ - 1), kind, place);
   return false;
+}
+
+// A row that is not kept belongs to the one before.
+void IterationRows::fold(IterationRow& into, std::uint64_t kind,
+                         std::uint64_t place) noexcept {
+  into.place = spool::merged_place(into.place, place);
+  if (spool::around_of_row(into.kind) != spool::around_of_row(kind))
+    into.kind &= spool::kRowKindMask;
+}
+
+bool IterationRows::moment(std::uint64_t ticks, const Now& now,
+                           Moment& out) const noexcept {
+  if (!is_open()) return false;
+  out = {sums_at(ticks, now), header_->use, header_->total.load(std::memory_order_relaxed)};
+  return true;
+}
+
+void IterationRows::came_round(const IterationStep& step, const Moment* begin) noexcept {
+  if (!is_open()) return;
+  if (begin != nullptr && !has_room()) merge();
+  const std::uint64_t since = begin != nullptr ? begin->sums.ticks : step.ticks;
+  std::uint64_t first = rows_;
+  while (first != 1 && row(first - 1)->begin >= since) --first;
+  for (std::uint64_t i = first; i != rows_; ++i)
+    row(i)->kind = (row(i)->kind & spool::kRowKindMask) | spool::row_around(loop_of(step));
+  if (begin != nullptr && has_room()) insert(first, step, *begin);
+}
+
+// Rows from there on move by one. Who reads meanwhile, or after a kill, finds one of them twice, without any time.
+void IterationRows::insert(std::uint64_t at, const IterationStep& step,
+                           const Moment& begin) noexcept {
+  const std::uint64_t bytes = spool::row_bytes(counters_);
+  for (std::uint64_t i = rows_; i != at; --i) {
+    std::memcpy(static_cast<void*>(row(i)), row(i - 1), bytes);
+    if (i == rows_)
+      header_->state.store(RowState{rows_ + 1, 0, 0}.word(), std::memory_order_release);
+  }
+  IterationRow& to = *row(at);
+  to.begin = begin.sums.ticks;
+  std::copy_n(begin.sums.times.begin() + 1, spool::kRowClasses - 1, to.times);
+  to.use = begin.use;
+  std::copy_n(begin.sums.counters.begin(), counters_,
+              reinterpret_cast<std::uint64_t*>(&to + 1));
+  to.place = spool::row_place(spool::kNoLoopRow, 0);
+  to.total = begin.total;
+  to.kind = step.border << 2 | spool::kRowVisit | spool::kBeginsAround |
+            spool::row_around(loop_of(step));
+  ++rows_;
+  header_->state.store(RowState{rows_, 0, 0}.word(), std::memory_order_release);
 }
 
 bool IterationRows::is_kept(std::uint64_t kind, std::uint64_t place) const noexcept {
@@ -184,7 +236,7 @@ bool IterationRows::is_kept(std::uint64_t kind, std::uint64_t place) const noexc
     case spool::kRowIteration:
       return is_multiple(place >> 16, level_);
     case spool::kRowVisit:
-      return is_multiple(kind >> 2, border_level_);
+      return is_multiple((kind & spool::kRowKindMask) >> 2, border_level_);
     case spool::kRowMeeting:
       return is_multiple(place >> 16, meeting_level_);
     default:
@@ -261,16 +313,19 @@ void IterationRows::keep_kept() noexcept {
   std::uint64_t merged = 0;
   meetings_ = 0;
   for (std::uint64_t next = 0; next != rows_;) {
-    // All of a row is written where it is not in use any more, but for the place of the first.
+    // All of a row is written where it is not in use any more, but for place and kind of the first.
     const IterationRow& from = *row(next);
-    std::uint64_t place = from.place;
+    IterationRow folded{};  // its place and kind alone
+    folded.place = from.place;
+    folded.kind = from.kind;
     const std::uint64_t first = next++;
-    while (next != rows_ && !is_kept(row(next)->kind, row(next)->place))
-      place = spool::merged_place(place, row(next++)->place);
+    for (; next != rows_ && !is_kept(row(next)->kind, row(next)->place); ++next)
+      fold(folded, row(next)->kind, row(next)->place);
     IterationRow* const to = row(merged++);
     if (first + 1 != merged)
       std::memcpy(static_cast<void*>(to), &from, spool::row_bytes(counters_));
-    to->place = place;
+    to->place = folded.place;
+    to->kind = folded.kind;
     meetings_ += (to->kind & 3) == spool::kRowMeeting;
     header_->state.store(RowState{rows_, merged, next}.word(), std::memory_order_release);
   }

@@ -10,6 +10,10 @@
 // iteration (they remember the latest ones), or when the iteration began, if they have been in
 // no region since.
 //
+// A loop may come round when inner ones have rows already, as outermost ones: then these rows are noted to lie in its first
+// iteration, which has a row of its own up to the first of them. The primary thread knows what the sums were when that began
+// (moment()); others have no row there.
+//
 // When all rows, or all of the memory, are in use every second iteration's is dropped, from then on only those of every
 // second, fourth, ... iteration (by its number, so that all threads drop the same) are kept.
 // Where that does not help, for there are many short visits, starts and ends of visits are dropped
@@ -46,6 +50,18 @@ class IterationRows {
   // `begin` on.
   bool open(void* area, std::uint64_t bytes, std::uint64_t most, unsigned counters,
             std::uint64_t begin, SummaryMemory& memory) noexcept;
+  // What the sums were at some time.
+  struct Sums {
+    std::uint64_t ticks;
+    spool::ClassSums times;
+    std::array<std::uint64_t, spool::kMaxRowCounters> counters;
+  };
+  struct Moment {
+    Sums sums;
+    spool::RowUse use;
+    std::uint64_t total;
+  };
+
   void close() noexcept { header_ = nullptr; }
   bool is_open() const noexcept { return header_ != nullptr; }
 
@@ -90,12 +106,14 @@ class IterationRows {
       follow_slow(board, epoch, now);
   }
 
+  // Of the thread that feeds the detector: `ticks`, as step() would take it; false: there are no rows.
+  bool moment(std::uint64_t ticks, const Now& now, Moment& out) const noexcept;
+  // kCameRound: rows since then lie in the loop's first iteration. `begin`: what was then; null: not known.
+  void came_round(const IterationStep& step, const Moment* begin) noexcept;
+  // The others follow the latest step; this thread made it.
+  void follow_own() noexcept { followed_ += is_open(); }
+
  private:
-  struct Sums {
-    std::uint64_t ticks;
-    spool::ClassSums times;
-    std::array<std::uint64_t, spool::kMaxRowCounters> counters;
-  };
   struct Pass {
     std::uint64_t epoch;
     std::uint64_t ticks;
@@ -117,6 +135,8 @@ class IterationRows {
   __attribute__((hot)) bool take(const IterationStep& step, const Sums& sums) noexcept;
   bool belongs_to_latest(const IterationStep& step) const noexcept;
   bool is_kept(std::uint64_t kind, std::uint64_t place) const noexcept;
+  void fold(spool::IterationRow& into, std::uint64_t kind, std::uint64_t place) noexcept;
+  void insert(std::uint64_t at, const IterationStep& step, const Moment& begin) noexcept;
   __attribute__((hot)) void add(std::uint64_t kind, std::uint64_t place,
                                 std::uint64_t total, const Sums& sums) noexcept;
   bool has_room() noexcept;

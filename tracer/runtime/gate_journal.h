@@ -56,6 +56,9 @@ class GateJournal final : public filters::GateSink {
     if (iterations_ != nullptr) iterations_->on(event);
     look_at_memory(event.ticks);
   }
+  void may_begin(std::uint16_t number, std::uint64_t ticks) noexcept override {
+    if (iterations_ != nullptr) iterations_->may_begin(number, ticks);
+  }
   void suspend(std::uint64_t gap, filters::CutPoint from,
                filters::CutReason reason) noexcept override;
   void resume(std::uint64_t gap, filters::CutPoint from,
@@ -127,6 +130,9 @@ class SummaryGate final : public filters::GateSink {
 
   void outermost(const filters::OutermostEvent& event) noexcept override {
     journal_.outermost(event);
+  }
+  void may_begin(std::uint16_t number, std::uint64_t ticks) noexcept override {
+    journal_.may_begin(number, ticks);
   }
   void loop_body(const filters::LoopMark& mark) noexcept override {
     journal_.loop_body(mark);

@@ -32,7 +32,10 @@ void IterationSteps::on(const OutermostEvent& event) noexcept {
 
 void IterationSteps::iteration(const OutermostEvent& event) noexcept {
   // What the loop was before it was known is over.
-  if (!open_ && event.next == found_position_ && event.position + 1 != event.next) return;
+  if (!open_ && event.next == found_position_ && event.position + 1 != event.next) {
+    if (event.iteration == 0) came_round(event);
+    return;
+  }
   IterationStep step{
       .first = !open_, .loop = event.loop, .number = event.iteration, .total = total_};
   if (!open_) step.border = ++borders_;
@@ -40,6 +43,31 @@ void IterationSteps::iteration(const OutermostEvent& event) noexcept {
   number_ = event.iteration;
   ++total_;
   take(step, event);
+}
+
+void IterationSteps::may_begin(std::uint16_t number, std::uint64_t ticks) noexcept {
+  Noted& noted = noted_[number % noted_.size()];
+  const recorder::ThreadRecorder* const primary = primary_.recorder();
+  const bool known = !open_ && primary != nullptr && primary->moment(ticks, noted.moment);
+  noted.by = known ? primary : nullptr;
+}
+
+void IterationSteps::came_round(const OutermostEvent& event) noexcept {
+  recorder::ThreadRecorder* const primary = primary_.recorder();
+  if (primary == nullptr) return;
+  const Noted* const noted =
+      event.noted < noted_.size() && noted_[event.noted].by == primary
+          ? &noted_[event.noted]
+          : nullptr;
+  IterationStep step{.kind = IterationStep::Kind::kCameRound,
+                     .loop = event.loop,
+                     .total = total_,
+                     .border = ++borders_,
+                     .ticks = event.ticks,
+                     .epoch = event.epoch};
+  primary->came_round(step, noted == nullptr ? nullptr : &noted->moment);
+  step.ticks = std::min(step.ticks, event.epoch_ticks);
+  board_.publish(step);
 }
 
 void IterationSteps::left(const OutermostEvent& event) noexcept {
