@@ -295,12 +295,6 @@ class alignas(4096) IterationGate final : private periodicity::LoopSink,
   InnerMarks inner_;
   SuspendCuts cuts_;
   std::vector<OpenLoop> open_;
-  // Begins of loops that have not come round, by LoopSink's number: events_ may have lost them when they do.
-  struct Noted {
-    std::uint64_t ticks;
-    std::uint16_t depth;
-  };
-  std::array<Noted, kMaxNoted> noted_{};
   std::uint64_t own_ticks_ = 0;   // at the latest event
   std::uint64_t cold_until_ = 0;  // ticks; see judge()
   std::uint64_t cold_ticks_ = 0;
@@ -338,6 +332,13 @@ class alignas(4096) IterationGate final : private periodicity::LoopSink,
   };
   std::array<KeptPiece, kMaxKept> kept_{};
   LoopCounts nowhere_;  // of loops that nobody counts
+
+  // Rare. Begins of loops that have not come round, by LoopSink's number: events_ may have lost them when they do.
+  struct Noted {
+    std::uint64_t ticks;
+    std::uint16_t depth;
+  };
+  std::array<Noted, kMaxNoted> noted_{};
 };
 
 }  // namespace refrain::filters

@@ -8,10 +8,10 @@
 // Cost: some stores an iteration; a row more where one begins.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "filters/iteration_gate.h"
+#include "periodicity/zeroed_array.h"
 #include "tracer/recorder/boards.h"
 #include "tracer/recorder/thread_recorder.h"
 #include "tracer/runtime/primary_thread.h"
@@ -48,7 +48,8 @@ class IterationSteps {
     const recorder::ThreadRecorder* by = nullptr;  // whose sums these are; null: not known
     recorder::IterationRows::Moment moment{};
   };
-  std::array<Noted, periodicity::LoopSink::kMaxNoted> noted_{};
+  // By itself: what events come to lies side by side (base/hot_data.h).
+  periodicity::ZeroedArray<Noted> noted_{periodicity::LoopSink::kMaxNoted};
 };
 
 }  // namespace refrain::runtime
