@@ -73,11 +73,15 @@ void CallTree::end_open(std::uint64_t team_end, std::uint64_t end) {
     Node& node = nodes[i];
     in_team[i] = in_team[node.parent] || node.key.kind() == kImplicitTaskBegin;
     if (!node.open) continue;
-    const std::uint64_t until = in_team[i] ? std::min(team_end, end) : end;
+    const bool has_ended = in_team[i] && team_end < end;
+    const std::uint64_t until = has_ended ? team_end : end;
     const std::uint64_t duration = until - std::min(until, node.enter_ticks);
     node.time += duration;
     // Of a visit that is cut off nobody knows how long it would have been: it is no shortest one, unless there is no other.
-    if (node.visits <= 1 && node.greatest == 0) node.least = duration;
+    if (has_ended)
+      node.least = std::min(node.least, duration);
+    else if (node.visits <= 1 && node.greatest == 0)
+      node.least = duration;
     node.greatest = std::max(node.greatest, duration);
     node.open = false;
   }

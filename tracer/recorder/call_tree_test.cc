@@ -211,6 +211,27 @@ TEST_CASE("CallTree: killed - open regions last until the end") {
   }
 }
 
+// That of a worker, whose last region has an end that only its team knows.
+TEST_CASE("CallTree: a visit that ended with its team - may be the shortest") {
+  Area area(1 << 20);
+  const CallKey task = CallKey::make(spool::kImplicitTaskBegin, 0, 4);
+  area.tree.enter(task, 100);
+  area.tree.leave(150);
+  area.tree.enter(task, 160);
+  spool::CallTree tree = area.read();
+  REQUIRE(tree.nodes.size() == 2);
+  SECTION("known") {
+    tree.end_open(170, 200);
+    CHECK(tree.nodes[1].least == 10);
+  }
+  SECTION("the process was killed in it") {
+    tree.end_open(~std::uint64_t{0}, 170);
+    CHECK(tree.nodes[1].least == 50);
+  }
+  CHECK(tree.nodes[1].time == 60);
+  CHECK(tree.nodes[1].greatest == 50);
+}
+
 TEST_CASE(
     "CallTree: a visit that is cut off - is no shortest one, unless it is the only one") {
   Area area(1 << 20);
