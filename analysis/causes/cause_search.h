@@ -304,8 +304,8 @@ class CauseSearch {
   // What is left of MPI's time, by call.
   void communication();
   void one_call(const MpiCall& call);
-  // At most: who does not wait in one call may not have to in another.
   void join_varying();
+  // At most: who does not wait in one call may not have to in another.
   void gains_of_meetings();
   // ", 20 in an iteration of main ring.c:9"; empty: it is not known, or one.
   std::string per_iteration(const MpiCall& call) const;

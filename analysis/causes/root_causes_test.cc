@@ -1029,6 +1029,42 @@ void add_call(std::vector<RunSummary>& runs, std::size_t rank, const char* name,
 
 }  // namespace
 
+// Each rank waits in the Allreduce, and for a share of that in a Bcast.
+TEST_CASE("Root causes: waits in several calls - a bound by all of them is of large ones") {
+  const auto found = [](std::uint64_t in_bcast) {
+    constexpr std::uint64_t kAll = 1'000'000, kIterations = 100;
+    auto runs = ranks(2, kIterations, [](std::size_t, std::size_t) { return 1'000'000; });
+    for (RunSummary& run : runs) {
+      RunSummary::Location& primary = run.locations[0];
+      auto& rows = primary.iterations.rows;
+      for (std::size_t row = 1; row < rows.size(); ++row) {
+        rows[row].begin += (row - 1) * kAll;
+        if (row <= kIterations) rows[row].times[kCollective] += kAll;
+      }
+      run.end = primary.iterations.end = run.end + kIterations * kAll;
+      primary.sums[1].time += kIterations * (kAll - in_bcast);
+      run.regions.push_back(
+          region("MPI_Bcast", OTF2_REGION_ROLE_COLL_ONE2ALL, OTF2_PARADIGM_MPI));
+      run.nodes.push_back({.region = static_cast<std::uint32_t>(run.regions.size() - 1)});
+      primary.sums.push_back({.visits = kIterations,
+                              .time = kIterations * in_bcast,
+                              .least = 100,
+                              .greatest = 2 * in_bcast});
+    }
+    const Conclusions out = conclude(runs);
+    check_sums(out, runs);
+    REQUIRE(out.causes.size() == 2);
+    CHECK_THAT(out.causes[0].gain,
+               Catch::StartsWith("At best, without it and what ranks "));
+    return out.causes[1];
+  };
+  const RootCause small = found(100'000);
+  CHECK(small.where.starts_with("MPI_Bcast"));
+  CHECK_THAT(small.gain, Catch::StartsWith("Without these waits alone, "));
+  CHECK(small.gain_ns == Approx(100 * 100e3).epsilon(0.02));
+  CHECK_THAT(found(400'000).gain, Catch::StartsWith("At best, without it and what ranks "));
+}
+
 TEST_CASE(
     "Root causes: a rank that is long in its messages - with those that wait for it elsewhere") {
   constexpr std::uint64_t kLong = 500'000;

@@ -134,9 +134,9 @@ std::vector<std::size_t> largest(std::span<const Amount> amounts,
 // These iterations have it; or the largest of them, where these come at equal distances rather than all.
 TimeShape shape_of_some(std::span<const Amount> amounts, std::vector<std::size_t> found) {
   Period period = period_of(amounts, found);
-  if (std::vector<std::size_t> most = largest(amounts, found);
-      period_of(amounts, most).equal > period.equal) {
-    period = period_of(amounts, most);
+  std::vector<std::size_t> most = largest(amounts, found);
+  if (const Period of_most = period_of(amounts, most); of_most.equal > period.equal) {
+    period = of_most;
     found = std::move(most);
   }
   TimeShape shape{.kind = TimeShape::Kind::kSome, .from = amounts[found.front()].first};

@@ -74,7 +74,7 @@ LoopCounts counts_of(const ActivationDetector& detector) {
 }
 
 // Calls of one loop, in the order of their numbers, each through a path of its own.
-class OneLoop final : public CodeFacts {
+class OneLoop : public CodeFacts {
  public:
   unsigned stack(std::uint32_t) noexcept override { return 0; }
   std::span<const PathFrame> frames(std::uint32_t path) noexcept override {
@@ -90,6 +90,17 @@ class OneLoop final : public CodeFacts {
  private:
   PathFrame frame_{};
   std::uint64_t header_ = 100;
+};
+
+// The same with another loop in it, in which the second call lies.
+class TwoLoops final : public OneLoop {
+ public:
+  std::span<const std::uint64_t> loops(Place call) noexcept override {
+    return {headers_, call == 2 ? 2U : 1U};
+  }
+
+ private:
+  std::uint64_t headers_[2] = {100, 200};
 };
 
 // Paths of one frame each, by number: the call, which lies in a loop with the call's number if that is not above 9, and the stack.
@@ -133,27 +144,6 @@ std::map<std::uint64_t, std::uint64_t> iterations_of(
 }
 
 }  // namespace
-
-// A loop with another one in it, in which the second path lies.
-class TwoLoops final : public CodeFacts {
- public:
-  unsigned stack(std::uint32_t) noexcept override { return 0; }
-  std::span<const PathFrame> frames(std::uint32_t path) noexcept override {
-    frame_ = {path, 1};
-    return {&frame_, 1};
-  }
-  std::span<const std::uint64_t> loops(Place call) noexcept override {
-    return {headers_, call == 2 ? 2u : 1u};
-  }
-  std::uint64_t function(Place) noexcept override { return 1; }
-  bool forward(Place from, Place to) noexcept override { return from < to; }
-  bool loops_known(Place) noexcept override { return true; }
-  bool jumps(Place, Place, Place) noexcept override { return false; }
-
- private:
-  PathFrame frame_{};
-  std::uint64_t headers_[2] = {100, 200};
-};
 
 TEST_CASE("an iteration begins where it was noted, though that is beyond the reach") {
   struct Noting final : LoopSink {
