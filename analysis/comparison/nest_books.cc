@@ -181,10 +181,6 @@ void NestBooks::add_messages(Place& place, RegionId loop, bool inside, Messages&
       messages.known = false;
       continue;
     }
-    // They last so much longer that something else is in them.
-    constexpr double kLonger = 10;
-    const double alike_ns = skipped.count / sample.iterations * sample.ns;
-    messages.known &= skipped.ns <= kLonger * alike_ns;
     messages.sends += skipped.count / sample.iterations * sample.counts.sends;
     messages.bytes_sent += skipped.count / sample.iterations * sample.counts.bytes_sent;
   }
