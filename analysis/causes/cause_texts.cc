@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "base/texts.h"
 #include "summary/rank_set.h"
@@ -97,11 +98,24 @@ std::string lost_text(const RootCause& cause) {
 
 std::string gain_text(const RootCause& cause, const std::string& what,
                       const std::string& run) {
-  if (cause.gain_ns < 0.005 * cause.of_ns) return {};
-  return fmt::format("{}, {} would take about {} instead of {} ({} less).", what,
-                     cause.loop.empty() || cause.outside_ns > 0 ? run : "the loop",
-                     time_text(cause.of_ns - cause.gain_ns), time_text(cause.of_ns),
-                     percent_text(cause.gain_ns / cause.of_ns));
+  constexpr double kLittle = 0.005;
+  if (cause.gain_ns < kLittle * cause.of_ns) return {};
+  std::string text =
+      fmt::format("{}, {} would take about {} instead of {} ({} less)", what,
+                  cause.loop.empty() || cause.outside_ns > 0 ? run : "the loop",
+                  time_text(cause.of_ns - cause.gain_ns), time_text(cause.of_ns),
+                  percent_text(cause.gain_ns / cause.of_ns));
+  constexpr double kOther = 0.1;
+  if (cause.shared_gain_ns >= kLittle * cause.of_ns &&
+      std::abs(cause.shared_gain_ns - cause.gain_ns) > kOther * cause.gain_ns)
+    text +=
+        fmt::format("; if {}, about {} ({} less)",
+                    cause.ranks.empty()       ? "all threads had as much work"
+                    : cause.ranks.size() == 1 ? "what it does more were shared among all"
+                                              : "what they do more were shared among all",
+                    time_text(cause.of_ns - cause.shared_gain_ns),
+                    percent_text(cause.shared_gain_ns / cause.of_ns));
+  return text + ".";
 }
 
 const char* run_text(const Conclusions& conclusions) {

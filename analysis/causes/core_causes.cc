@@ -521,6 +521,7 @@ void CauseSearch::tell_frequency(RootCause& cause,
   const double more = cause.others_ns > 0 ? cause.when.amount() / cause.others_ns : 0;
   if (others.ghz() / theirs.ghz() - 1 < kNamed * more) return;
   cause.what = "Slower cores";
+  cause.shared_gain_ns = 0;
   cause.hint =
       "That is most of the difference: look for the reason on these nodes (limits of power or temperature, settings of "
       "the frequency, other processors).";

@@ -370,15 +370,21 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
       cause.most_lost_ns +=
           excess * static_cast<double>(std::max<std::size_t>(1, parts_.threads[i]));
   std::vector<double> others;  // by cell
-  ByMoment evened = work_;
+  ByMoment evened = work_, shared = work_;
   for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) {
+    const std::size_t moment = frame.moments[cell];
     const Means work = means(frame, cell, causers, is_causer,
                              [](const Part& part, std::size_t) { return part.work; });
     others.push_back(work.others);
+    double more = 0;
     for (const std::size_t each : causers) {
-      double& own = evened[each][frame.moments[cell]];
+      double& own = evened[each][moment];
       own = which == More::kPositive ? std::min(own, work.others) : work.others;
+      more += shared[each][moment] - own;
+      shared[each][moment] = own;
     }
+    for (std::vector<double>& each : shared)
+      each[moment] += more / static_cast<double>(processes_);
     // What their threads wait because of it, inside.
     const auto take = [&](double Part::*part, Account from) {
       const double of_others =
@@ -386,10 +392,10 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
             return at.*part / workers(i);
           }).others;
       for (const std::size_t each : causers) {
-        const double more = frame.at(cell, each).*part / workers(each) - of_others;
+        const double longer = frame.at(cell, each).*part / workers(each) - of_others;
         const double taken =
             std::min(frame.at(cell, each).*part,
-                     std::clamp(more, 0.0, std::max(0.0, work.more())) * workers(each));
+                     std::clamp(longer, 0.0, std::max(0.0, work.more())) * workers(each));
         frame.at(cell, each).*part -= taken;
         move(from, Account::kUnevenRanks, taken);
         cause.lost_ns += taken;
@@ -400,6 +406,7 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
     take(&Part::imbalance, Account::kUnevenThreads);
   }
   cause.gain_ns = gain_of(evened);
+  cause.shared_gain_ns = gain_of(shared);
   cause.when = shape_of(amounts);
   is_when(frame, cause);
   cause.others_ns = usual_of(frame, others, cause.when, which);
@@ -475,6 +482,7 @@ void CauseSearch::join_outside(RootCause& cause) {
   cause.lost_ns += same->lost_ns;
   cause.most_lost_ns += same->most_lost_ns;
   cause.gain_ns += same->gain_ns;
+  cause.shared_gain_ns += same->shared_gain_ns;
   cause.of_ns = same->of_ns;
   out_.causes.erase(same);
 }
@@ -516,12 +524,12 @@ void CauseSearch::tell_ranks(RootCause& cause,
   cause.text = fmt::format("{} compute{} {}{}{}. Waiting for {} costs {}.", who,
                            several ? "" : "s", much, when.empty() ? "" : ", " + when, where,
                            several ? "them" : "it", lost_text(cause));
+  cause.hint = kMoreEvenly;
+  tell_frequency(cause, causers);
   cause.gain = gain_text(
       cause,
       several ? "If they took as long as the others" : "If it took as long as the others",
       run_text(out_));
-  cause.hint = kMoreEvenly;
-  tell_frequency(cause, causers);
 }
 
 void CauseSearch::varying(const Frame& frame, double part, RootCause cause) {

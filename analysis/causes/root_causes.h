@@ -73,8 +73,10 @@ struct RootCause {
   bool with_idle =
       false;           // lost_ns has that of workers, which have nothing to do meanwhile
   double gain_ns = 0;  // of_ns would be less by so much
-  double of_ns = 0;    // the loop's time, or the run's without kStart
-  std::string where;   // in the program; empty: not known
+  // If what these ranks do more were shared among all instead of gone; of a thread, if all had as much work. 0: not known, or nothing.
+  double shared_gain_ns = 0;
+  double of_ns = 0;   // the loop's time, or the run's without kStart
+  std::string where;  // in the program; empty: not known
   std::vector<Place>
       places;  // where that has less than most of it: it and others, most first; else empty
   // Likewise: in the profile of these summaries (merge_summaries()).

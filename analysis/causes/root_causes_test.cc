@@ -163,6 +163,8 @@ TEST_CASE(
   CHECK(cause.lost_ns == Approx(100 * 3 * 500));
   CHECK(cause.most_lost_ns == Approx(100 * 3 * 500));
   CHECK(cause.gain_ns == Approx(100 * 500));
+  CHECK(cause.shared_gain_ns == Approx(100 * (500 - 500 / 4.0)));
+  CHECK_THAT(cause.gain, Catch::Contains("; if what it does more were shared among all, "));
   CHECK(cause.where == "between one MPI_Allreduce (p.c:9) and the next");
   REQUIRE(cause.evidence.size() == 1);
   CHECK(cause.evidence[0].where == "MPI_Allreduce @p.c:9");
@@ -189,6 +191,7 @@ TEST_CASE(
   CHECK(cause.lost_ns == Approx(40 * 3 * 2000).epsilon(0.01));
   CHECK(cause.outside_ns == Approx(10 * 2000).epsilon(0.01));
   CHECK(cause.gain_ns == Approx(40 * 2000).epsilon(0.01));
+  CHECK(cause.shared_gain_ns == Approx(40 * 1500).epsilon(0.01));
   CHECK(cause.of_ns == Approx(40 * 3020).epsilon(0.02));
   CHECK_THAT(
       cause.text,
@@ -904,6 +907,8 @@ TEST_CASE("Root causes: a thread with more work, in a parallel region") {
   CHECK(cause.thread == 3);
   CHECK(cause.lost_ns == Approx(3 * 100 * 1000));
   CHECK(cause.gain_ns == Approx(100 * 1000));
+  CHECK(cause.shared_gain_ns == Approx(100 * 750));
+  CHECK_THAT(cause.gain, Catch::Contains("; if all threads had as much work, about "));
   CHECK(cause.when.kind == TimeShape::Kind::kAll);
   CHECK(cause.loop == "loop 1 @ main p.c:7-12");
   // A run without MPI has no start and end of it.
@@ -922,6 +927,7 @@ TEST_CASE("Root causes: threads with more and more work - who is next is waited 
   CHECK(found.causes[0].thread == 3);
   CHECK(found.causes[0].lost_ns == Approx(3000 * 100));
   CHECK(found.causes[0].gain_ns == Approx(500 * 100));
+  CHECK(found.causes[0].shared_gain_ns == Approx(750 * 100));
 }
 
 TEST_CASE("Root causes: a thread with less work - none of the others has more") {
@@ -1400,6 +1406,7 @@ TEST_CASE("Root causes: a rank with slower cores - not its work") {
   INFO(cause.text);
   CHECK(cause.ranks == std::vector<std::uint32_t>{2});
   CHECK(cause.what == (slower ? "Slower cores" : "Uneven work between ranks"));
+  CHECK((cause.shared_gain_ns > 0) == !slower);
   CHECK((cause.text.find(
              "Cores of rank 2 ran at 2.00 GHz, those of the others at 3.00 GHz.") !=
          std::string::npos) == slower);

@@ -195,6 +195,7 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   }
   // Then the others wait for the next one.
   cause.gain_ns = named ? std::min(ns / waiting, most - second) : ns / all_threads();
+  if (named) cause.shared_gain_ns = ns / all_threads();
   cause.others_ns = others;
   const std::string when = when_text(cause);
   cause.what = named ? "Uneven work between threads" : "Work varies between threads";

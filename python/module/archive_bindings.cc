@@ -134,7 +134,10 @@ py::str iterations(const std::string& archive) {
 py::dict iteration_values(const std::string& archive) {
   const tools::ProfiledIterations run = reading([&] { return rows_of(archive); });
   std::vector<std::uint32_t> location;
-  std::vector<std::int64_t> loop;
+  std::vector<std::int64_t> loop, outermost;
+  const auto index_of = [&run](std::uint32_t at) {
+    return at < run.profile.loops.size() ? std::int64_t{at} : -1;
+  };
   std::vector<std::uint64_t> first, count, memory, peak;
   std::vector<double> begin, end;
   std::vector<std::vector<double>> times(analysis::kTimeClasses);
@@ -142,7 +145,8 @@ py::dict iteration_values(const std::string& archive) {
   for (std::uint32_t i = 0; i < run.profile.locations.size(); ++i)
     for (const analysis::IterationProfile::Row& row : run.profile.locations[i].rows) {
       location.push_back(i);
-      loop.push_back(row.loop < run.profile.loops.size() ? std::int64_t{row.loop} : -1);
+      loop.push_back(index_of(row.loop));
+      outermost.push_back(index_of(row.outermost));
       first.push_back(row.first);
       count.push_back(row.count);
       begin.push_back(row.begin_ns);
@@ -156,6 +160,7 @@ py::dict iteration_values(const std::string& archive) {
   py::dict out;
   out["location"] = array_of(std::move(location));
   out["loop"] = array_of(std::move(loop));
+  out["outermost"] = array_of(std::move(outermost));
   out["first"] = array_of(std::move(first));
   out["count"] = array_of(std::move(count));
   out["begin_ns"] = array_of(std::move(begin));

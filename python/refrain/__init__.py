@@ -393,8 +393,8 @@ class Iterations:
 
     def frame(self) -> pd.DataFrame:
         """A row for each thread and iteration (or `count` iterations from `iteration` on); loop: index in json["loops"],
-        -1: outside of loops; memory_bytes, peak_memory_bytes: of the process, in rows of its primary thread, 0 where it was
-        not looked at."""
+        -1: outside of loops; outermost: likewise, the one around all, or itself; memory_bytes, peak_memory_bytes: of the
+        process, in rows of its primary thread, 0 where it was not looked at."""
         frame = _pandas().DataFrame(self.columns).rename(columns={"first": "iteration"})
         locations = self.json["locations"]
         frame.insert(0, "rank", [locations[at]["rank"] for at in self.columns["location"]])

@@ -85,6 +85,10 @@ class SameAsTheCommand(unittest.TestCase):
         numpy.testing.assert_allclose(found.columns["begin_ns"], [row["begin_ns"] for row in rows])
         for name in ("memory_bytes", "peak_memory_bytes"):
             numpy.testing.assert_array_equal(found.columns[name], [row.get(name, 0) for row in rows])
+        for name in ("loop", "outermost"):
+            given = [-1 if row[name] is None else row[name] for row in rows]
+            numpy.testing.assert_array_equal(found.columns[name], given)
+            self.assertGreater(max(given), -1)
 
     def test_analyze(self):
         for archive in (HYBRID, REDUCED, LATE, ORDER, LOCAL, FOREIGN):

@@ -434,6 +434,7 @@ json conclusions_value(const analysis::Conclusions& conclusions) {
          {"seconds", cause.lost_ns / 1e9},
          {"share", cause.share},
          {"gain_seconds", cause.gain_ns / 1e9},
+         {"shared_gain_seconds", cause.shared_gain_ns / 1e9},
          {"of_seconds", cause.of_ns / 1e9},
          {"where", cause.where},
          {"places", places},
