@@ -24,8 +24,9 @@ using summary::RunSummary;
 constexpr double kNoCore = 0.02;   // of the time of all threads, without a core
 constexpr double kInKernel = 0.1;  // of the time on cores
 constexpr double kTracing = 0.03;  // of the time of all threads, Refrain's own work
-constexpr double kLongFault =
-    20'000;  // ns of the kernel for a page fault, where it also has to clear the page
+// ns of the kernel, at most: for a page fault on a virtual machine, and for clearing 4 KiB.
+constexpr double kFault = 5'000;
+constexpr double kClear = 1'000;
 
 double time_of(const RunSummary& summary) {
   return static_cast<double>(summary.end - std::min(summary.begin, summary.end)) * 1e9 /
@@ -270,24 +271,44 @@ void CauseSearch::tracing() {
       time_text(most));
 }
 
+namespace {
+
+// How long the kernel has for one of so many page faults, of pages as large as they must be for what the process had at a time.
+double fault_ns(const RunSummary& summary, std::uint64_t faults) {
+  constexpr double kPage = 4096, kHuge = 2 << 20;
+  const double bytes = static_cast<double>(summary.peak_memory_bytes) /
+                       static_cast<double>(std::max<std::uint64_t>(1, faults));
+  return kFault + kClear * std::clamp(bytes, kPage, kHuge) / kPage;
+}
+
+}  // namespace
+
+// Start and end of MPI map and unmap memory, which does not grow with the run: not that.
 void CauseSearch::kernel() {
   base::ThreadUse all;
+  double in_faults = 0, in_start = 0;
   double most = 0;
   std::string mostly;
-  for (const RunSummary& summary : summaries_)
+  for (const RunSummary& summary : summaries_) {
+    std::uint64_t faults = 0;
     for (const RunSummary::Location& location : summary.locations) {
       all.add(location.use);
+      faults += location.use.page_faults;
       const auto ns = static_cast<double>(location.use.kernel_ns);
       if (ns <= most) continue;
       most = ns;
       mostly = thread_text(summary, location);
     }
+    in_faults += static_cast<double>(faults) * fault_ns(summary, faults);
+  }
+  for (const double ns : out_.start_ns) in_start += ns;
   const auto ns = static_cast<double>(all.kernel_ns);
   const auto on_cores = static_cast<double>(all.core_ns);
   // Threads that take turns on a core call the kernel for that.
-  if (crowded_ || ns < kInKernel * on_cores || ns < kMinShare * out_.time_ns) return;
-  const auto faults = static_cast<double>(all.page_faults);
-  const bool by_faults = faults * kLongFault >= ns / 2;
+  if (crowded_ || ns - in_start < kInKernel * (on_cores - in_start) ||
+      ns - in_start < kMinShare * out_.time_ns)
+    return;
+  const bool by_faults = in_faults >= ns / 2;
   out_.kernel = fmt::format("Of {} on cores, {} ({}) were in the kernel, mostly {} ({})",
                             time_text(on_cores), time_text(ns), percent_text(ns / on_cores),
                             mostly, time_text(most));

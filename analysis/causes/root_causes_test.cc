@@ -1783,20 +1783,25 @@ TEST_CASE("Root causes: time in local calls of MPI is not communication") {
   CHECK(found.causes.empty());
 }
 
-TEST_CASE("Root causes: time in the kernel - by page faults, by calls, or little") {
-  const auto found = [](std::uint64_t percent, std::uint64_t faults) {
+TEST_CASE(
+    "Root causes: time in the kernel - by page faults, by calls, in start and end of MPI, or little") {
+  const auto found = [](std::uint64_t percent, std::uint64_t faults,
+                        std::uint64_t bytes = 0) {
     auto runs = ranks(2, 100, [](std::size_t, std::size_t) { return 4000; });
     base::ThreadUse& use = runs[1].locations[0].use;
     use.core_ns = runs[1].end;
     use.kernel_ns = use.core_ns * percent / 100;
     use.page_faults = faults;
+    runs[1].peak_memory_bytes = bytes;
     return conclude(runs).kernel;
   };
   CHECK(found(5, 1000).empty());
-  CHECK(found(40, 10).find("(40 %) were in the kernel, mostly rank 1, thread 0") !=
+  CHECK(found(12, 1000).empty());  // kInit is a part of it
+  CHECK(found(40, 20).find("(40 %) were in the kernel, mostly rank 1, thread 0") !=
         std::string::npos);
-  CHECK(found(40, 10).find("with 10 page faults: memory is") != std::string::npos);
-  CHECK(found(40, 1).find("system calls") != std::string::npos);
+  CHECK(found(40, 20).find("with 20 page faults: memory is") != std::string::npos);
+  CHECK(found(40, 10).find("system calls") != std::string::npos);
+  CHECK(found(40, 1, 1 << 20).find("page faults: memory is") != std::string::npos);
 }
 
 TEST_CASE(
