@@ -17,12 +17,17 @@ namespace {
 
 using Counts = std::map<std::string, std::uint64_t>;
 
+nlohmann::json json_of(std::vector<std::string> words, const std::string& archive) {
+  words.insert(words.end(), {"--json", archive});
+  const Result result = run_refrain(words);
+  REQUIRE(result.ok());
+  return nlohmann::json::parse(result.output);
+}
+
 // Of the first process, by function, without namespaces that have no name.
 Counts found(const std::string& archive) {
-  const Result result = run_refrain({"info", "--json", archive});
-  REQUIRE(result.ok());
   Counts counts;
-  const nlohmann::json info = nlohmann::json::parse(result.output);
+  const nlohmann::json info = json_of({"info"}, archive);
   for (const nlohmann::json& loop : info.at("phases")) {
     std::string function = loop.at("function");
     const std::string hidden = "(anonymous namespace)::";
@@ -83,18 +88,14 @@ TEST_CASE(
   const Traced traced = recorded(job, MpiWay::kInside, folder / "archive");
   CHECK(found(folder / "archive") == said(traced.result.output));
   const std::string archive = folder / "archive";
-  const auto json_of = [&](std::vector<std::string> words) {
-    words.insert(words.end(), {"--json", archive});
-    return nlohmann::json::parse(run_refrain(words).output);
-  };
-  const nlohmann::json info = json_of({"info"});
+  const nlohmann::json info = json_of({"info"}, archive);
   double total_ns = 0;  // of the first rank, for both have as many iterations
   for (const nlohmann::json& loop : info.at("phases")) {
     CHECK((loop.at("function") == "passes") == (loop.at("parent") == -1));
     if (loop.at("function") == "passes" && loop.at("process") == 0)
       total_ns = loop.at("total_ns");
   }
-  const nlohmann::json profile = json_of({"profile", "--iterations"});
+  const nlohmann::json profile = json_of({"profile", "--iterations"}, archive);
   unsigned outermost = 0;
   for (const nlohmann::json& loop : profile.at("loops")) {
     const bool passes =
@@ -124,6 +125,32 @@ TEST_CASE("Activations: parallel regions and worksharing in loops, exceptions") 
 }
 
 TEST_CASE(
+    "Activations: work after a loop of parallel regions - no part of its last iteration") {
+  for (const std::string program : {"parts_gcc", "parts_clang"}) {
+    INFO(program);
+    const TemporaryFolder folder;
+    const std::string archive = folder / "archive";
+    check_openmp(program, archive);
+    std::map<std::string, double> total_ns;
+    const nlohmann::json info = json_of({"info"}, archive);
+    for (const nlohmann::json& loop : info.at("phases"))
+      total_ns[loop.at("function")] = loop.at("total_ns");
+    REQUIRE(total_ns.size() == 2);
+    const nlohmann::json profile = json_of({"profile", "--iterations"}, archive);
+    for (const nlohmann::json& loop : profile.at("loops")) {
+      const std::string name = loop.at("name");
+      INFO(name);
+      const auto is_in = [&name](const auto& each) {
+        return name.find("@ " + each.first) != std::string::npos;
+      };
+      const auto known = std::ranges::find_if(total_ns, is_in);
+      REQUIRE(known != total_ns.end());
+      CHECK(loop.at("time_ns").get<double>() == Approx(known->second).margin(1000));
+    }
+  }
+}
+
+TEST_CASE(
     "Activations: critical sections and locks outside of parallel regions - few are written") {
   for (const std::string program : {"locked_gcc", "locked_clang"}) {
     INFO(program);
@@ -133,8 +160,7 @@ TEST_CASE(
     Job job{.program = program, .threads = 1};
     job.settings = {{"SLOW_FACTOR", "0"}, {"MIN_GAP", "0"}};
     REQUIRE(run_job(job, Way::kRun, folder / "few").ok());
-    const nlohmann::json info =
-        nlohmann::json::parse(run_refrain({"info", "--json", folder / "few"}).output);
+    const nlohmann::json info = json_of({"info"}, folder / "few");
     CHECK(info.at("events_written").get<double>() <
           0.1 * info.at("events_seen").get<double>());
     CHECK(info.at("locks_left_out") > 1000);

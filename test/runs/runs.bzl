@@ -131,7 +131,7 @@ RUNS = {
         "nests_gcc_plain",
         "turns_clang",
         "turns_gcc",
-    ]] + [openmp(program + "_" + compiler, DETECTOR = "activation", MIN_GAP = "0") for program in ["locked", "thrown"] for compiler in _BOTH],
+    ]] + [openmp(program + "_" + compiler, DETECTOR = "activation", MIN_GAP = "0") for program in ["locked", "parts", "thrown"] for compiler in _BOTH],
     "change_test": [openmp("phases_" + compiler, "40 60 50 30", **_REGIONS_8) for compiler in _BOTH] + [
         openmp("irregular_clang", SYMBOLS = "parallel", **_loops_of(8, 3)),
         openmp("cg_clang", "60 64 60", RING = "24K", SYMBOLS = "parallel", **_loops_of(320, 2)),

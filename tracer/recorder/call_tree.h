@@ -26,6 +26,7 @@
 // where it has to be looked up. No lock, no system call, but for more memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -193,6 +194,20 @@ class CallTree {
     if (elsewhere_ != 0) return elsewhere_since_;
     const std::uint64_t entered = current()->enter_ticks;
     return entered < left_ticks_ ? left_ticks_ : entered;
+  }
+  // The class before that, and since when, where the latest change was that regions began; else the same.
+  struct ClassBefore {
+    std::uint64_t since;
+    std::uint8_t cls;
+  };
+  ClassBefore class_before() const noexcept {
+    const std::uint64_t since = class_since();
+    if (elsewhere_ != 0 || current()->enter_ticks < left_ticks_ || top_ == stack_)
+      return {since, current_class()};
+    const Open* open = top_;
+    while (open - 1 != stack_ && open[-1].node->enter_ticks == since) --open;
+    return {std::max(left_ticks_, open[-1].node->enter_ticks),
+            class_in(open->node->around)};
   }
   // The thread has begun its part of a team at `begin`, which was opened at `fork`: the time
   // between is management.

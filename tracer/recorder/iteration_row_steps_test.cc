@@ -1,6 +1,7 @@
 // Rows of iterations: which steps of loops and phases begin one, on the thread that makes them and on others.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <vector>
 
 #include "tracer/recorder/boards.h"
@@ -30,6 +31,41 @@ TEST_CASE("IterationRows: an iteration that breaks - its row is what follows the
   CHECK(rows[2].count == 0);
   CHECK(rows[2].begin == kBegin + 20);
   CHECK(rows[2].end == kBegin + 130);
+}
+
+// A fork is fed after its region has begun in the call tree.
+TEST_CASE("IterationRows: a loop that is left before regions begin - it ended then") {
+  Area area(16);
+  const auto step = [&](IterationStep step, std::uint64_t ticks, std::uint64_t now) {
+    step.ticks = kBegin + ticks;
+    IterationRows::Now here = area.now(kBegin + now);
+    const CallTree::ClassBefore before = area.tree.class_before();
+    here.before_since = before.since;
+    here.before_cls = before.cls;
+    return area.rows_.step(step, here);
+  };
+  step({.first = true, .loop = 2, .number = 0, .total = 0, .border = 1}, 10, 10);
+  area.tree.enter(key_of(2), kBegin + 10);
+  area.tree.leave(kBegin + 20);
+  area.rows_.set_total(1);
+  area.tree.enter(key_of(2), kBegin + 100);
+  area.tree.enter(key_of(1), kBegin + 100);
+  CHECK(area.tree.class_before().since == kBegin + 20);
+  CHECK(step({.kind = Kind::kLeft, .loop = 2, .number = 1, .total = 1, .border = 2}, 20,
+             100));
+  area.tree.leave(kBegin + 130);
+  area.tree.leave(kBegin + 130);
+  CHECK(area.tree.class_before().since == kBegin + 130);
+  const auto rows = area.read(kBegin + 140).rows;
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].begin == kBegin + 10);
+  CHECK(rows[1].end == kBegin + 20);
+  CHECK(rows[2].end == kBegin + 140);
+  const auto sum = [](const auto& row) {
+    return std::accumulate(row.times.begin(), row.times.end(), std::uint64_t{0});
+  };
+  CHECK(sum(rows[1]) <= 10);
+  CHECK(sum(rows[2]) <= 120);
 }
 
 TEST_CASE("IterationRows: phases - what lies between them has rows of its own") {

@@ -560,7 +560,14 @@ class alignas(1024) ThreadRecorder {
   bool step(IterationStep& step, std::uint64_t total, std::uint64_t ticks) noexcept {
     rows_.set_total(total);
     look_at_use(ticks);
-    return rows_.step(step, now(ticks));
+    IterationRows::Now here = now(ticks);
+    // A fork is fed when it has begun in the call tree, and the loop that is left ended before it.
+    if (step.ticks < here.since) [[unlikely]] {
+      const CallTree::ClassBefore before = tree_.class_before();
+      here.before_since = before.since;
+      here.before_cls = before.cls;
+    }
+    return rows_.step(step, here);
   }
   void set_iterations(std::uint64_t total) noexcept { rows_.set_total(total); }
   // See IterationRows.

@@ -74,6 +74,10 @@ IterationRows::Sums IterationRows::sums_at(std::uint64_t ticks,
   sums.ticks = std::max(std::min(ticks, now.ticks), now.since);
   std::copy_n(header_->times, spool::kRowClasses, sums.times.begin());
   sums.times[now.cls % spool::kRowClasses] += sums.ticks;
+  if (ticks < now.since && now.before_since < now.since) [[unlikely]] {
+    sums.ticks = std::max(ticks, now.before_since);
+    sums.times[now.before_cls % spool::kRowClasses] -= now.since - sums.ticks;
+  }
   const std::uint64_t* const counters =
       now.counters != nullptr ? now.counters : header_->counter_values;
   std::copy_n(counters, counters_, sums.counters.begin());

@@ -43,6 +43,9 @@ class IterationRows {
     std::uint64_t since;  // when the class of its time changed last
     std::uint8_t cls;
     const std::uint64_t* counters;
+    // Likewise the class before that; of steps that were earlier only.
+    std::uint64_t before_since = ~std::uint64_t{0};
+    std::uint8_t before_cls = 0;
   };
 
   // `area`: zeros, aligned to a page; of its bytes so many are used as `memory` has, which lives
@@ -74,8 +77,8 @@ class IterationRows {
     if (is_open()) header_->use = use;
   }
 
-  // Of the thread that feeds the detector: a step, at now.since at the earliest, which becomes
-  // the step's time. Returns true if a row has begun, so that others should know.
+  // Of the thread that feeds the detector: a step, at now.since at the earliest, or where the class before is known at
+  // now.before_since, which becomes the step's time. Returns true if a row has begun, so that others should know.
   __attribute__((hot)) bool step(IterationStep& step, const Now& now) noexcept;
   // One more iteration has begun, or one less, for it broke.
   void set_total(std::uint64_t total) noexcept {

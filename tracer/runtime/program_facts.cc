@@ -191,9 +191,11 @@ bool ProgramFacts::jumps(code::CallFlow& flow, std::uint64_t caller, std::uint64
                          std::uint64_t to, bool to_callee) noexcept {
   const std::uint64_t begin = to_callee ? 0 : flow.function(to);
   for (const std::uint64_t function : flow.jumps(from))
-    if (to == kInRuntime ? is_runtime(function + 1)
-        : to_callee      ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
-                         : function == begin)
+    // (A barrier that a function ends with a jump to is called by the runtime, as that function was.)
+    if (to == kInRuntime || to == (kCallee | kWork) || to == (kCallee | kBarrier)
+            ? is_runtime(function + 1)
+        : to_callee ? g_is_callee != nullptr && g_is_callee(function, to & ~kCallee)
+                    : function == begin)
       return true;
   // Through a pointer, if the caller cannot have called another function, nor the second one anew.
   if (caller == 0 || flow.trust(from) == code::CallFlow::Trust::kNone ||
