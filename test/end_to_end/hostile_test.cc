@@ -43,9 +43,20 @@ const Steps kOfClang = {"fork", "fork-thread", "plugin", "other-plugin"};
 const Steps kOutsideOfMpi = {"close-all"};
 const Steps kOfMpi = {"m-messages", "m-attributes", "m-errors",
                       "m-comms",    "m-truncated",  "m-messages"};
-const Steps kEnds = {"e-return",     "e-exit",        "e-_exit",        "e-quick",
-                     "e-abort",      "e-term",        "e-segv",         "e-segv-exit",
-                     "e-abort-fork", "e-thread-exit", "e-primary-ends", "e-exec"};
+const Steps kEnds = {"e-return",
+                     "e-exit",
+                     "e-_exit",
+                     "e-quick",
+                     "e-abort",
+                     "e-term",
+                     "e-segv",
+                     "e-segv-exit",
+                     "e-abort-fork",
+                     "e-thread-exit",
+                     "e-primary-ends",
+                     "e-exec",
+                     "e-small-thread-exit",
+                     "e-small-handler-exit"};
 
 Steps all_of(std::initializer_list<Steps> lists) {
   Steps all;

@@ -182,6 +182,26 @@ TEST_CASE(
   }
 }
 
+// Writing an archive takes 190 KiB of a stack; and LIMIT is that of the main thread's.
+TEST_CASE("Life: an end on a small stack - the archive is written") {
+  const auto [limit, end] =
+      GENERATE(table<const char*, const char*>({{"unlimited", "e-small-thread-exit"},
+                                                {"unlimited", "e-small-handler-exit"},
+                                                {"128", "e-exit"}}));
+  CAPTURE(limit, end);
+  TemporaryFolder folder;
+  Job job{"hostile_clang", {folder / "result", folder.path(), "regions", end}};
+  job.limits = std::string("-s ") + limit;
+  const Result plain = run_untraced(job);
+  REQUIRE(plain.exit_status != 0);
+  const Result traced = run_job(job, Way::kRun, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.signal == 0);
+  CHECK(traced.exit_status == plain.exit_status);
+  CHECK(traced.output == plain.output);
+  CHECK(regions_of(read_checked(folder / "archive")) == 5);
+}
+
 // The shell's redirections, which the program starts with.
 Job redirected(const Job& job, const std::string& redirections) {
   Job out = job;

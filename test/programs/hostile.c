@@ -366,6 +366,32 @@ static void* exiting_thread(void* nothing) {
   exit(9);
 }
 
+static void* exit_on_thread(void* nothing) {
+  (void)nothing;
+  exit(11);
+}
+
+/* exit() where there is little stack. */
+static void exit_on_small_thread(void) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_create(&thread, &attributes, exit_on_thread, NULL);
+  pthread_join(thread, NULL);
+}
+
+static void exit_in_small_handler(void) {
+  const stack_t stack = {.ss_sp = malloc(SIGSTKSZ), .ss_size = SIGSTKSZ};
+  sigaltstack(&stack, NULL);
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = exit_in_handler;
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGTERM, &action, NULL);
+  raise(SIGTERM);
+}
+
 static void* last_thread(void* nothing) {
   (void)nothing;
   usleep(20000);
@@ -393,6 +419,8 @@ static int end(const char* step) {
     pthread_create(&thread, NULL, exiting_thread, NULL);
     pthread_join(thread, NULL);
   }
+  if (strcmp(step, "e-small-thread-exit") == 0) exit_on_small_thread();
+  if (strcmp(step, "e-small-handler-exit") == 0) exit_in_small_handler();
   if (strcmp(step, "e-primary-ends") == 0) {
     pthread_create(&thread, NULL, last_thread, NULL);
     pthread_exit(NULL);

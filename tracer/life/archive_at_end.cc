@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -44,13 +45,27 @@ std::string filter_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+constexpr std::size_t kLeastStack = std::size_t{1} << 20;
+
+// Of threads that are made without saying.
+std::size_t usual_stack_bytes() {
+  pthread_attr_t attributes;
+  std::size_t bytes = 0;
+  if (pthread_getattr_default_np(&attributes) != 0) return 0;
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
 writer::WriteOptions options_of(const Session& session) {
   const filters::Settings& settings = session.settings();
   writer::WriteOptions options;
   options.archive = session.folder().archive();
   options.threads = static_cast<unsigned>(settings.writer_threads);
   // Where the main thread has left by pthread_exit(), the last thread calls exit(): and so would each that is made, and ends, from here on.
-  if (syscall(SYS_gettid) != getpid()) options.threads = 1;
+  // And threads have stacks as large as the program's limit says.
+  if (syscall(SYS_gettid) != getpid() || usual_stack_bytes() < kLeastStack)
+    options.threads = 1;
   options.keep_spool = settings.keep_spool;
   options.logical_clock = settings.clock == "logical";
   options.budget_bytes = settings.budget_bytes;

@@ -411,24 +411,23 @@ void finish_recording() noexcept {
 bool has_job_archive() noexcept { return g_session != nullptr && !g_ended.load(); }
 
 void write_job_archive(exchange::Exchange& exchange) noexcept {
-  if (exchange.rank() == 0) {
-    g_ended.store(true);
-    return write_and_report(*g_session, exchange);
-  }
-  try {
-    take_part_in_archive(exchange);
-  } catch (const std::exception&) {
-    // Process 0 reports it.
-  }
+  recorder::on_large_stack([&exchange] {
+    if (exchange.rank() == 0) {
+      g_ended.store(true);
+      return write_and_report(*g_session, exchange);
+    }
+    try {
+      take_part_in_archive(exchange);
+    } catch (const std::exception&) {
+      // Process 0 reports it.
+    }
+  });
 }
 
 void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_runtime); }
 
-void end_session() noexcept {
-  const recorder::LongPath long_path;
-  Session* session = g_session;
-  // A process of a job that has finished its part leaves the archive to process 0.
-  if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
+namespace {
+void end(Session* session) noexcept {
   if (is_changing_here()) {
     session->note_exit();
     return warn({"the process ends while it is being traced; 'refrain recover ",
@@ -447,6 +446,15 @@ void end_session() noexcept {
   // The others may still run: only MPI_Finalize brings them together.
   warn({"MPI_Finalize was not called; 'refrain recover ", session->folder().archive(),
         "' makes the archive when all processes have ended"});
+}
+}  // namespace
+
+void end_session() noexcept {
+  const recorder::LongPath long_path;
+  Session* const session = g_session;
+  // A process of a job that has finished its part leaves the archive to process 0.
+  if (session == nullptr || g_finished.load() || g_ended.exchange(true)) return;
+  recorder::on_large_stack([session] { end(session); });
 }
 
 namespace {

@@ -28,6 +28,7 @@
 #include "tracer/mpi/other_tools.h"
 #include "tracer/mpi/threads.h"
 #include "tracer/recorder/memory_reserve.h"
+#include "tracer/recorder/own_stack.h"
 #include "tracer/recorder/record_time_class.h"
 #include "tracer/recorder/slow_path.h"
 #include "tracer/runtime/live_filter.h"
@@ -223,10 +224,8 @@ void SessionInit::after(int result) noexcept {
   if (result == MPI_SUCCESS) g_sessions.store(true, std::memory_order_relaxed);
 }
 
-void Init::after(int result) noexcept {
-  g_initialized = true;
-  if (g_member || !runtime::takes_part()) return;
-  const recorder::LongPath long_path;
+namespace {
+void begin_job(int result) noexcept {
   int rank = 0;
   int size = 1;
   if (result != MPI_SUCCESS || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
@@ -267,9 +266,7 @@ void Init::after(int result) noexcept {
   measure_clocks(rank, size, OwnCommunicator());
 }
 
-Finalize::Finalize(Call& call) noexcept {
-  if (!g_member) return;
-  const recorder::LongPath long_path;
+void end_job(Call& call) noexcept {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   g_tracing.store(false);
@@ -296,6 +293,21 @@ Finalize::Finalize(Call& call) noexcept {
     exchange::Alone alone;
     runtime::write_job_archive(alone);
   }
+}
+}  // namespace
+
+// Collective operations of MPICH need more than 128 KiB of the stack: more than those have that the program makes, perhaps.
+void Init::after(int result) noexcept {
+  g_initialized = true;
+  if (g_member || !runtime::takes_part()) return;
+  const recorder::LongPath long_path;
+  recorder::on_large_stack([result] { begin_job(result); });
+}
+
+Finalize::Finalize(Call& call) noexcept {
+  if (!g_member) return;
+  const recorder::LongPath long_path;
+  recorder::on_large_stack([&call] { end_job(call); });
 }
 
 namespace {

@@ -9,10 +9,15 @@
 
 namespace refrain::recorder {
 
-constinit thread_local std::byte* t_own_stack __attribute__((tls_model("initial-exec"))) =
-    nullptr;
-
 namespace {
+
+// The one that the thread has taken last, and not given back.
+struct Taken {
+  std::byte* begin;  // its lowest address, above the guard
+  std::size_t bytes;
+};
+// As t_own_code.
+constinit thread_local Taken t_taken __attribute__((tls_model("initial-exec"))) = {};
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define REFRAIN_OTHER_STACKS 0
@@ -31,41 +36,43 @@ namespace {
 
 #if REFRAIN_OTHER_STACKS
 
-constexpr std::size_t kOwnStackBytes = std::size_t{256} << 10;
-constexpr std::size_t kOwnStackGuard = std::size_t{64} << 10;  // a page, however large
+constexpr std::size_t kGuard = std::size_t{64} << 10;  // a page, however large
 constexpr std::size_t kMaxStacksKept = 16;
 
-// Their lowest addresses, above the guard.
+// Usual ones.
 constinit std::array<std::atomic<std::byte*>, kMaxStacksKept> g_free_stacks{};
-bool is_on_own_stack() noexcept {
+
+bool is_on_own_stack(std::size_t bytes) noexcept {
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  return t_own_stack != nullptr && here >= t_own_stack &&
-         here < t_own_stack + kOwnStackBytes;
+  return t_taken.bytes >= bytes && here >= t_taken.begin &&
+         here < t_taken.begin + t_taken.bytes;
 }
 
-std::byte* take_stack() noexcept {
-  for (auto& each : g_free_stacks)
-    if (each.load(std::memory_order_relaxed) != nullptr)
-      // Pairs with the release in give_back_stack().
-      if (std::byte* const stack = each.exchange(nullptr, std::memory_order_acquire))
-        return stack;
+std::byte* take_stack(std::size_t bytes) noexcept {
+  if (bytes == static_cast<std::size_t>(OwnStack::kUsual))
+    for (auto& each : g_free_stacks)
+      if (each.load(std::memory_order_relaxed) != nullptr)
+        // Pairs with the release in give_back_stack().
+        if (std::byte* const stack = each.exchange(nullptr, std::memory_order_acquire))
+          return stack;
   void* const memory =
-      ::mmap(nullptr, kOwnStackGuard + kOwnStackBytes, PROT_READ | PROT_WRITE,
+      ::mmap(nullptr, kGuard + bytes, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  ::mprotect(memory, kOwnStackGuard, PROT_NONE);
-  return static_cast<std::byte*>(memory) + kOwnStackGuard;
+  ::mprotect(memory, kGuard, PROT_NONE);
+  return static_cast<std::byte*>(memory) + kGuard;
 }
 
-void give_back_stack(std::byte* stack) noexcept {
-  for (auto& each : g_free_stacks) {
-    std::byte* expected = nullptr;
-    // Pairs with the acquire in take_stack().
-    if (each.compare_exchange_strong(expected, stack, std::memory_order_release,
-                                     std::memory_order_relaxed))
-      return;
-  }
-  ::munmap(stack - kOwnStackGuard, kOwnStackGuard + kOwnStackBytes);
+void give_back_stack(std::byte* stack, std::size_t bytes) noexcept {
+  if (bytes == static_cast<std::size_t>(OwnStack::kUsual))
+    for (auto& each : g_free_stacks) {
+      std::byte* expected = nullptr;
+      // Pairs with the acquire in take_stack().
+      if (each.compare_exchange_strong(expected, stack, std::memory_order_release,
+                                       std::memory_order_relaxed))
+        return;
+    }
+  ::munmap(stack - kGuard, kGuard + bytes);
 }
 
 // Its frame address is asked for so that the frame is found by the frame pointer, for who unwinds from inside.
@@ -104,15 +111,17 @@ __attribute__((noinline)) void call_on(std::byte* top, void (*function)(void*),
 
 }  // namespace
 
-void run_on_own_stack(void (*function)(void*), void* argument) noexcept {
+void run_on_own_stack([[maybe_unused]] OwnStack size, void (*function)(void*),
+                      void* argument) noexcept {
 #if REFRAIN_OTHER_STACKS
-  std::byte* const stack = is_on_own_stack() ? nullptr : take_stack();
+  const auto bytes = static_cast<std::size_t>(size);
+  std::byte* const stack = is_on_own_stack(bytes) ? nullptr : take_stack(bytes);
   if (stack == nullptr) return function(argument);
   // In a handler that came meanwhile, on another stack, there is one around it.
-  std::byte* const around = std::exchange(t_own_stack, stack);
-  call_on(stack + kOwnStackBytes, function, argument);
-  t_own_stack = around;
-  give_back_stack(stack);
+  const Taken around = std::exchange(t_taken, {stack, bytes});
+  call_on(stack + bytes, function, argument);
+  t_taken = around;
+  give_back_stack(stack, bytes);
 #else
   function(argument);
 #endif

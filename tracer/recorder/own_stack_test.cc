@@ -59,4 +59,21 @@ TEST_CASE("Own stack: threads at once - each has one, with room") {
   for (const unsigned sum : sums) CHECK(sum == 200 * 100);
 }
 
+TEST_CASE(
+    "Own stack: large ones - also from inside of a usual one, and calls in them stay") {
+  std::uintptr_t usual = 0, large = 0, inner = 0;
+  on_own_stack([&] {
+    usual = here();
+    CHECK(on_large_stack([&] {
+            large = here();
+            on_own_stack([&] { inner = here(); });
+            return use(4 << 20);
+          }) == 4096);
+  });
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  CHECK(distance(usual, large) > 256 * 1024);
+#endif
+  CHECK(distance(large, inner) < 4096);
+}
+
 }  // namespace refrain::recorder::own_stack_test
