@@ -279,6 +279,8 @@ class CauseSearch {
   // Of the whole run; all of it is the most that could be gained.
   RootCause whole_cause(Account account, double ns, std::string where,
                         std::uint32_t path) const;
+  // By path, the one that stands for it.
+  std::vector<std::uint32_t> without_recursion() const;
   // Call paths of a class, with workers that have no work meanwhile.
   using Tell = std::function<void(RootCause&, std::uint32_t, const std::string&)>;
   void paths_of(std::initializer_list<TimeClass> classes, Account account,

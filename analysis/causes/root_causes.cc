@@ -91,10 +91,18 @@ Conclusions CauseSearch::find() {
 void CauseSearch::unknown() {
   const double ns = ledger(Account::kUnknown);
   if (ns <= RunEfficiencies::kMaxUnknown * counted_) return;
+  double without_place = totals_.elsewhere_ns;
+  for (std::size_t i = 0; i < profile_.paths.size(); ++i)
+    if (profile_.paths[i].region == RunProfile::kNone)
+      without_place += totals_.paths[i].own_ns;
   out_.unknown = fmt::format(
-      "{}, {} of the time of all threads, is not known: it is of iterations that were not written, without a "
-      "summary, in damaged parts of files, or in regions without a place. Causes are of the rest, and may be small parts of it",
-      time_text(ns), percent_text(share(ns)));
+      "{}, {} of the time of all threads, is not known: it is {}. Causes are of the rest, and may be small parts of it",
+      time_text(ns), percent_text(share(ns)),
+      without_place >= kNamed * ns
+          ? "in call paths for which the summary had no room (tasks that make tasks, say; refrain run --summary-memory 64M "
+            "gives it more)"
+          : "of iterations that were not written, without a summary, in damaged parts of files, or in regions without a "
+            "place");
 }
 
 std::uint32_t CauseSearch::rank_of(std::size_t process) const {

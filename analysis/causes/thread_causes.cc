@@ -399,29 +399,60 @@ void CauseSearch::management() {
   }
 }
 
+// In a recursion each depth has a path of its own. Where a region of some path is inside of itself, all its paths are one: the first.
+std::vector<std::uint32_t> CauseSearch::without_recursion() const {
+  std::vector<std::uint32_t> out(profile_.paths.size());
+  std::vector<std::uint32_t> first_of(out.size());
+  std::vector<std::vector<std::uint32_t>> first(profile_.regions.size() + 1);  // by site
+  std::vector<bool> recurs(out.size()), inside(out.size());
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    const RunProfile::Path& path = profile_.paths[i];
+    auto& known = first[std::min<std::size_t>(path.region, profile_.regions.size())];
+    const auto same = std::ranges::find(
+        known, path.site, [this](std::uint32_t at) { return profile_.paths[at].site; });
+    first_of[i] = same != known.end() ? *same : known.emplace_back(i);
+    const std::uint32_t parent = path.parent;
+    if (parent != RunProfile::kNone) inside[i] = inside[parent];
+    for (std::uint32_t at = parent; at != RunProfile::kNone && !inside[i];
+         at = profile_.paths[at].parent)
+      inside[i] = first_of[at] == first_of[i];
+    if (inside[i]) recurs[first_of[i]] = true;
+  }
+  for (std::uint32_t i = 0; i < out.size(); ++i)
+    out[i] = recurs[first_of[i]] ? first_of[i] : i;
+  return out;
+}
+
 void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account account,
                            const Tell& tell) {
+  const std::vector<std::uint32_t> folded = without_recursion();
   std::vector<double> times(profile_.paths.size()), own(profile_.paths.size());
+  std::vector<std::uint64_t> visits(profile_.paths.size());
   double all = 0;
   for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
     if (std::ranges::find(classes, profile_.paths[i].cls) == classes.end()) continue;
-    const std::uint32_t path = is_holder(i) ? profile_.paths[i].parent : i;
+    const std::uint32_t path = folded[is_holder(i) ? profile_.paths[i].parent : i];
     own[path] += totals_.paths[i].own_ns;
     times[path] += totals_.paths[i].own_ns + of_lock(i);
     all += totals_.paths[i].own_ns + of_lock(i);
   }
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
+    visits[folded[i]] += totals_.paths[i].visits;
   for (std::uint32_t i = 0; i < profile_.paths.size() && all > 0; ++i) {
     const double ns = times[i] / all * ledger(account);
     if (share(ns) < kMinShare || is_join(i) ||
         (account == Account::kFileIo && is_named_with_ranks(i)))
       continue;
-    const PathTotal& total = totals_.paths[i];
-    const auto visits = static_cast<double>(std::max<std::uint64_t>(1, total.visits));
-    RootCause cause = whole_cause(account, ns, "in " + path_text(profile_, PathId(i)), i);
+    const double number = static_cast<double>(std::max<std::uint64_t>(1, visits[i]));
+    const bool recurs = visits[i] != totals_.paths[i].visits;
+    RootCause cause = whole_cause(
+        account, ns,
+        "in " + path_text(profile_, PathId(i)) + (recurs ? ", and in recursion there" : ""),
+        i);
     tell(cause, i,
-         total.visits == 1
+         visits[i] == 1
              ? std::string("once")
-             : fmt::format("{} times, {} each", total.visits, time_text(own[i] / visits)));
+             : fmt::format("{} times, {} each", visits[i], time_text(own[i] / number)));
     out_.causes.push_back(std::move(cause));
   }
 }
