@@ -248,17 +248,48 @@ class CauseSearch {
   // Calls in which processes wait that are not among these, of all their time in them.
   std::vector<std::pair<std::string, double>> waits_by_place(
       const std::vector<bool>& not_of) const;
-  void move(Account from, Account to, double ns);
+  // No more than the account has; returns how much.
+  double move(Account from, Account to, double ns);
   // The loop in which most of a part of the time lies; nullptr: in none.
   const Frame* main_frame(double Part::*part) const;
   // By iteration, mean over processes, for each thread that waits.
   std::vector<Amount> amounts_of(const Frame& frame, double Part::*part) const;
   double workers() const;
   double all_threads() const;
-  void in_frame(RootCause& cause, const Frame* frame, double Part::*part) const;
+  // Returns which part of it is in the frame: what a gain there can be of.
+  double in_frame(RootCause& cause, const Frame* frame, double Part::*part) const;
+  // What computation in the loop (empty: in the run) takes on all threads or cores, but for `not_needed` ns of it.
+  double least_time(const std::string& loop, double not_needed) const;
+  // A gain leaves that, at the least; one of shared work leaves all of it.
+  void bound_gain(RootCause& cause, double not_needed = 0) const;
   // --- thread_causes.cc: what the threads of a process wait for
 
   void serial_parts();
+  // In parallel regions: what threads wait at the end of single blocks, for whatever.
+  void after_single();
+  void after_single(const ParallelRegion& region, double ns, bool most_of_all);
+  // What a region's threads do but loops and sections: blocks of which one thread has the work, and tasks.
+  struct Blocks {
+    std::uint32_t path = RunProfile::kNone;  // the construct with most time
+    double path_ns = 0;                      // its block
+    std::uint64_t path_visits = 0;
+    double ns = 0;  // of all blocks, without tasks, MPI and I/O
+    std::uint64_t tasks = 0;
+    double tasks_ns = 0;        // computation in them
+    double tasks_in_block = 0;  // the part of it of whose block a thread executes them
+    double forks = 0;           // of the region
+    double threads = 0;         // of a team
+    double each_task() const { return tasks_ns / static_cast<double>(tasks); }
+  };
+  Blocks blocks_of(const ParallelRegion& region) const;
+  // Tasks take less than what threads need and wait for each, `waited_ns` in all.
+  static bool are_small(const Blocks& blocks, double waited_ns);
+  // Of what is waited, `part` is this cause's.
+  void small_tasks(RootCause& cause, const ParallelRegion& region, const Blocks& blocks,
+                   double waited_ns, double part) const;
+  void few_tasks(RootCause& cause, const ParallelRegion& region,
+                 const Blocks& blocks) const;
+  std::string region_name(const ParallelRegion& region) const;
   // Of primary threads, and not in MPI.
   double outside_of_regions() const;
   // Threads have no work while regions are open.
@@ -296,6 +327,15 @@ class CauseSearch {
   std::string holders_text(std::uint32_t path) const;
   // Who waits for the end of threads has nothing else to do.
   bool is_join(std::uint32_t path) const;
+  bool waits_for_tasks(std::uint32_t path) const;  // taskwait, taskgroup
+  // Of these, in regions of small tasks: by region the first path, which stands for all, and their time.
+  struct TaskWaits {
+    std::uint32_t path = 0;
+    double ns = 0;
+  };
+  std::map<const ParallelRegion*, TaskWaits> small_task_waits() const;
+  // The master block for whose end threads wait in this barrier; kNone: for none.
+  std::uint32_t master_before(std::uint32_t path) const;
   void synchronization();
   // Others wait for ranks because of it, which are named with it.
   bool is_named_with_ranks(std::uint32_t path) const;
@@ -326,6 +366,7 @@ class CauseSearch {
   const ProfileTotals totals_;
   const IterationProfile iterations_;
   RunParts parts_;
+  std::vector<const ParallelRegion*> around_;  // by path
   const Places places_;
   const std::size_t processes_;
   const ByMoment work_, waits_;
@@ -347,6 +388,8 @@ class CauseSearch {
     double waited_ns = 0;     // for them
   };
   std::map<std::uint32_t, ByLocks> by_lock_;  // by parallel region
+  // Likewise: what is waited at the end of single blocks for threads that come there late.
+  std::map<std::uint32_t, double> late_at_single_;
   Conclusions out_;
 };
 

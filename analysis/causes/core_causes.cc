@@ -424,8 +424,8 @@ double CauseSearch::add_core_wait(LocationId thread, double waited, double time)
   const double useful =
       totals_.by_location[thread][static_cast<std::size_t>(TimeClass::kUseful)];
   const double computing =
-      std::min(useful, std::max(0.0, counted - (time - start - useful)));
-  move(Account::kUseful, Account::kCores, computing);
+      move(Account::kUseful, Account::kCores,
+           std::min(useful, std::max(0.0, counted - (time - start - useful))));
   if (profile_.locations[thread].primary) core_waits_[process] += counted;
   thread_core_waits_[thread] = counted;
   cores_left_ += counted - computing;
@@ -434,9 +434,9 @@ double CauseSearch::add_core_wait(LocationId thread, double waited, double time)
 }
 
 double CauseSearch::without_core(Account account, double ns) {
-  const double part = std::clamp(cores_left_, 0.0, ns);
+  const double part =
+      move(account, Account::kCores, std::clamp(cores_left_, 0.0, std::max(0.0, ns)));
   cores_left_ -= part;
-  move(account, Account::kCores, part);
   return ns - part;
 }
 
@@ -566,8 +566,11 @@ void CauseSearch::few_cores() {
     cause.gain_ns =
         std::clamp(work_end_ - meet(parts_, by_moment(at_work_with_cores), left) + in_mpi,
                    0.0, std::ranges::max(core_waits_));
+    if (!crowded_) bound_gain(cause);
     cause.gain = gain_text(cause, "At best, without it", run_text(out_));
   }
+  if (crowded_)
+    cause.gain = gain_text(cause, "At best, with a core for each thread", run_text(out_));
   cause.what = "Too few cores";
   cause.loop = cores_when_.loop;
   cause.iterations = cores_when_.iterations;

@@ -115,9 +115,9 @@ void CauseSearch::ranks() {
          const RunParts::Moment& moment = parts_.moments[at];
          double here = total_of(waited);
          const double by_start =
-             share_of_start(parts_.frames[moment.frame], moment.cell) * here;
+             move(Account::kCommunication, Account::kStart,
+                  share_of_start(parts_.frames[moment.frame], moment.cell) * here);
          here -= by_start;
-         move(Account::kCommunication, Account::kStart, by_start);
          counted_ -= by_start;
          for (std::size_t i = 0; i < processes_; ++i) {
            explained_[i] += waited[i];
@@ -151,7 +151,7 @@ void CauseSearch::ranks() {
 
 void CauseSearch::ranks(Frame& frame, double lost, const std::vector<double>& cost,
                         double for_cores) {
-  move(Account::kCommunication, Account::kUnevenRanks, lost);
+  lost = move(Account::kCommunication, Account::kUnevenRanks, lost);
   if (share(lost) < kMinShare) return;
   RootCause cause;
   cause.account = Account::kUnevenRanks;
@@ -363,8 +363,10 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
   };
   double excess = 0, uneven = 0;
   const std::vector<Amount> amounts = more_of(frame, causers, is_causer, which, excess);
-  if (had_no_core(causers, excess))  // then all that wait for it do so for a core
-    return move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
+  if (had_no_core(causers, excess)) {  // then all that wait for it do so for a core
+    move(Account::kUnevenRanks, Account::kCores, cause.lost_ns);
+    return;
+  }
   for (std::size_t i = 0; i < processes_; ++i)
     if (!is[i])
       cause.most_lost_ns +=
@@ -393,16 +395,17 @@ void CauseSearch::named(Frame& frame, const std::vector<std::size_t>& causers,
           }).others;
       for (const std::size_t each : causers) {
         const double longer = frame.at(cell, each).*part / workers(each) - of_others;
-        const double taken =
+        const double taken = move(
+            from, Account::kUnevenRanks,
             std::min(frame.at(cell, each).*part,
-                     std::clamp(longer, 0.0, std::max(0.0, work.more())) * workers(each));
+                     std::clamp(longer, 0.0, std::max(0.0, work.more())) * workers(each)));
         frame.at(cell, each).*part -= taken;
-        move(from, Account::kUnevenRanks, taken);
         cause.lost_ns += taken;
         if (from == Account::kUnevenThreads) uneven += taken / workers(each);
       }
     };
     take(&Part::serial, Account::kSerial);
+    take(&Part::after_single, Account::kSerial);
     take(&Part::imbalance, Account::kUnevenThreads);
   }
   cause.gain_ns = gain_of(evened);

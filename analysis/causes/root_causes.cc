@@ -10,6 +10,7 @@
 #include "analysis/causes/cause_search.h"
 #include "analysis/causes/cause_texts.h"
 #include "analysis/ideal/ideal_network.h"
+#include "base/thread_use.h"
 
 namespace refrain::analysis {
 namespace {
@@ -49,6 +50,18 @@ CauseSearch::CauseSearch(const std::vector<summary::RunSummary>& summaries)
       waits_(by_moment(in_mpi)) {
   for (const RunProfile::Process& process : profile_.processes)
     mpi_ = mpi_ || process.rank != RunProfile::kNone;
+  std::map<std::uint32_t, const ParallelRegion*> regions;
+  for (const ParallelRegion& region : totals_.parallel_regions)
+    regions.emplace(region.region, &region);
+  around_.resize(profile_.paths.size());
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    const RunProfile::Path& path = profile_.paths[i];
+    const auto own = regions.find(path.region);
+    if (own != regions.end())
+      around_[i] = own->second;
+    else if (path.parent != RunProfile::kNone)
+      around_[i] = around_[path.parent];
+  }
   explained_.resize(processes_);
   chained_.resize(processes_);
   in_turn_.resize(processes_);
@@ -125,9 +138,11 @@ double CauseSearch::of_frame(const Frame& frame) const {
   return frame.loop.empty() ? counted_ / all_threads() : time_of(frame);
 }
 
-void CauseSearch::move(Account from, Account to, double ns) {
-  ledger(from) -= ns;
-  ledger(to) += ns;
+double CauseSearch::move(Account from, Account to, double ns) {
+  const double part = std::clamp(ns, 0.0, std::max(0.0, ledger(from)));
+  ledger(from) -= part;
+  ledger(to) += part;
+  return part;
 }
 
 const Frame* CauseSearch::main_frame(double Part::*part) const {
@@ -174,12 +189,75 @@ double CauseSearch::all_threads() const {
   return std::max(1.0, sum);
 }
 
-void CauseSearch::in_frame(RootCause& cause, const Frame* frame, double Part::*part) const {
+double CauseSearch::in_frame(RootCause& cause, const Frame* frame,
+                             double Part::*part) const {
   cause.of_ns = frame != nullptr ? of_frame(*frame) : counted_ / all_threads();
-  if (frame == nullptr) return;
+  if (frame == nullptr) return 1;
   cause.loop = frame->loop;
   cause.iterations = frame->iterations;
   cause.when = shape_of(amounts_of(*frame, part));
+  double here = 0, all = 0;
+  for (const Frame& each : parts_.frames)
+    for (const Part& at : each.parts) {
+      all += at.*part;
+      if (&each == frame) here += at.*part;
+    }
+  return all > 0 ? here / all : 1;
+}
+
+double CauseSearch::least_time(const std::string& loop, double not_needed) const {
+  struct Host {
+    base::CoreSet cores;
+    double on_cores = 0;
+  };
+  std::map<std::string, Host> hosts;
+  std::vector<double> here(processes_), all(processes_);
+  double useful = 0, least = 0;
+  for (const Frame& frame : parts_.frames)
+    for (std::size_t cell = 0; cell < frame.cells.size(); ++cell)
+      for (std::size_t i = 0; i < processes_; ++i) {
+        const double ns = frame.at(cell, i).useful;
+        all[i] += ns;
+        useful += ns;
+        if (loop.empty() || frame.loop == loop) here[i] += ns;
+      }
+  if (useful <= 0) return 0;
+  // Some of it was for want of cores.
+  const double rest = std::max(
+      0.0, std::min(1.0, out_.ledger[static_cast<std::size_t>(Account::kUseful)] / useful) -
+               not_needed / useful);
+  const bool temporary =
+      std::ranges::any_of(profile_.locations, &RunProfile::Location::temporary);
+  for (std::size_t i = 0; i < processes_; ++i) {
+    if (all[i] <= 0) continue;
+    const double work = rest * here[i];
+    const auto threads = static_cast<double>(std::max<std::size_t>(1, parts_.threads[i]));
+    if (!temporary) least = std::max(least, work / threads);
+    // What sleeps needs no core.
+    base::ThreadUse use;
+    for (const RunSummary::Location& location : summaries_[i].locations)
+      use.add(location.use);
+    const double on_cores =
+        std::min(work, static_cast<double>(use.core_ns) * here[i] / all[i]);
+    Host& host = hosts[summaries_[i].host];
+    host.cores.add(use.cores);
+    host.on_cores += on_cores;
+    if (!use.cores.empty())
+      least = std::max(least, on_cores / static_cast<double>(use.cores.size()));
+  }
+  for (const auto& [name, host] : hosts)
+    if (!host.cores.empty())
+      least = std::max(least, host.on_cores / static_cast<double>(host.cores.size()));
+  return least;
+}
+
+void CauseSearch::bound_gain(RootCause& cause, double not_needed) const {
+  const auto most = [&](double without) {
+    return std::max(0.0, cause.of_ns - least_time(cause.loop, without));
+  };
+  cause.gain_ns = std::min(cause.gain_ns, most(not_needed));
+  if (cause.shared_gain_ns > 0)
+    cause.shared_gain_ns = std::min(cause.shared_gain_ns, most(0));
 }
 
 RootCause CauseSearch::whole_cause(Account account, double ns, std::string where,
@@ -192,6 +270,8 @@ RootCause CauseSearch::whole_cause(Account account, double ns, std::string where
   cause.gain_ns = ns / all_threads();
   cause.where = std::move(where);
   cause.path = path;
+  // More cores are all that those can gain which have none.
+  if (account != Account::kCores || !crowded_) bound_gain(cause);
   cause.gain = gain_text(cause, "At best, without it", run_text(out_));
   return cause;
 }

@@ -15,7 +15,7 @@
 // A gain is what the run would be shorter by on these clocks, with the causing ranks or threads at the mean of the others, all else as it was
 // (that of one cause alone: gains do not add up).
 // Source: load balance as by POP, by iteration as Furlinger and Moore do; of who is late as Boehme et al., TOPC 3(2), 2016.
-// Cost: O(rows of all threads); memory: kMaxParts x 96 bytes at most, iterations are put together for it.
+// Cost: O(rows of all threads); memory: kMaxParts x 112 bytes at most, iterations are put together for it.
 #pragma once
 
 #include <array>

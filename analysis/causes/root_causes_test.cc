@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,7 @@ void check_sums(const Conclusions& conclusions, const std::vector<RunSummary>& r
   CHECK(conclusions.time_ns == Approx(time));
   CHECK(std::accumulate(conclusions.ledger.begin(), conclusions.ledger.end(), 0.0) ==
         Approx(time));
+  for (const double ns : conclusions.ledger) CHECK(ns >= -1e-6);
   Ledger lost{};
   for (const RootCause& cause : conclusions.causes)
     lost[static_cast<std::size_t>(cause.account)] += cause.lost_ns;
@@ -960,6 +962,289 @@ TEST_CASE("Root causes: regions of fewer threads than there are - no serial part
   CHECK(cause.what == "Threads without work");
   CHECK(cause.lost_ns == Approx(2 * 100 * 2000));
   CHECK(cause.when.kind == TimeShape::Kind::kAll);
+}
+
+namespace {
+
+constexpr auto kLimited = static_cast<std::size_t>(TimeClass::kLimitedParallelism);
+constexpr auto kSynchronization = static_cast<std::size_t>(TimeClass::kSynchronization);
+
+// What a thread does in a parallel region, 100 times, 2000 ns each.
+struct InRegion {
+  std::int64_t block = 0;  // in the block of `single`
+  std::int64_t tasks = 0;  // in tasks
+  std::uint64_t number_of_tasks = 0;
+  std::int64_t wait = 0;  // after that; the rest is work of all threads
+};
+enum class Wait { kAfterSingle, kAtEnd, kTaskwait, kBarrierAfterMaster };
+
+RunSummary with_blocks(const std::vector<InRegion>& threads, Wait wait,
+                       bool tasks_in_block = false) {
+  RunSummary run;
+  run.rank = RunSummary::kNone;
+  const bool master = wait == Wait::kBarrierAfterMaster;
+  const auto openmp = [](const char* name, std::uint32_t role) {
+    return region(name, role, OTF2_PARADIGM_OPENMP);
+  };
+  run.regions = {
+      openmp("!$omp parallel", OTF2_REGION_ROLE_PARALLEL),
+      openmp("!$omp single", OTF2_REGION_ROLE_SINGLE),
+      master ? openmp("!$omp masked", OTF2_REGION_ROLE_MASTER)
+             : openmp("!$omp single sblock", OTF2_REGION_ROLE_SINGLE_SBLOCK),
+      wait == Wait::kTaskwait ? openmp("!$omp taskwait", OTF2_REGION_ROLE_BARRIER)
+      : master                ? openmp("!$omp barrier", OTF2_REGION_ROLE_BARRIER)
+               : openmp("!$omp implicit barrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER),
+      openmp("!$omp task", OTF2_REGION_ROLE_TASK)};
+  auto& nodes = run.nodes.edit();
+  nodes.resize(6);
+  nodes[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
+  nodes[1] = {.parent = 0, .region = 0};
+  nodes[2] = {.parent = 1, .region = 1};
+  nodes[3] = {.parent = master ? 1U : 2U, .region = 2};
+  nodes[4] = {.parent = 1, .region = 3};
+  nodes[5] = {.parent = tasks_in_block ? 3U : 4U, .region = 4};
+  run.loops = {{1, "loop 1 @ main p.c:7-12"}};
+  run.end = 100 * 2000;
+  run.locations.resize(threads.size());
+  for (std::uint32_t thread = 0; thread < threads.size(); ++thread) {
+    const InRegion& does = threads[thread];
+    RunSummary::Location& location = run.locations[thread];
+    location.number = thread;
+    location.primary = thread == 0;
+    location.sums.resize(6);
+    const auto set = [&](std::size_t node, std::int64_t each, std::uint64_t visits = 100) {
+      location.sums[node].visits = visits;
+      location.sums[node].time = static_cast<std::uint64_t>(100 * each);
+    };
+    if (thread == 0) set(0, 2000);
+    set(1, 2000);
+    const std::int64_t in_block = does.block + (tasks_in_block ? does.tasks : 0);
+    if (!master) set(2, in_block);
+    if (in_block > 0) set(3, in_block);
+    set(4, does.wait + (tasks_in_block ? 0 : does.tasks));
+    if (does.number_of_tasks > 0) set(5, does.tasks, 100 * does.number_of_tasks);
+    if (wait == Wait::kAfterSingle) location.edges = {{.from = 2, .to = 4, .count = 100}};
+    if (master) location.edges = {{.from = thread == 0 ? 3U : 1U, .to = 4, .count = 100}};
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      auto& row = location.iterations.rows.emplace_back();
+      row = {.begin = 2000 * i, .loop = 0, .first = i, .count = 1, .counters = {}};
+      row.times[wait == Wait::kAfterSingle ? kLimited
+                : wait == Wait::kAtEnd     ? kImbalance
+                                           : kSynchronization] = does.wait;
+      row.times[0] = 2000 - does.wait;
+    }
+    location.iterations.end = run.end;
+  }
+  return run;
+}
+
+// No gain leaves less than what computation takes on all threads.
+void check_gains(const Conclusions& conclusions, double computation) {
+  for (const RootCause& cause : conclusions.causes) {
+    INFO(cause.text + " " + cause.gain);
+    CHECK(cause.of_ns - cause.gain_ns >= computation * (1 - 1e-9));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Root causes: one thread works in a block, the others wait for it") {
+  const Wait wait = GENERATE(Wait::kAfterSingle, Wait::kBarrierAfterMaster);
+  const RunSummary run =
+      with_blocks({{.block = 1500}, {.wait = 1500}, {.wait = 1500}, {.wait = 1500}}, wait);
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  check_gains(found, 100 * (500 + 1500 / 4.0));
+  REQUIRE(found.causes.size() == 1);
+  const RootCause& cause = found.causes[0];
+  INFO(cause.text);
+  CHECK(cause.account ==
+        (wait == Wait::kAfterSingle ? Account::kSerial : Account::kSynchronization));
+  CHECK(cause.what == "Serial part of a parallel region");
+  CHECK_THAT(cause.text, Catch::StartsWith("One thread works in ") &&
+                             Catch::Contains(wait == Wait::kAfterSingle
+                                                 ? "in single @p.c:5, in all 100 iterations"
+                                                 : "in masked @p.c:5, and the others"));
+  CHECK(cause.lost_ns == Approx(3 * 100 * 1500));
+  CHECK(cause.gain_ns == Approx(100 * 1500 * 3 / 4.0));
+  if (wait != Wait::kAfterSingle) return;
+  // What is lost before the loop is none of its gain, though there is something else to gain in it.
+  RunSummary before = run;
+  for (RunSummary::Location& location : before.locations)
+    for (auto& row : location.iterations.rows) {
+      row.times[0] -= 400;
+      row.times[kImbalance] += 400;
+      if (row.first < 30)
+        row = {.begin = row.begin, .times = row.times, .counters = {}};
+      else
+        row.first -= 30;
+    }
+  const Conclusions of_loop = conclude({before});
+  check_sums(of_loop, {before});
+  REQUIRE(of_loop.causes.size() == 1);
+  CHECK(of_loop.causes[0].of_ns == Approx(70 * 2000));
+  CHECK(of_loop.causes[0].gain_ns == Approx(70 * 1500 * 3 / 4.0));
+}
+
+TEST_CASE(
+    "Root causes: threads that come late to a block of little work - not the block's") {
+  const RunSummary run = with_blocks(
+      {{.block = 10}, {.wait = 1000}, {.wait = 1000}, {.wait = 1000}}, Wait::kAfterSingle);
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].account == Account::kUnevenThreads);
+  CHECK(found.causes[0].thread == 0);
+  CHECK(of(found, Account::kSerial) == Approx(100 * 30).epsilon(0.01));
+}
+
+TEST_CASE(
+    "Root causes: threads wait for tasks of others - few tasks, one thread's, small ones") {
+  const auto found_in = [](const std::vector<InRegion>& threads, Wait wait,
+                           bool in_block = false) {
+    const RunSummary run = with_blocks(threads, wait, in_block);
+    const Conclusions found = conclude({run});
+    check_sums(found, {run});
+    REQUIRE_FALSE(found.causes.empty());
+    INFO(found.causes[0].what + ": " + found.causes[0].text);
+    CHECK(found.causes.size() == 1);
+    return found.causes[0];
+  };
+  const Wait wait = GENERATE(Wait::kAfterSingle, Wait::kAtEnd);
+  // Seven tasks for four threads: one has one only.
+  const RootCause few = found_in({{.tasks = 2000, .number_of_tasks = 2},
+                                  {.tasks = 2000, .number_of_tasks = 2},
+                                  {.tasks = 2000, .number_of_tasks = 2},
+                                  {.tasks = 1000, .number_of_tasks = 1, .wait = 1000}},
+                                 wait);
+  CHECK(few.what == "Waiting for tasks");
+  CHECK_THAT(few.text,
+             Catch::Contains("700 tasks (7 each time, for 4 threads), 1 us each"));
+  CHECK(few.lost_ns == Approx(100 * 1000));
+  CHECK(few.gain_ns == Approx(100 * 1000 / 4.0));
+  // Tasks that take as long as to create one.
+  const std::vector<InRegion> creates = {
+      {.block = 1000, .tasks = 900, .number_of_tasks = 90, .wait = 100},
+      {.tasks = 300, .number_of_tasks = 30, .wait = 1700}};
+  const RootCause small = found_in(creates, wait);
+  CHECK(small.what == "Small tasks");
+  CHECK_THAT(small.text, Catch::Contains("12000 tasks, 10 ns each") &&
+                             Catch::Contains("threads need 23 ns more for each"));
+  CHECK(small.lost_ns == Approx(100 * 1800));
+  // But the tasks themselves are left.
+  CHECK(small.of_ns - small.gain_ns == Approx(100 * 1200 / 2.0));
+  const RootCause waits = found_in(creates, Wait::kTaskwait);
+  CHECK(waits.what == "Small tasks");
+  CHECK(waits.account == Account::kSynchronization);
+  // Tasks that their creator executes.
+  if (wait != Wait::kAfterSingle) return;
+  const RootCause own = found_in(
+      {{.block = 10, .tasks = 1990, .number_of_tasks = 2}, {.wait = 2000}}, wait, true);
+  CHECK(own.what == "Serial part of a parallel region");
+  CHECK_THAT(own.text, Catch::Contains("with 200 tasks of 995 ns each"));
+}
+
+TEST_CASE("Root causes: gains leave what computation takes on the cores that there are") {
+  // A thread of a nested team: of three threads two have cores.
+  RunSummary run = uneven_threads({0, 0, 0, 0});
+  run.locations.pop_back();
+  for (RunSummary::Location& location : run.locations) {
+    location.use.core_ns = run.end;
+    location.use.cores = base::CoreSet::parse("0-1");
+  }
+  RunSummary::Location& idle = run.locations[2];
+  for (auto& sums : idle.sums) sums.time /= 2;
+  for (auto& row : idle.iterations.rows) {
+    row.times[0] = 1000;
+    row.times[IterationRows::kOutside] = 1000;
+  }
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].what == "Threads without work");
+  CHECK(found.causes[0].gain_ns == 0);
+  for (RunSummary::Location& location : run.locations)
+    location.use.cores = base::CoreSet::parse("0-2");
+  CHECK(conclude({run}).causes[0].gain_ns == Approx(100 * 1000 / 3.0));
+}
+
+TEST_CASE("Root causes: workers of nested teams that begin late - of the ledger once") {
+  // Thread 1 opens a region in the outer one, to which threads 2 and 3 come late, for want of cores; of their rows that is time in
+  // no region.
+  RunSummary run = uneven_threads({0, 0, 0, 0});
+  auto& nodes = run.nodes.edit();
+  RunSummary::Region inner =
+      region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP);
+  inner.line = 8;
+  run.regions.push_back(inner);
+  nodes.push_back({.parent = 1, .region = 2, .kind = RunSummary::Kind::kFork});
+  nodes.push_back({.parent = 3, .region = 2});
+  nodes.push_back({.region = 2});
+  for (RunSummary::Location& location : run.locations) {
+    location.sums.resize(6);
+    location.use.core_ns = run.end / 4;
+    location.use.core_wait_ns = run.end * 3 / 4;
+    location.use.cores = base::CoreSet::parse("0");
+    if (location.number == 1)
+      for (const int node : {3, 4}) location.sums[node] = {.visits = 100, .time = run.end};
+    if (location.number < 2) continue;
+    for (const int node : {1, 2}) location.sums[node] = {};
+    location.sums[5] = {.visits = 100, .time = run.end / 4};
+    for (auto& row : location.iterations.rows) {
+      row.times[0] = 500;
+      row.times[IterationRows::kOutside] = 1500;
+    }
+  }
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  CHECK(of(found, Account::kSerial) == Approx(0).margin(1));
+  CHECK(of(found, Account::kManagement) == Approx(0).margin(1));
+  CHECK(of(found, Account::kCores) == Approx(4 * 0.75 * 200'000));
+  CHECK_FALSE(has_cause(found, Account::kSerial));
+}
+
+// Also of numbers that contradict each other: no account has less than nothing, and none is in two.
+TEST_CASE("Root causes: whatever the input - each second is in one account") {
+  std::mt19937 random(20261201);  // NOLINT(cert-msc51-cpp): the same each time
+  const auto any = [&](std::int64_t to) {
+    return std::uniform_int_distribution<std::int64_t>(0, to)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<RunSummary> runs = ranks(
+        static_cast<std::size_t>(1 + any(3)), 10,
+        [&](std::size_t rank, std::size_t i) {
+          return 500 + static_cast<std::int64_t>(rank * 37 + i * 91 + 13) % 700;
+        },
+        static_cast<std::size_t>(1 + any(2)));
+    for (RunSummary& run : runs) {
+      if (run.nodes.size() < 3) run.nodes.edit().emplace_back().region = 2;
+      auto& nodes = run.nodes.edit();
+      nodes.push_back({.region = 2, .kind = RunSummary::Kind::kFork});
+      nodes.push_back({.parent = 3, .region = 2});
+      for (RunSummary::Location& location : run.locations) {
+        location.sums.resize(5);
+        for (const std::size_t node : {2, 4})
+          location.sums[node] = {.visits = static_cast<std::uint64_t>(any(9)),
+                                 .time = static_cast<std::uint64_t>(any(9000))};
+        location.sums[3] = {.visits = location.primary ? 5U : 0U,
+                            .time = location.primary ? 20'000U : 0U};
+        location.use.core_wait_ns = static_cast<std::uint64_t>(any(40'000));
+        location.use.core_ns = static_cast<std::uint64_t>(any(40'000));
+        for (auto& row : location.iterations.rows) {
+          std::int64_t& from = row.times[static_cast<std::size_t>(any(4))];
+          std::int64_t& to = row.times[static_cast<std::size_t>(any(4))];
+          const std::int64_t moved = any(1500) * (round % 3 == 0 ? 4 : 1) - 200;
+          from -= moved;
+          to += moved;
+          std::int64_t& outside = row.times[IterationRows::kOutside];
+          const std::int64_t in_region = any(std::max<std::int64_t>(0, outside));
+          outside -= in_region;
+          row.times[static_cast<std::size_t>(any(4))] += in_region;
+        }
+      }
+    }
+    check_sums(conclude(runs), runs);
+  }
 }
 
 // A serial part as long as the region, in which there is another one: its time counts once.

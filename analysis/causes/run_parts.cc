@@ -31,6 +31,7 @@ struct Track {
   const std::vector<Row>* rows = nullptr;
   std::vector<Row> whole;
   bool helper = false;
+  double late = 0;  // start and end of regions that is no part of its rows
 
   const std::vector<Row>& all() const { return rows != nullptr ? *rows : whole; }
 };
@@ -48,6 +49,11 @@ struct Sums {
   double primary_core = 0;  // time on one
   ClassTimes primary{};
   ClassTimes others{};
+  double outside = 0;  // of others, in no region and without work
+  // Of others in regions.
+  double in_regions() const {
+    return std::max(0.0, std::accumulate(others.begin(), others.end(), 0.0) - outside);
+  }
 };
 
 class PartsBuilder {
@@ -71,6 +77,7 @@ class PartsBuilder {
       for (std::size_t cell = 0; cell < frame.cells.size(); ++cell) even_out(frame, cell);
     for (Frame& frame : out_.frames) bound_waits_in_mpi(frame);
     wait_at_end();
+    no_less_than_nothing();
     return std::move(out_);
   }
 
@@ -97,7 +104,11 @@ class PartsBuilder {
             {.loop = IterationProfile::kNoLoop,
              .end_ns = profile_.nanoseconds(i, static_cast<double>(profile_.time_of(i))),
              .times = totals_.by_location[i],
+             .outside_ns = location.worker ? profile_.nanoseconds(
+                                                 i, static_cast<double>(location.outside))
+                                           : 0,
              .counters = {}}};
+      if (location.worker) track.late = late_of(i, track.all());
       Process& process = processes_[location.process];
       if (!location.helper) ++out_.threads[location.process];
       const bool primary = has_primary[location.process]
@@ -110,6 +121,13 @@ class PartsBuilder {
         process.others.push_back(std::move(track));
       }
     }
+  }
+
+  // What the profile has more of it than the rows.
+  double late_of(LocationId location, const std::vector<Row>& rows) const {
+    double late = of(totals_.by_location[location], TimeClass::kThreadManagement);
+    for (const Row& row : rows) late -= of(row.times, TimeClass::kThreadManagement);
+    return std::max(0.0, late);
   }
 
   // A file may hold any numbers.
@@ -383,6 +401,7 @@ class PartsBuilder {
           spread(row, rows, [&](std::size_t number, double part) {
             Sums& to = sums_of(places[number]);
             to.core_wait += part * iterations_.counter(row, base::kCoreWait);
+            to.outside += part * row.outside_ns;
             for (std::size_t i = 0; i < row.times.size(); ++i)
               to.others[i] += part * row.times[i];
           });
@@ -393,6 +412,7 @@ class PartsBuilder {
                                 : places[static_cast<std::size_t>(at - rows.begin())];
         Sums& to = sums_of(place);
         to.core_wait += iterations_.counter(row, base::kCoreWait);
+        to.outside += row.outside_ns;
         add(to.others, row.times);
       }
     const auto workers =
@@ -402,7 +422,52 @@ class PartsBuilder {
         finish(sums[frame][cell], frame == 0, workers, out_.frames[frame].at(cell, number));
     for (std::size_t frame = 0; frame < sums.size(); ++frame)
       set_core_waits(sums[frame], out_.frames[frame], number);
+    double late = 0;
+    for (const Track& other : process.others) late += other.late;
+    if (late > 0) move_late(number, sums, late);
   }
+
+  void move_late(std::size_t number, const std::vector<std::vector<Sums>>& sums,
+                 double late) {
+    const auto move = [&](const auto& weight_of) {
+      double all = 0;
+      for (std::size_t frame = 0; frame < sums.size(); ++frame)
+        for (std::size_t cell = 0; cell < sums[frame].size(); ++cell)
+          all += weight_of(frame, cell);
+      if (all <= 0) return;
+      const double each = late / all;
+      for (std::size_t frame = 0; frame < sums.size(); ++frame)
+        for (std::size_t cell = 0; cell < sums[frame].size(); ++cell) {
+          double& serial = out_.frames[frame].at(cell, number).serial;
+          const double part = taken(serial, each * weight_of(frame, cell));
+          late -= part;
+          account(Account::kSerial) -= part;
+          account(Account::kManagement) += part;
+        }
+    };
+    move([&](std::size_t frame, std::size_t cell) {
+      return sums[frame][cell].in_regions();
+    });
+    if (late > 0)
+      move([&](std::size_t frame, std::size_t cell) {
+        return out_.frames[frame].at(cell, number).serial;
+      });
+  }
+
+  // Of a killed process some times may be negative: what is too little there is too much elsewhere.
+  void no_less_than_nothing() {
+    double less = 0;
+    for (double& ns : out_.ledger) {
+      less += std::max(0.0, -ns);
+      ns = std::max(0.0, ns);
+    }
+    double all = std::accumulate(out_.ledger.begin(), out_.ledger.end(), 0.0);
+    if (less <= 0 || all <= 0) return;
+    const double rest = std::max(0.0, 1 - less / all);
+    for (double& ns : out_.ledger) ns *= rest;
+  }
+
+  double& account(Account of) { return out_.ledger[static_cast<std::size_t>(of)]; }
 
   // What is not known of a process beyond what is not known of the others (a part of its file is damaged) may be work or not: it
   // is taken for as much of that as makes it like the process of which most is known.
@@ -540,11 +605,16 @@ class PartsBuilder {
       mpi += of(sums.primary, TimeClass::kMpiManagement);
       others += of(sums.others, TimeClass::kMpiManagement);
     }
-    double idle = of(sums.others, TimeClass::kLimitedParallelism);
-    const double in_mpi = taken(idle, workers * mpi);
-    const double in_start = taken(idle, workers * start);
-    const double in_io = taken(idle, workers * (of(sums.primary, TimeClass::kMpiIo) +
-                                                of(sums.primary, TimeClass::kFileIo)));
+    double in_regions = of(sums.others, TimeClass::kLimitedParallelism);
+    double idle = taken(in_regions, sums.outside);
+    const auto meanwhile = [&](double most) {
+      const double outside = taken(idle, most);
+      return outside + taken(in_regions, most - outside);
+    };
+    const double in_mpi = meanwhile(workers * mpi);
+    const double in_start = meanwhile(workers * start);
+    const double in_io = meanwhile(workers * (of(sums.primary, TimeClass::kMpiIo) +
+                                              of(sums.primary, TimeClass::kFileIo)));
     part.work = std::max(0.0, sums.wall - mpi - start);
     part.unknown = std::min(part.work, of(sums.primary, TimeClass::kUnknown));
     part.mpi = mpi;
@@ -554,22 +624,24 @@ class PartsBuilder {
     part.start_all = start_of_all + in_start;
     part.core_wait = sums.core_wait;
     part.mpi_all = mpi + others + in_mpi;
-    part.serial = idle + of(sums.primary, TimeClass::kLimitedParallelism);
+    part.serial = std::max(0.0, idle);
+    part.after_single =
+        std::max(0.0, in_regions + of(sums.primary, TimeClass::kLimitedParallelism));
+    part.useful = std::max(0.0, both(TimeClass::kUseful));
     part.imbalance = both(TimeClass::kImbalance);
-    const auto account = [this](Account to, double ns) {
-      out_.ledger[static_cast<std::size_t>(to)] += ns;
-    };
-    account(Account::kUseful, both(TimeClass::kUseful));
-    account(Account::kCommunication, part.mpi_all);
-    account(Account::kUnevenThreads, part.imbalance);
-    account(Account::kSerial, part.serial);
-    account(Account::kSynchronization, both(TimeClass::kSynchronization));
-    account(Account::kManagement, both(TimeClass::kThreadManagement));
-    account(Account::kFileIo, both(TimeClass::kMpiIo) + both(TimeClass::kFileIo) + in_io);
-    account(Account::kStart, start_of_all + in_start);
-    account(Account::kDevices, both(TimeClass::kTargetWait) + both(TimeClass::kTargetData) +
-                                   both(TimeClass::kTargetKernels));
-    account(Account::kUnknown, both(TimeClass::kUnknown));
+    account(Account::kUseful) += both(TimeClass::kUseful);
+    account(Account::kCommunication) += part.mpi_all;
+    account(Account::kUnevenThreads) += part.imbalance;
+    account(Account::kSerial) +=
+        idle + in_regions + of(sums.primary, TimeClass::kLimitedParallelism);
+    account(Account::kSynchronization) += both(TimeClass::kSynchronization);
+    account(Account::kManagement) += both(TimeClass::kThreadManagement);
+    account(Account::kFileIo) += both(TimeClass::kMpiIo) + both(TimeClass::kFileIo) + in_io;
+    account(Account::kStart) += start_of_all + in_start;
+    account(Account::kDevices) += both(TimeClass::kTargetWait) +
+                                  both(TimeClass::kTargetData) +
+                                  both(TimeClass::kTargetKernels);
+    account(Account::kUnknown) += both(TimeClass::kUnknown);
   }
 
   const RunProfile& profile_;

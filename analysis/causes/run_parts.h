@@ -6,6 +6,8 @@
 // is what is outside of these loops. Where all processes visit them in the same order, its cells are the stretches of time before,
 // between and after visits, and in these from one meeting of all processes to the next. Else it is one cell, as it is not known
 // what in one process was when in another.
+// What workers of nested teams are late is no part of their rows: of what these have outside of regions it is management, as in the
+// profile, in cells with regions first.
 // Cost: O(rows of all threads x log cells).
 #pragma once
 
@@ -32,7 +34,9 @@ struct Part {
   double start = 0;     // of the primary thread, in start and end of MPI
   double start_all =
       0;              // likewise of all threads, and of those that have no work meanwhile
-  double serial = 0;  // of threads without work otherwise
+  double serial = 0;  // of threads without work otherwise, outside of parallel regions
+  double after_single = 0;       // likewise in these: at the end of single blocks
+  double useful = 0;             // of all threads
   double imbalance = 0;          // of all threads, at the end of parallel regions and loops
   double core_wait = 0;          // of all threads: ready to run without a core
   double core_wait_at_work = 0;  // of the primary thread, in `work`: estimated

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "analysis/causes/cause_search.h"
@@ -14,16 +15,21 @@ namespace refrain::analysis {
 using base::kHeldBy;
 
 void CauseSearch::serial_parts() {
+  if (workers() == 0) return;
+  after_single();
   RootCause cause;
   cause.account = Account::kSerial;
-  cause.lost_ns = ledger(Account::kSerial);
+  for (const Frame& frame : parts_.frames)
+    for (const Part& part : frame.parts) cause.lost_ns += part.serial;
+  cause.lost_ns = std::min(cause.lost_ns, ledger(Account::kSerial));
   cause.share = share(cause.lost_ns);
-  if (cause.share < kMinShare || workers() == 0) return;
-  in_frame(cause, main_frame(&Part::serial), &Part::serial);
+  if (cause.share < kMinShare) return;
+  const double part = in_frame(cause, main_frame(&Part::serial), &Part::serial);
   // That of each process, which all its threads could share.
   const double serial = cause.lost_ns / workers();
   const double threads = all_threads() / static_cast<double>(processes_);
-  cause.gain_ns = serial * (1 - 1 / threads);
+  cause.gain_ns = part * serial * (1 - 1 / threads);
+  bound_gain(cause);
   cause.where = places_.between(0.4 * serial * static_cast<double>(processes_), cause.loop,
                                 times_of(cause.loop, cause.iterations, cause.when));
   cause.what = "Serial parts";
@@ -42,6 +48,203 @@ void CauseSearch::serial_parts() {
   out_.causes.push_back(std::move(cause));
 }
 
+namespace {
+
+constexpr double kSmall_ns = 10'000;  // a task: what threads need for each is not little
+constexpr const char* kShareBlock =
+    "Share this work among the threads (a loop, tasks), or give the others work meanwhile (nowait).";
+
+}  // namespace
+
+std::string CauseSearch::region_name(const ParallelRegion& region) const {
+  return region_text(profile_.regions[region.region]);
+}
+
+CauseSearch::Blocks CauseSearch::blocks_of(const ParallelRegion& region) const {
+  Blocks out;
+  const auto busy = std::ranges::count_if(region.busy_ns, [](double ns) { return ns > 0; });
+  out.forks = static_cast<double>(region.forks);
+  out.threads = region.forks > 0
+                    ? static_cast<double>(region.visits) / static_cast<double>(region.forks)
+                    : static_cast<double>(busy);
+  // By path: the block and the task that it is in.
+  constexpr std::uint32_t kNone = RunProfile::kNone;
+  std::vector<std::uint32_t> block(profile_.paths.size(), kNone);
+  std::vector<bool> task(profile_.paths.size());
+  std::map<std::uint32_t, Blocks> by_block;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
+    const RunProfile::Path& path = profile_.paths[i];
+    if (path.parent != kNone) {
+      block[i] = block[path.parent];
+      task[i] = task[path.parent];
+    }
+    if (path.region == kNone) continue;
+    const RunProfile::Region& own = profile_.regions[path.region];
+    const PathTotal& total = totals_.paths[i];
+    if (own.role == OTF2_REGION_ROLE_PARALLEL) task[i] = false;
+    if (around(i) != &region && block[i] == kNone) continue;
+    if (own.role == OTF2_REGION_ROLE_SINGLE_SBLOCK || own.role == OTF2_REGION_ROLE_MASTER) {
+      block[i] = i;
+      by_block[i].path_visits = total.visits;
+    }
+    if (own.role == OTF2_REGION_ROLE_TASK && around(i) == &region) {
+      task[i] = true;
+      out.tasks += total.visits;
+    }
+    if (task[i]) {
+      if (path.cls != TimeClass::kUseful) continue;
+      out.tasks_ns += total.own_ns;
+      if (block[i] != kNone) out.tasks_in_block += total.own_ns;
+    } else if (block[i] != kNone && !is_mpi(path.cls) && path.cls != TimeClass::kFileIo &&
+               path.cls != TimeClass::kSynchronization) {
+      by_block[block[i]].path_ns += total.own_ns + total.management_ns;
+    }
+  }
+  for (const auto& [path, each] : by_block) {
+    if (around(path) != &region) continue;
+    out.ns += each.path_ns;
+    if (each.path_ns <= out.path_ns) continue;
+    out.path = path;
+    out.path_ns = each.path_ns;
+    out.path_visits = each.path_visits;
+  }
+  return out;
+}
+
+bool CauseSearch::are_small(const Blocks& blocks, double waited_ns) {
+  constexpr double kLittle = 0.5, kMany = 8;  // for a thread
+  const auto tasks = static_cast<double>(blocks.tasks);
+  if (tasks < kMany * std::max(1.0, blocks.threads) * std::max(1.0, blocks.forks))
+    return false;
+  return blocks.each_task() < kSmall_ns && blocks.ns / tasks < kSmall_ns &&
+         (blocks.ns + waited_ns) / tasks >= kLittle * blocks.each_task();
+}
+
+void CauseSearch::small_tasks(RootCause& cause, const ParallelRegion& region,
+                              const Blocks& blocks, double waited_ns, double part) const {
+  const auto tasks = static_cast<double>(blocks.tasks);
+  const std::string when = when_text(cause);
+  cause.what = "Small tasks";
+  cause.where = "in " + region_name(region);
+  cause.text = fmt::format(
+      "{} has {} tasks, {} each{}{}; threads need {} more for each, to create it and to wait. Lost in waits: {}.",
+      as_sentence(region_name(region)), blocks.tasks, time_text(blocks.each_task()),
+      when.empty() ? "" : ", ", when, time_text((blocks.ns + waited_ns) / tasks),
+      lost_text(cause));
+  // Who creates them computes, in the ledger.
+  cause.gain_ns = part * (waited_ns + blocks.ns) / all_threads();
+  bound_gain(cause, part * blocks.ns);
+  cause.gain = gain_text(cause, "At best, with few and large tasks", run_text(out_));
+  cause.hint =
+      "Give each task more work (many iterations each: taskloop with grainsize; a cutoff in recursion), or use a loop.";
+}
+
+void CauseSearch::few_tasks(RootCause& cause, const ParallelRegion& region,
+                            const Blocks& blocks) const {
+  const std::string when = when_text(cause);
+  const double each = region.forks > 0 ? static_cast<double>(blocks.tasks) /
+                                             static_cast<double>(region.forks)
+                                       : 0;
+  cause.what = "Waiting for tasks";
+  cause.text = fmt::format(
+      "Threads that have no task left wait in {} for those of others{}{}: it has {} tasks{}, {} each. Lost: {}.",
+      region_name(region), when.empty() ? "" : ", ", when, blocks.tasks,
+      each > 0
+          ? fmt::format(" ({:.3g} each time, for {:.3g} threads)", each, blocks.threads)
+          : std::string(),
+      time_text(blocks.each_task()), lost_text(cause));
+  cause.gain = gain_text(cause, "At best, if all had as much", run_text(out_));
+  cause.hint =
+      blocks.each_task() < kSmall_ns
+          ? "Give the region more work, or leave it to one thread: so few small tasks are not worth a team."
+          : "Make more and smaller tasks, of equal work or the longest ones first (priority), so that all threads end at once.";
+}
+
+void CauseSearch::after_single() {
+  double all = 0, left = 0;
+  for (const ParallelRegion& region : totals_.parallel_regions)
+    all += region.times[static_cast<std::size_t>(TimeClass::kLimitedParallelism)];
+  for (const Frame& frame : parts_.frames)
+    for (const Part& part : frame.parts) left += part.after_single;
+  if (all <= 0) return;
+  // A part of it is MPI's, or charged to ranks.
+  left = std::min({left, all, ledger(Account::kSerial)}) / all;
+  for (const ParallelRegion& region : totals_.parallel_regions) {
+    const double ns =
+        left * region.times[static_cast<std::size_t>(TimeClass::kLimitedParallelism)];
+    if (share(ns) >= kMinShare) after_single(region, ns, ns > kNamed * all * left);
+  }
+}
+
+void CauseSearch::after_single(const ParallelRegion& region, double ns, bool most_of_all) {
+  const double waited =
+      region.times[static_cast<std::size_t>(TimeClass::kLimitedParallelism)];
+  Blocks blocks = blocks_of(region);
+  const double others = std::max(1.0, blocks.threads - 1);
+  const bool small = are_small(blocks, waited);
+  // Tasks with if(0), or where the others get none.
+  constexpr double kAll = 0.9;
+  const bool at_once =
+      !small && blocks.tasks > 0 && blocks.tasks_in_block >= kAll * blocks.tasks_ns;
+  if (at_once) {
+    blocks.ns += blocks.tasks_in_block;
+    blocks.path_ns += blocks.tasks_in_block;
+  }
+  const bool by_block = blocks.tasks == 0 || blocks.ns * others >= kNamed * waited;
+  // Some come late, if the block does not explain it.
+  if (const double late = 1 - blocks.ns * others / waited;
+      !small && blocks.tasks == 0 && late > 1 - kNamed) {
+    late_at_single_[region.region] = late * waited;
+    ns -= move(Account::kSerial, Account::kUnevenThreads, late * ns);
+    if (share(ns) < kMinShare) return;
+  }
+  RootCause cause;
+  cause.account = Account::kSerial;
+  cause.lost_ns = ns;
+  cause.share = share(ns);
+  const double in_loop = in_frame(
+      cause, most_of_all ? main_frame(&Part::after_single) : nullptr, &Part::after_single);
+  cause.where = "in " + region_name(region);
+  cause.path = path_of(region.region);
+  if (small) {
+    small_tasks(cause, region, blocks, waited, in_loop * ns / waited);
+  } else if (!by_block) {
+    cause.gain_ns = in_loop * ns / all_threads();
+    bound_gain(cause);
+    few_tasks(cause, region, blocks);
+  } else {
+    const RunProfile::Path& block = profile_.paths[blocks.path];
+    const bool is_single =
+        profile_.regions[block.region].role == OTF2_REGION_ROLE_SINGLE_SBLOCK;
+    cause.path =
+        is_single && block.parent != RunProfile::kNone ? block.parent : blocks.path;
+    cause.where = "in " + (blocks.path_ns >= kNamed * blocks.ns
+                               ? path_name(profile_, PathId(cause.path))
+                               : "single blocks of " + region_name(region));
+    const std::string when = when_text(cause);
+    cause.what = "Serial part of a parallel region";
+    cause.text = fmt::format(
+        "One thread works {}{}{}, and the others wait for it: {} times, {} each{}. Lost: {}.",
+        cause.where, when.empty() ? "" : ", ", when, blocks.path_visits,
+        time_text(blocks.path_ns /
+                  static_cast<double>(std::max<std::uint64_t>(1, blocks.path_visits))),
+        blocks.tasks > 0
+            ? fmt::format(", {} {} tasks of {} each", at_once ? "with" : "without",
+                          blocks.tasks, time_text(blocks.each_task()))
+            : std::string(),
+        lost_text(cause));
+    const double work = std::min(blocks.ns, ns / others) / static_cast<double>(processes_);
+    cause.gain_ns = in_loop * work * (1 - 1 / (others + 1));
+    bound_gain(cause);
+    cause.gain = gain_text(cause, "If all threads shared this work", run_text(out_));
+    cause.hint =
+        at_once
+            ? "It executes the tasks itself: let others take them (no if clause that is false, no included tasks)."
+            : kShareBlock;
+  }
+  out_.causes.push_back(std::move(cause));
+}
+
 double CauseSearch::outside_of_regions() const {
   double time = 0;
   for (const Frame& frame : parts_.frames)
@@ -57,18 +260,30 @@ double CauseSearch::outside_of_regions() const {
 void CauseSearch::fewer_threads(RootCause cause, const std::string& when) {
   cause.where.clear();
   cause.gain_ns = cause.lost_ns / all_threads();
+  bound_gain(cause);
   cause.what = "Threads without work";
   cause.text = fmt::format(
       "Parallel regions use fewer threads than there are{}{}; the others have no work. Lost: {}.",
       when.empty() ? "" : ", ", when, lost_text(cause));
   cause.gain = gain_text(cause, "At best, if all had as much", run_text(out_));
-  cause.hint = "Give regions all threads (num_threads), or start fewer.";
+  const bool nested = std::ranges::any_of(profile_.paths, [this](const auto& path) {
+    return path.region != RunProfile::kNone && around(path.parent) != nullptr &&
+           is_parallel_region(profile_.regions[path.region].role,
+                              profile_.regions[path.region].paradigm);
+  });
+  cause.hint =
+      nested
+          ? "Threads of nested regions have work in these only: give the outer regions more threads and these fewer "
+            "(num_threads, OMP_MAX_ACTIVE_LEVELS)."
+          : "Give regions all threads (num_threads), or start fewer.";
   out_.causes.push_back(std::move(cause));
 }
 
 double CauseSearch::imbalance(const ParallelRegion& region) const {
   const auto by_lock = by_lock_.find(region.region);
-  return region.times[static_cast<std::size_t>(TimeClass::kImbalance)] -
+  const auto late = late_at_single_.find(region.region);
+  return region.times[static_cast<std::size_t>(TimeClass::kImbalance)] +
+         (late == late_at_single_.end() ? 0 : late->second) -
          (by_lock == by_lock_.end() ? 0 : by_lock->second.imbalance_ns);
 }
 
@@ -82,10 +297,7 @@ bool CauseSearch::is_lock(const RunProfile::Path& path) const {
 }
 
 const ParallelRegion* CauseSearch::around(std::uint32_t path) const {
-  for (; path != RunProfile::kNone; path = profile_.paths[path].parent)
-    for (const ParallelRegion& region : totals_.parallel_regions)
-      if (region.region == profile_.paths[path].region) return &region;
-  return nullptr;
+  return path == RunProfile::kNone ? nullptr : around_[path];
 }
 
 void CauseSearch::locks() {
@@ -148,7 +360,11 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   cause.account = Account::kUnevenThreads;
   cause.lost_ns = ns;
   cause.share = share(ns);
-  in_frame(cause, most_of_all ? main_frame(&Part::imbalance) : nullptr, &Part::imbalance);
+  const double in_loop = in_frame(
+      cause, most_of_all ? main_frame(&Part::imbalance) : nullptr, &Part::imbalance);
+  const Blocks blocks = blocks_of(region);
+  const double waited = imbalance(region);
+  const bool small = are_small(blocks, waited);
   cause.where = "in " + region_text(profile_.regions[region.region]);
   cause.path = path_of(region.region);
   std::map<std::uint32_t, std::pair<double, double>> busy;  // by thread: sum, number
@@ -184,18 +400,33 @@ void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
   const double waiting = std::max(1.0, workers());
   // All others wait for it, also the one that has most of them.
   constexpr double kAlone = 0.25;
-  const bool named = threads > 1 && (most - others) * waiting > 0.5 * ns &&
+  const bool named = !small && threads > 1 && (most - others) * waiting > 0.5 * ns &&
                      most - second >= kAlone * (most - others);
-  if (named && thread_had_no_core(cause.thread, most - others))
-    return move(Account::kUnevenThreads, Account::kCores, ns);
+  if (named && thread_had_no_core(cause.thread, most - others)) {
+    move(Account::kUnevenThreads, Account::kCores, ns);
+    return;
+  }
   if (!named) {
     cause.thread = RootCause::kNone;
     cause.lost_ns = ns = without_core(Account::kUnevenThreads, ns);
     cause.share = share(ns);
   }
+  if (small) {
+    small_tasks(cause, region, blocks, waited, in_loop * ns / waited);
+    out_.causes.push_back(std::move(cause));
+    return;
+  }
   // Then the others wait for the next one.
-  cause.gain_ns = named ? std::min(ns / waiting, most - second) : ns / all_threads();
-  if (named) cause.shared_gain_ns = ns / all_threads();
+  cause.gain_ns =
+      in_loop * (named ? std::min(ns / waiting, most - second) : ns / all_threads());
+  if (named) cause.shared_gain_ns = in_loop * ns / all_threads();
+  bound_gain(cause, named ? (most - others) * static_cast<double>(processes_) : 0);
+  const double busy_ns = std::accumulate(region.busy_ns.begin(), region.busy_ns.end(), 0.0);
+  if (!named && blocks.tasks > 0 && blocks.tasks_ns >= kNamed * busy_ns) {
+    few_tasks(cause, region, blocks);
+    out_.causes.push_back(std::move(cause));
+    return;
+  }
   cause.others_ns = others;
   const std::string when = when_text(cause);
   cause.what = named ? "Uneven work between threads" : "Work varies between threads";
@@ -305,8 +536,51 @@ std::string CauseSearch::held_text(std::uint32_t path) const {
       one ? fmt::format(", mostly by thread {}", thread) : ", by all threads in turn");
 }
 
+bool CauseSearch::waits_for_tasks(std::uint32_t path) const {
+  const RunProfile::Path& of = profile_.paths[path];
+  if (of.cls != TimeClass::kSynchronization || of.region == RunProfile::kNone) return false;
+  const RunProfile::Region& region = profile_.regions[of.region];
+  return region.role == OTF2_REGION_ROLE_TASK_WAIT ||
+         (region.role == OTF2_REGION_ROLE_BARRIER && region.name.starts_with("!$omp task"));
+}
+
+std::map<const ParallelRegion*, CauseSearch::TaskWaits> CauseSearch::small_task_waits()
+    const {
+  std::map<const ParallelRegion*, TaskWaits> out;
+  for (std::uint32_t i = 0; i < profile_.paths.size(); ++i)
+    if (around_[i] != nullptr && waits_for_tasks(i))
+      out.try_emplace(around_[i], TaskWaits{.path = i}).first->second.ns +=
+          totals_.paths[i].own_ns;
+  std::erase_if(out, [this](const auto& each) {
+    return share(each.second.ns) < kMinShare ||
+           !are_small(blocks_of(*each.first), each.second.ns);
+  });
+  return out;
+}
+
+std::uint32_t CauseSearch::master_before(std::uint32_t path) const {
+  const auto role_of = [this](std::uint32_t of) {
+    const std::uint32_t region =
+        of == RunProfile::kNone ? RunProfile::kNone : profile_.paths[of].region;
+    return region == RunProfile::kNone
+               ? static_cast<std::uint32_t>(OTF2_REGION_ROLE_UNKNOWN)
+               : profile_.regions[region].role;
+  };
+  if (role_of(path) != OTF2_REGION_ROLE_BARRIER) return RunProfile::kNone;
+  const ParallelRegion* region = around(path);
+  if (region == nullptr || region->forks == 0) return RunProfile::kNone;
+  const double others =
+      static_cast<double>(region->visits) / static_cast<double>(region->forks) - 1;
+  for (const RunProfile::Before& before : profile_.paths[path].before)
+    if (role_of(before.path) == OTF2_REGION_ROLE_MASTER &&
+        totals_.paths[before.path].time_ns * others >= kNamed * totals_.paths[path].own_ns)
+      return before.path;
+  return RunProfile::kNone;
+}
+
 void CauseSearch::synchronization() {
-  const auto tell = [this](RootCause& cause, std::uint32_t path, const std::string& often) {
+  const std::map<const ParallelRegion*, TaskWaits> of_tasks = small_task_waits();
+  const auto tell = [&](RootCause& cause, std::uint32_t path, const std::string& often) {
     if (is_lock(profile_.paths[path])) {
       cause.what = "Lock";
       cause.text = fmt::format(
@@ -321,6 +595,22 @@ void CauseSearch::synchronization() {
       cause.hint =
           "Hold the lock for a shorter time or less often: move other work outside, use "
           "one lock for each part of the data, atomic, or a reduction.";
+      return;
+    }
+    const auto tasks = of_tasks.find(around(path));
+    if (tasks != of_tasks.end() && tasks->second.path == path)
+      return small_tasks(cause, *tasks->first, blocks_of(*tasks->first), tasks->second.ns,
+                         cause.lost_ns / tasks->second.ns);
+    if (const std::uint32_t block = master_before(path); block != RunProfile::kNone) {
+      cause.what = "Serial part of a parallel region";
+      cause.text = fmt::format(
+          "One thread works {}, and the others wait for it {}: {}. Lost: {}.",
+          "in " + path_name(profile_, PathId(block)), cause.where, often, lost_text(cause));
+      cause.gain_ns = std::min(
+          cause.gain_ns, totals_.paths[block].time_ns / static_cast<double>(processes_));
+      bound_gain(cause);
+      cause.gain = gain_text(cause, "If all threads shared this work", run_text(out_));
+      cause.hint = kShareBlock;
       return;
     }
     const bool openmp =
@@ -378,8 +668,12 @@ void CauseSearch::files() {
 }
 
 void CauseSearch::management() {
+  double all = 0;
+  for (const ParallelRegion& region : totals_.parallel_regions)
+    all += region.times[static_cast<std::size_t>(TimeClass::kThreadManagement)];
+  const double left = all > 0 ? std::min(1.0, ledger(Account::kManagement) / all) : 0;
   for (const ParallelRegion& region : totals_.parallel_regions) {
-    double ns = region.times[static_cast<std::size_t>(TimeClass::kThreadManagement)];
+    double ns = left * region.times[static_cast<std::size_t>(TimeClass::kThreadManagement)];
     if (share(ns) < kMinShare || region.forks == 0) continue;
     ns = without_core(Account::kManagement, ns);  // threads begin late without one
     const std::string name = region_text(profile_.regions[region.region]);
@@ -429,9 +723,14 @@ void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account acc
   std::vector<double> times(profile_.paths.size()), own(profile_.paths.size());
   std::vector<std::uint64_t> visits(profile_.paths.size());
   double all = 0;
+  std::map<const ParallelRegion*, TaskWaits> of_tasks;
+  if (account == Account::kSynchronization) of_tasks = small_task_waits();
   for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
     if (std::ranges::find(classes, profile_.paths[i].cls) == classes.end()) continue;
-    const std::uint32_t path = folded[is_holder(i) ? profile_.paths[i].parent : i];
+    std::uint32_t path = folded[is_holder(i) ? profile_.paths[i].parent : i];
+    if (const auto tasks = of_tasks.find(around_[i]);
+        tasks != of_tasks.end() && waits_for_tasks(i))
+      path = folded[tasks->second.path];
     own[path] += totals_.paths[i].own_ns;
     times[path] += totals_.paths[i].own_ns + of_lock(i);
     all += totals_.paths[i].own_ns + of_lock(i);

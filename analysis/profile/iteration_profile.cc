@@ -143,6 +143,8 @@ class ProfileBuilder {
       if (!known.only_in_regions())
         out.times[static_cast<std::size_t>(outside)] +=
             static_cast<double>(row.times[IterationRows::kOutside]) * tick_ns;
+      if (known.worker)
+        out.outside_ns = static_cast<double>(row.times[IterationRows::kOutside]) * tick_ns;
       out.counters.resize(out_.counters.size());
       for (std::size_t k = 0; k < row.counters.size() && k < counters_.size(); ++k)
         out.counters[counters_[k]] = row.counters[k];

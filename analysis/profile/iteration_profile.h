@@ -45,6 +45,7 @@ struct IterationProfile {
     double begin_ns = 0;
     double end_ns = 0;
     ClassTimes times{};
+    double outside_ns = 0;  // of a worker, in no region: a part of its limited parallelism
     std::vector<std::uint64_t> counters;
     // Ready to run without a core. The counter has it where it was read; here it is where it was, as far as that is known, and no
     // more than the time.
