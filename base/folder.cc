@@ -71,6 +71,22 @@ Result<std::string> file_text(const std::string& path) {
   return text.str();
 }
 
+Result<std::string> small_text(const std::string& path) {
+  constexpr std::size_t kMost = 16 << 20;
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::string part(1 << 16, '\0');
+  while (file && text.size() <= kMost) {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    text.append(part, 0, static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.is_open() || file.bad())
+    return Failure{"cannot be read: " + std::generic_category().message(errno)};
+  if (text.size() > kMost) return Failure{"is larger than 16 MB"};
+  return text;
+}
+
 bool is_regular_file(const std::string& path) noexcept {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);

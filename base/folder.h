@@ -30,6 +30,10 @@ inline void remove_tree(const std::string& path) noexcept {
 
 Result<std::string> file_text(const std::string& path);
 
+// Of a small one that a user names, which may also be a pipe, or /dev/null. Errors: "cannot be read: ...", and "is larger than 16
+// MB" for one without an end, such as /dev/zero.
+Result<std::string> small_text(const std::string& path);
+
 // Returns true if there is a regular file, or a link to one: reading a pipe or a device might never end.
 bool is_regular_file(const std::string& path) noexcept;
 

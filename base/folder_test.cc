@@ -54,6 +54,18 @@ TEST_CASE("Folder: removed - with its content, links not followed") {
   CHECK(!error);
 }
 
+TEST_CASE("Folder: small text - whole, and of nothing without an end") {
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "file";
+  const std::string text(200'000, 'x');
+  std::ofstream(file) << text;
+  CHECK(*small_text(file) == text);
+  CHECK(small_text("/dev/null")->empty());
+  CHECK(small_text("/dev/zero").error() == "is larger than 16 MB");
+  CHECK(small_text(folder.path()).error() == "cannot be read: Is a directory");
+  CHECK(small_text(folder / "none").error() == "cannot be read: No such file or directory");
+}
+
 TEST_CASE("Folder: not removed - an error, the rest is removed") {
   const test::TemporaryFolder folder;
   make_file(folder / "tree" / "closed" / "file");

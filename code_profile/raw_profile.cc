@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
+
+#include "base/folder.h"
 
 namespace refrain::code_profile {
 namespace {
@@ -287,6 +290,9 @@ base::Result<RawProfile> read_raw_profile(std::istream& in, const std::string& n
 }
 
 base::Result<RawProfile> read_raw_profile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !base::is_regular_file(path))
+    return base::Failure{path + ": is not a regular file"};
   std::ifstream in(path, std::ios::binary);
   if (!in) return base::Failure{path + ": cannot be read"};
   return read_raw_profile(in, path);

@@ -208,10 +208,10 @@ class ArchiveJob {
   void take_filter(const std::string& path) {
     options_.filter_of_run = false;
     if (path.empty()) return;
-    std::ifstream file(path);
-    options_.filter.assign(std::istreambuf_iterator<char>(file), {});
+    const auto text = base::small_text(path);
+    if (text) options_.filter = *text;
     const std::string problem =
-        file ? filter_.parse(options_.filter).error() : "cannot be read";
+        text ? filter_.parse(options_.filter).error() : text.error();
     if (problem.empty()) return;
     options_.filter.clear();
     result_.complaints.push_back("the run's filter file '" + path + "': " + problem +

@@ -110,6 +110,28 @@ TEST_CASE("Commands: a file of events or definitions is damaged - the rest, and 
   }
 }
 
+TEST_CASE("Commands: files without an end - refused") {
+  const test::TemporaryFolder folder;
+  const std::string endless = "/dev/zero";
+  const std::vector<Words> all = {
+      {"loops", endless},
+      {"info", endless},
+      {"profile", endless},
+      {"analyze", endless},
+      {"detect", endless},
+      {"compare", endless, endless},
+      {"convert", "--to", "csv", "-o", folder / "out", endless},
+      {"experiment", "mean", "-o", folder / "out.cubex", endless},
+      {"run", "-o", folder / "run", "--filter", endless, "--", "true"}};
+  for (const Words& words : all) {
+    const test::Result result = refrain(words);
+    INFO(words[0] << ": " << result.errors);
+    CHECK_FALSE(result.timed_out);
+    CHECK(result.exit_status == 2);
+    CHECK(std::ranges::count(result.errors, '\n') == 1);
+  }
+}
+
 TEST_CASE("Commands: definitions without all threads - refused, with how many there are") {
   const test::TemporaryFolder folder;
   const std::string archive = folder / "archive";

@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/run_totals.h"
+#include "base/folder.h"
 #include "base/texts.h"
 #include "base/version.h"
 #include "convert/convert.h"
@@ -135,9 +133,9 @@ int RecoverCommand::run() {
   options.filter_of_run = filter_.empty();
   const std::string others = other_parts(archive_);
   if (!filter_.empty()) {
-    std::ifstream file(filter_);
-    if (!file) return fail("cannot read '" + filter_ + "': " + std::strerror(errno));
-    options.filter.assign(std::istreambuf_iterator<char>(file), {});
+    auto text = base::small_text(filter_);
+    if (!text) return fail("'" + filter_ + "' " + text.error());
+    options.filter = *std::move(text);
   }
   const auto result = writer::write_archive(options);
   if (!result) return fail(result.error());

@@ -482,9 +482,12 @@ base::Result<> RunCommand::export_settings() {
     setenv("REFRAIN_SPOOL_DIR", fs::absolute(settings.spool_dir).c_str(), 1);
   }
   if (!settings.filter_file.empty()) {
-    if (access(settings.filter_file.c_str(), R_OK) != 0)
-      return base::Failure{"cannot read '" + settings.filter_file +
-                           "': " + std::strerror(errno)};
+    std::error_code ignored;
+    if (fs::is_fifo(settings.filter_file, ignored))
+      return base::Failure{"'" + settings.filter_file +
+                           "' is a pipe; a filter is read more than once"};
+    if (const auto text = base::small_text(settings.filter_file); !text)
+      return base::Failure{"'" + settings.filter_file + "' " + text.error()};
     setenv("REFRAIN_FILTER", fs::absolute(settings.filter_file).c_str(), 1);
   }
   return {};

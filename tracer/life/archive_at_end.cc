@@ -16,12 +16,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/version.h"
 #include "convert/convert.h"
 #include "exchange/tree.h"
@@ -37,12 +37,10 @@ namespace {
 
 std::string filter_text(const std::string& path) {
   if (path.empty()) return {};
-  std::ifstream file(path);
-  if (!file) {
-    warn("cannot read the filter file '" + path + "'; nothing is filtered");
-    return {};
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
+  auto text = base::small_text(path);
+  if (text) return *std::move(text);
+  warn("the filter file '" + path + "' " + text.error() + "; nothing is filtered");
+  return {};
 }
 
 constexpr std::size_t kLeastStack = std::size_t{1} << 20;

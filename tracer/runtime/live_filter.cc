@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/append_only_map.h"
+#include "base/folder.h"
 #include "filters/region_filter.h"
 #include "regions/region_class.h"
 #include "regions/region_table.h"
@@ -164,11 +163,9 @@ bool excludes(spool::CallKey key, std::uint64_t team) noexcept {
 void begin_live_filter(const std::string& path) {
   if (path.empty() || g_filter.load() != nullptr) return;
   const recorder::NoLowDescriptors no_low_descriptors;
-  std::ifstream file(path);
+  const auto text = base::small_text(path);
   filters::RegionFilter filter;
-  if (!file || !filter.parse(std::string(std::istreambuf_iterator<char>(file), {})).ok() ||
-      filter.empty())
-    return;
+  if (!text || !filter.parse(*text).ok() || filter.empty()) return;
   g_filter.store(new LiveFilter(std::move(filter)), std::memory_order_release);
   recorder::set_excluded(excludes);
 }
