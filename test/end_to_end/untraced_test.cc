@@ -184,6 +184,36 @@ TEST_CASE("Untraced: libgomp without LLVM's runtime in front - is reported at th
   CHECK(fs::is_empty(folder.path()));
 }
 
+// What LLVM's runtime cannot do without, in a mount namespace of its own.
+TEST_CASE("Untraced: no shared memory - a program of gcc keeps libgomp, and ends well") {
+  const std::string mount = GENERATE(
+      "mount -t tmpfs -o ro tmpfs /dev/shm",
+      "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/full");
+  const TemporaryFolder folder;
+  Command command;
+  command.arguments = {"unshare", "-m", "bash", "-c", mount + " && exec \"$@\"", "mounted"};
+  command.environment = clean_environment();
+  const std::vector<std::string> program = {of_tests("plain_gcc")};
+  const std::vector<std::string> traced = {data_file("tools/refrain"), "run", "-o",
+                                           folder / "archive", "--"};
+  const std::vector<std::string> mounting = command.arguments;
+  command.arguments.insert(command.arguments.end(), program.begin(), program.end());
+  if (run(command).output != "sum=10\n") {
+    WARN("nothing can be mounted here: not tested");
+    return;
+  }
+  command.arguments = mounting;
+  command.arguments.insert(command.arguments.end(), traced.begin(), traced.end());
+  command.arguments.insert(command.arguments.end(), program.begin(), program.end());
+  put_sanitizer_first(command);
+  const Result result = run(command);
+  INFO(result.errors);
+  CHECK(result.exit_status == 0);
+  CHECK(result.output == "sum=10\n");
+  CHECK(lines_of(result.errors) == 1);
+  CHECK(has(result.errors, "needs shared memory, which cannot be made (/dev/shm: "));
+}
+
 TEST_CASE("Untraced: a program that is linked statically - is reported, and runs") {
   const TemporaryFolder folder;
   const Result traced = run_aloud({of_tests("static_gcc")}, folder / "archive");

@@ -1,7 +1,14 @@
 #include "tools/programs/openmp_choice.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "tools/programs/installation.h"
 #include "tools/programs/shared_libraries.h"
@@ -43,6 +50,28 @@ constexpr Unserved kUnserved[] = {
 bool has_libgomp_inside(const Program& program) {
   return defines(program.path, "GOMP_parallel") &&
          !defines(program.path, "__kmpc_fork_call");
+}
+
+// LLVM's runtime registers itself in shared memory. Where there is none it ends the program, or the first touch does: a page is
+// tried here. 0: there is; else errno.
+int why_no_shared_memory() {
+  const std::string name = "/refrain-" + std::to_string(getpid());
+  const int file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+  if (file < 0) return errno;
+  const int why = posix_fallocate(file, 0, sysconf(_SC_PAGESIZE));
+  close(file);
+  shm_unlink(name.c_str());
+  return why;
+}
+
+// Newer ones do with a file in /tmp, where nothing is mounted at all.
+std::string why_llvm_cannot_start(const std::string& runtime) {
+  const int why = why_no_shared_memory();
+  if (why == 0 || (why == ENOENT && contains(runtime, "/tmp/%s"))) return {};
+  return std::string(
+             "LLVM's OpenMP runtime needs shared memory, which cannot be made (/dev/shm: ") +
+         std::strerror(why) +
+         "), so programs by gcc keep libgomp: their parallel regions are not traced";
 }
 
 struct Use {
@@ -99,6 +128,12 @@ base::Result<OpenMpChoice> choose_openmp(const Program& program,
     }
   }
   choice.preload = llvm ? llvm_of(program) : find_libomp(wanted);
+  if (!llvm && !choice.preload.empty())
+    if (std::string why = why_llvm_cannot_start(choice.preload); !why.empty()) {
+      choice.preload.clear();
+      choice.report = std::move(why);
+      return choice;
+    }
   choice.replaces = gcc && !choice.preload.empty();
   if (choice.replaces || !gcc) return choice;
   if (llvm)
