@@ -184,6 +184,22 @@ TEST_CASE("Untraced: libgomp without LLVM's runtime in front - is reported at th
   CHECK(fs::is_empty(folder.path()));
 }
 
+TEST_CASE("Untraced: no memory for the tracer - nothing is left that looks killed") {
+  if (std::getenv("REFRAIN_TEST_RUNTIME") != nullptr) return;
+  bool refused = false;
+  for (int kilobytes = 8000; kilobytes <= 64000; kilobytes += 4000) {
+    const TemporaryFolder folder;
+    const std::string limited = "ulimit -d " + std::to_string(kilobytes) + " && exec " +
+                                of_tests("exitcode_clang") + " return 3";
+    const Result traced = run_aloud({"bash", "-c", limited}, folder / "archive");
+    INFO(kilobytes << " KB: " << traced.errors);
+    if (!has(traced.errors, "tracing cannot start")) continue;
+    refused = true;
+    CHECK(!fs::exists(folder / "archive"));
+  }
+  CHECK(refused);
+}
+
 // What LLVM's runtime cannot do without, in a mount namespace of its own.
 TEST_CASE("Untraced: no shared memory - a program of gcc keeps libgomp, and ends well") {
   const std::string mount = GENERATE(

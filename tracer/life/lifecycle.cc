@@ -203,6 +203,17 @@ void begin_filter(const std::string& path) {
   begin_live_filter(path);
 }
 
+// A recording that cannot start leaves nothing that looks like one that was killed.
+void begin_sources(Session& session, const filters::Settings& wanted) {
+  try {
+    begin_filter(wanted.filter_file);
+    if (const auto hook = g_start_hook.load()) hook(session);
+  } catch (...) {
+    session.folder().remove();
+    throw;
+  }
+}
+
 // Null, and a line on stderr, if it cannot be. Of a forked child: not the parent's archive again,
 // and no counters, whose libraries do not go on there.
 std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) noexcept {
@@ -223,9 +234,7 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
     });
     if (problem) std::rethrow_exception(problem);
     if (session) {
-      const auto hook = g_start_hook.load();
-      if (!of_child) begin_filter(wanted.filter_file);
-      if (hook != nullptr && !of_child) hook(**session);
+      if (!of_child) begin_sources(**session, wanted);
       (*session)->begin();
     }
     if (!of_child) keep_runtime_name(runtime_name);

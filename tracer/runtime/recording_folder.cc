@@ -148,8 +148,10 @@ class ReplacingLock {
 // The spool of process 0 in a directory that is ours.
 base::Result<ArchiveFolder> with_spool(const std::string& archive) {
   const fs::path spool = fs::path(archive) / "spool" / "process-0";
-  if (!make_folder(spool)) return base::Failure{cannot_make(spool, errno)};
-  return ArchiveFolder{archive, spool.string()};
+  if (make_folder(spool)) return ArchiveFolder{archive, spool.string()};
+  const int why = errno;
+  remove_empty({archive, spool.string()});
+  return base::Failure{cannot_make(spool, why)};
 }
 
 // A directory that no other process has, whatever its number: of other containers there may be one with the same. What a killed
@@ -171,8 +173,10 @@ base::Result<ArchiveFolder> make_own_folder(const fs::path& wanted) {
   });
   if (!archive) return archive.failure();
   const fs::path spool = fs::path(*archive) / "spool";
-  if (!make_folder(spool)) return base::Failure{cannot_make(spool, errno)};
-  return with_spool(*archive);
+  if (make_folder(spool)) return with_spool(*archive);
+  const int why = errno;
+  rmdir(archive->c_str());
+  return base::Failure{cannot_make(spool, why)};
 }
 
 }  // namespace
@@ -202,7 +206,8 @@ base::Result<ArchiveFolder> make_bare_archive_folder(const std::string& wanted,
   fs::create_directories(base.parent_path(), error);
   // The spool directory is the token: whoever makes it owns the archive's directory.
   const auto archive = first_free(base, refused, [&](const fs::path& folder) {
-    if (!make_folder(folder)) {
+    const bool made = make_folder(folder);
+    if (!made) {
       if (errno != EEXIST) return false;
       removed_of_earlier_program(folder);
       const bool empty = base::names_in(folder.string(), error).empty() && !error;
@@ -210,7 +215,11 @@ base::Result<ArchiveFolder> make_bare_archive_folder(const std::string& wanted,
       errno = EEXIST;
       if (!empty || !refused.empty()) return false;
     }
-    return make_folder(folder / "spool");
+    if (make_folder(folder / "spool")) return true;
+    const int why = errno;
+    if (made && why != EEXIST) rmdir(folder.c_str());
+    errno = why;
+    return false;
   });
   if (!archive) return archive.failure();
   return ArchiveFolder{*archive, {}};
@@ -296,7 +305,7 @@ base::Result<> ProcessFolder::make_elsewhere(const filters::Settings& settings,
     folder = archive ? place_spool(elsewhere_, archive->archive, 0) : archive;
     if (!folder) {
       if (archive) archive_ = archive->archive;
-      remove_empty();
+      remove();
       return folder.failure();
     }
   }
@@ -305,12 +314,12 @@ base::Result<> ProcessFolder::make_elsewhere(const filters::Settings& settings,
   return {};
 }
 
-void ProcessFolder::remove_empty() noexcept {
+void ProcessFolder::remove() noexcept {
   if (!elsewhere_.spool.empty()) {
     if (settled() && !archive_.empty()) spool::remove_place(archive_, 0);
     spool::remove_placed({{}, elsewhere_.spool});
   }
-  if (!archive_.empty()) runtime::remove_empty({archive_, spool_});
+  if (!archive_.empty()) remove_spool({archive_, spool_});
 }
 
 base::Result<> ProcessFolder::settle(const std::string& archive, std::uint32_t rank,

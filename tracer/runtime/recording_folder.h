@@ -82,8 +82,8 @@ class ProcessFolder {
                       bool of_job);
   // Where the archive is to be, as an absolute path: the program may change its directory.
   const std::string& wanted() const noexcept { return wanted_; }
-  // Removes it again, as far as nothing is recorded in it.
-  void remove_empty() noexcept;
+  // Removes it again, with what is in it: the recording cannot start.
+  void remove() noexcept;
 
   // This is process `rank` of `size`: moves the spool to `archive`.
   base::Result<> settle(const std::string& archive, std::uint32_t rank, std::uint32_t size);

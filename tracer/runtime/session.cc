@@ -57,12 +57,17 @@ base::Result<std::unique_ptr<Session>> Session::create(const filters::Settings& 
   session->program_ = program_path();
   if (const auto made = session->folder_.make(settings, session->program_, of_job); !made)
     return made.failure();
-  session->start_.take();
-  if (const auto opened = session->open_journal(); !opened) return opened.failure();
-  recorder::keep_memory_reserve();
-  put_preamble(session->journal_, settings, runtime_name, session->program_);
-  session->code_.put_modules();
-  session->start_stream();
+  try {
+    session->start_.take();
+    if (const auto opened = session->open_journal(); !opened) return opened.failure();
+    recorder::keep_memory_reserve();
+    put_preamble(session->journal_, settings, runtime_name, session->program_);
+    session->code_.put_modules();
+    session->start_stream();
+  } catch (...) {
+    session->folder_.remove();
+    throw;
+  }
   return session;
 }
 
@@ -82,7 +87,7 @@ base::Result<> Session::open_journal() {
     loops_.open(journal_.file().area());
     return {};
   }
-  folder_.remove_empty();
+  folder_.remove();
   return base::Failure{"cannot write to '" + folder_.spool() + "'"};
 }
 

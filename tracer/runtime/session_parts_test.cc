@@ -175,7 +175,7 @@ TEST_CASE(
   CHECK(alone.settled());
   CHECK(spool::read_place(settings.archive, 0)->folder == alone.spool());
   CHECK_FALSE(std::filesystem::exists(settings.archive + "/spool/process-0"));
-  alone.remove_empty();
+  alone.remove();
   CHECK_FALSE(std::filesystem::exists(settings.archive));
   ProcessFolder of_job;
   REQUIRE(of_job.make(settings, "/bin/program", true));
