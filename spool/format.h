@@ -59,7 +59,7 @@
 namespace refrain::spool {
 
 inline constexpr char kMagic[8] = {'R', 'F', 'R', 'S', 'P', 'O', 'O', 'L'};
-inline constexpr std::uint32_t kVersion = 28;
+inline constexpr std::uint32_t kVersion = 29;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kRecordBytes = 24;
@@ -328,6 +328,10 @@ struct Header {
   std::atomic<std::uint64_t> memory_bytes;  // resident then
   // Of the location: short locks in a row whose records were dropped.
   std::atomic<std::uint64_t> locks_left_out;
+  // In the journal: threads that got no location. Their events are not counted.
+  std::atomic<std::uint64_t> threads_unrecorded;
+  // In the journal: 1: the process has reported at its end why there is no archive.
+  std::atomic<std::uint64_t> end_reported;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

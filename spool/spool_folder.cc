@@ -340,6 +340,13 @@ bool may_be_written_now(const std::string& archive) {
   });
 }
 
+bool end_reported(const std::string& archive) {
+  const SpoolFolder folder = open_spool_folder(archive);
+  return std::ranges::any_of(folder.processes, [](const ProcessSpool& process) {
+    return process.journal.facts().end_reported;
+  });
+}
+
 void look_at(const std::string& archive, std::int64_t since, FoundArchives& found) {
   struct stat info {};
   if (stat(archive.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_mtime < since)
@@ -358,7 +365,7 @@ void look_at(const std::string& archive, std::int64_t since, FoundArchives& foun
   found.any |= written() || spool;
   if (recording == Recording::kReadable && !may_start_now(archive, info) &&
       recording_process(archive) == 0 && !may_be_written_now(archive) && !written())
-    found.left.push_back(archive);
+    (end_reported(archive) ? found.reported : found.left).push_back(archive);
 }
 
 // `shown`: what comes before the names in the directory.
@@ -421,9 +428,12 @@ std::vector<PartOfJob> parts_of(const std::string& archive,
   look_in(beside.empty() ? "." : beside.string(),
           beside.empty() ? std::string() : (beside / "").string(), kProvisionalPrefix, 0,
           found);
+  append(found.left, found.reported);
   const std::size_t next_to_it = found.left.size();
+  found.reported.clear();
   for (const std::string& folder : spool_dirs)
     look_in(folder, (fs::path(folder) / "").string(), kPlacePrefix, 0, found);
+  append(found.left, found.reported);
   std::vector<PartOfJob> parts;
   for (std::size_t i = 0; i < found.left.size(); ++i) {
     const SpoolFolder spools = open_spool_folder(found.left[i]);

@@ -114,8 +114,10 @@ std::string run_in(const std::string& archive);
 
 struct FoundArchives {
   static constexpr std::size_t kMaxLooks = 1000;
-  bool any = false;                // archives, or unfinished ones
-  std::vector<std::string> left;   // paths of recordings that no process writes to
+  bool any = false;               // archives, or unfinished ones
+  std::vector<std::string> left;  // paths of recordings that no process writes to
+  std::vector<std::string>
+      reported;  // likewise, of processes that have said why there is no archive
   std::vector<std::string> empty;  // of recordings that are kEmpty
 };
 

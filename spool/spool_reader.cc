@@ -148,11 +148,13 @@ SpoolFacts SpoolFile::facts_now() const noexcept {
     cores[i] = header.cores[i].load(std::memory_order_relaxed);
   facts.use.cores = base::CoreSet(cores);
   facts.locks_left_out = header.locks_left_out.load(std::memory_order_relaxed);
+  facts.threads_unrecorded = header.threads_unrecorded.load(std::memory_order_relaxed);
   facts.peak_memory_bytes = header.peak_memory_bytes.load(std::memory_order_relaxed);
   facts.memory_bytes = header.memory_bytes.load(std::memory_order_relaxed);
   const std::uint64_t ended = header.ended.load(std::memory_order_relaxed);
   facts.ended = ended != 0 && ended != kEndedInside;
   facts.exited = ended == kEndedInside;
+  facts.end_reported = header.end_reported.load(std::memory_order_relaxed) != 0;
   const std::uint64_t commit = header.log_commit.load(std::memory_order_relaxed);
   facts.suspended = (commit & 1) != 0;
   facts.log_records = commit >> 1;

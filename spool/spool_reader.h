@@ -46,8 +46,10 @@ struct SpoolFacts {
   std::uint64_t peak_memory_bytes = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t locks_left_out = 0;
+  std::uint64_t threads_unrecorded = 0;
   bool ended = false;             // closed regularly
   bool exited = false;            // not closed, but the process has ended by itself
+  bool end_reported = false;      // and has said why there is no archive
   bool suspended = false;         // new records went into the ring
   std::uint64_t log_records = 0;  // committed
 };

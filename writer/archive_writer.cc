@@ -153,7 +153,9 @@ class ArchiveJob {
       spool_ = open_job_spools(options_.archive, own_rank());
       if (auto checked = check_distant(); !checked) return checked;
       if (spool_.processes.empty())
-        return Failure{options_.archive + ": no spool to make an archive from"};
+        return Failure{spool_.complaints.empty()
+                           ? options_.archive + ": no spool to make an archive from"
+                           : spool_.complaints.front()};
       folder_.emplace(options_.archive);
       if (auto made = folder_->prepare(options_.overwrite); !made) return made;
       if (options_.recovered) take_settings_of_run();

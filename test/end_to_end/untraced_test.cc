@@ -1,5 +1,7 @@
 // What cannot be traced, or only with another runtime: the program does what it does untraced, and one line says what is
 // missing, why and what helps.
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -182,6 +184,38 @@ TEST_CASE("Untraced: libgomp without LLVM's runtime in front - is reported at th
   CHECK(has(traced.errors, "libgomp"));
   CHECK(has(traced.errors, "not traced"));
   CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("Untraced: the archive cannot be written - the reason, once, and no kill") {
+  const auto [how, why] = GENERATE(table<std::string, std::string>(
+      {{"few-files", "Too many open"},
+       {"nobody", "/refrain-archive/spool: Permission denied"},
+       {"chroot", ", for the program has changed its root directory"}}));
+  if (geteuid() != 0 && how != "few-files") return;
+  const TemporaryFolder folder;
+  const std::string program = of_tests("exitcode_gcc");
+  const Result traced = run_aloud({program, how, "3"}, folder / "refrain-archive");
+  INFO(traced.errors);
+  REQUIRE(traced.exit_status == 3);
+  CHECK(has(traced.errors, "the archive could not be written ("));
+  CHECK(has(traced.errors, why));
+  CHECK(lines_of(traced.errors) == 2);  // the first: which runtime it has
+  CHECK(!has(traced.errors, "killed"));
+  const Result next = run_aloud({program}, folder / "next");
+  INFO(next.errors);
+  CHECK(has(next.errors,
+            "/refrain-archive' is the recording of a run that could not write its"));
+  CHECK(run_refrain({"recover", folder / "refrain-archive"}).exit_status == 0);
+}
+
+TEST_CASE("Untraced: OMP_TOOL is changed in the command - is why there is no archive") {
+  const TemporaryFolder folder;
+  const Result traced =
+      run_aloud({"env", "OMP_TOOL=disabled", of_tests("plain_gcc")}, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.output == "sum=10\n");
+  CHECK(lines_of(traced.errors) == 1);
+  CHECK(has(traced.errors, "no archive: OMP_TOOL is 'disabled'"));
 }
 
 TEST_CASE("Untraced: no memory for the tracer - nothing is left that looks killed") {

@@ -1,12 +1,17 @@
 /* Ends in a given way, after some iterations.
  *
  * Arguments: [return | exit | exit-in-region | exit-at-barrier | _exit | quick-exit | abort
- *             | raise | segv | exec | grow-file = return] [status, or number of the signal = 0] [iterations = 50]
+ *             | raise | segv | exec | grow-file | few-files | nobody | chroot = return]
+ *            [status, or number of the signal = 0] [iterations = 50]
+ * few-files, nobody, chroot: it has no more descriptors, is another user, has another root directory, and returns.
  * The last line is printed, and flushed, before the end. */
+#define _GNU_SOURCE
+#include <grp.h>
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -88,6 +93,12 @@ int main(int argc, char** argv) {
     grow_file();
     return status;
   }
+  const struct rlimit few = {4, 4};
+  if (!strcmp(how, "few-files") && setrlimit(RLIMIT_NOFILE, &few) == 0) return status;
+  if (!strcmp(how, "nobody") && setgroups(0, NULL) == 0 && setgid(65534) == 0 &&
+      setuid(65534) == 0)
+    return status;
+  if (!strcmp(how, "chroot") && chroot("/dev") == 0 && chdir("/") == 0) return status;
   if (!strcmp(how, "return")) return status;
   fprintf(stderr, "%s: no such end: %s\n", argv[0], how);
   return 2;

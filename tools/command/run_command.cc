@@ -670,6 +670,17 @@ base::Result<> RunCommand::check_switch_value(bool is_program) const {
   return {};
 }
 
+static void report_left(const std::vector<std::string>& left, const char* why) {
+  if (left.empty()) return;
+  const std::size_t others = left.size() - 1;
+  std::fprintf(
+      stderr, "refrain: '%s'%s of a run that %s: 'refrain recover %s' makes the archive\n",
+      left.front().c_str(),
+      others == 0 ? " is the recording"
+                  : (" and " + std::to_string(others) + " more are recordings").c_str(),
+      why, base::shell_word(left.front()).c_str());
+}
+
 // A run that was killed cannot say that its recording can be recovered; the next one does. Where it recorded nothing, what it left
 // is removed.
 void RunCommand::report_left_recordings() const {
@@ -679,16 +690,9 @@ void RunCommand::report_left_recordings() const {
       archive_.empty() ? fs::current_path(ignored) : fs::path(archive_).parent_path();
   const spool::FoundArchives found = spool::find_archives("", folder, 0);
   for (const std::string& empty : found.empty) spool::remove_empty_recording(empty);
-  if (quiet_ || found.left.empty()) return;
-  const std::size_t others = found.left.size() - 1;
-  std::fprintf(stderr,
-               "refrain: '%s'%s of a run that was killed: 'refrain recover %s' makes the "
-               "archive\n",
-               found.left.front().c_str(),
-               others == 0
-                   ? " is the recording"
-                   : (" and " + std::to_string(others) + " more are recordings").c_str(),
-               base::shell_word(found.left.front()).c_str());
+  if (quiet_) return;
+  report_left(found.left, "was killed");
+  report_left(found.reported, "could not write its archive");
 }
 
 // For what the library says in this process' place, when it ends (tracer/life/run_report.h).

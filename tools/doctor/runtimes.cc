@@ -341,11 +341,12 @@ void check_folder(Checks& checks, const std::string& folder) {
     return;
   }
   check_space(checks, folder);
-  const spool::FoundArchives found = spool::find_archives("", folder, 0);
+  spool::FoundArchives found = spool::find_archives("", folder, 0);
+  found.left.insert(found.left.end(), found.reported.begin(), found.reported.end());
   if (!found.left.empty())
     checks.push_back({State::kNote, "recordings",
-                      fmt::format("{} of killed runs, the first is {}", found.left.size(),
-                                  found.left.front()),
+                      fmt::format("{} without an archive, the first is {}",
+                                  found.left.size(), found.left.front()),
                       "refrain recover DIR makes the archive"});
 }
 

@@ -75,7 +75,7 @@ writer::WriteOptions options_of(const Session& session) {
 
 }  // namespace
 
-void write_archive_at_end(const Session& session, exchange::Exchange& exchange) {
+bool write_archive_at_end(const Session& session, exchange::Exchange& exchange) {
   const recorder::NoLowDescriptors no_low_descriptors;
   const recorder::MoreDescriptors more_descriptors;
   const recorder::NoSizeSignal no_signal;
@@ -103,20 +103,24 @@ void write_archive_at_end(const Session& session, exchange::Exchange& exchange) 
   }
   if (!result) {
     warn("the archive could not be written (" + result.error() +
+         (session.folder().root_changed()
+              ? ", for the program has changed its root directory"
+              : "") +
          "); the recording is kept: try 'refrain recover " + session.folder().archive() +
          "'");
-    return;
+    return false;
   }
   for (const std::string& line : writer::loss_lines(*result)) warn(line);
   const convert::FormatsResult formats =
       convert::write_formats(session.folder().archive(), settings.format);
   for (const std::string& line : formats.warnings) warn(line);
   const std::string report = settings.report ? make_report(session.folder().archive()) : "";
-  if (settings.quiet) return;
+  if (settings.quiet) return true;
   for (const std::string& line : writer::summary_lines(*result, session.folder().archive()))
     say(line);
   if (!formats.files.empty()) say("for Paraver: " + formats.files.front());
   if (!report.empty()) say("report: " + report);
+  return true;
 }
 
 void take_part_in_archive(exchange::Exchange& exchange) {

@@ -9,10 +9,10 @@ namespace refrain::runtime {
 
 class Session;
 
-// After Session::finish(). Leaves the spool where it is if the archive cannot be written.
+// After Session::finish(). False: the archive cannot be written, why is on stderr, and the spool stays where it is.
 // `exchange`: to the other processes of the job; they take part in it at the same time. If
 // they cannot, this process writes the archive of all.
-void write_archive_at_end(const Session& session, exchange::Exchange& exchange);
+bool write_archive_at_end(const Session& session, exchange::Exchange& exchange);
 
 // The other processes' part, whether they were traced or not.
 void take_part_in_archive(exchange::Exchange& exchange);

@@ -246,13 +246,15 @@ std::unique_ptr<Session> make_session(const char* runtime_name, bool of_child) n
   return nullptr;
 }
 
-void write_and_report(const Session& session, exchange::Exchange& exchange) noexcept {
+void write_and_report(Session& session, exchange::Exchange& exchange) noexcept {
+  bool written = false;
   try {
-    write_archive_at_end(session, exchange);
+    written = write_archive_at_end(session, exchange);
   } catch (const std::exception& problem) {
     warn({"the archive could not be written (", problem.what(), "); 'refrain recover ",
           session.folder().archive(), "' may"});
   }
+  if (!written && stderr_is_ours()) session.note_end_reported();
 }
 
 // A handler of a signal has interrupted this thread where it holds a lock of ours: what that protects is half done.
@@ -439,6 +441,7 @@ namespace {
 void end(Session* session) noexcept {
   if (is_changing_here()) {
     session->note_exit();
+    if (stderr_is_ours()) session->note_end_reported();
     return warn({"the process ends while it is being traced; 'refrain recover ",
                  session->folder().archive(), "' makes the archive"});
   }

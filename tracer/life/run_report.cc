@@ -67,6 +67,16 @@ bool uses_mpi() noexcept {
   return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
 }
 
+// LLVM's runtime is loaded, and has not asked for us.
+bool without_tools() {
+  const char* const wanted = std::getenv("OMP_TOOL");
+  const bool off =
+      wanted != nullptr && *wanted != 0 && std::string_view(wanted) != "enabled";
+  const bool loaded = off && dlsym(RTLD_DEFAULT, "__kmpc_fork_call") != nullptr;
+  dlerror();
+  return loaded;
+}
+
 void report(bool recorded) {
   Run run;
   if (!is_of_run(run) || !speaks_for_job() || !tracing_enabled() ||
@@ -87,6 +97,11 @@ void report(bool recorded) {
              ? "; a serial program of a script is recorded only where the shell "
                "becomes it (exec PROGRAM)"
              : ""});
+  if (without_tools())
+    return warn(
+        {"no archive: OMP_TOOL is '", std::getenv("OMP_TOOL"),
+         "' in the program's environment, so OpenMP was not traced, and the program was not "
+         "seen to use MPI or regions of refrain.h; refrain run sets it to 'enabled'"});
   const bool threads = wanted_settings().threads;
   warn(
       {"no archive: the program was not seen to use OpenMP, MPI",

@@ -155,6 +155,15 @@ class SpoolFile : private PageMaker {
   void note_exit() noexcept {
     if (open_) header_->ended.store(spool::kEndedInside, std::memory_order_release);
   }
+  // Also after close(), for the mapping stays.
+  void note_end_reported() noexcept {
+    if (header_ != nullptr) header_->end_reported.store(1, std::memory_order_relaxed);
+  }
+  // A thread got no location. Any thread.
+  void count_unrecorded_thread() noexcept {
+    if (header_ != nullptr)
+      header_->threads_unrecorded.fetch_add(1, std::memory_order_relaxed);
+  }
   // What a thread of the location has used of the machine, besides that of its earlier ones.
   void add_use(const base::ThreadUse& use) noexcept;
   void note_memory(std::uint64_t peak_bytes, std::uint64_t bytes) noexcept {

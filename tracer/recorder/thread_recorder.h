@@ -174,6 +174,8 @@ class alignas(1024) ThreadRecorder {
   }
   // Of a journal: the process ends by itself, while something is in progress.
   void note_exit() noexcept { file_.note_exit(); }
+  void note_end_reported() noexcept { file_.note_end_reported(); }
+  void count_unrecorded_thread() noexcept { file_.count_unrecorded_thread(); }
   // In a forked child: lets go of the parent's file; what still comes is dropped.
   void abandon() noexcept;
 

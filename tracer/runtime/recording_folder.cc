@@ -145,6 +145,12 @@ class ReplacingLock {
   const int folder_;
 };
 
+recorder::FileIdentity root_of_process() noexcept {
+  struct stat root {};
+  if (stat("/", &root) != 0) return {};
+  return {root.st_dev, root.st_ino};
+}
+
 // The spool of process 0 in a directory that is ours.
 base::Result<ArchiveFolder> with_spool(const std::string& archive) {
   const fs::path spool = fs::path(archive) / "spool" / "process-0";
@@ -280,6 +286,7 @@ base::Result<ArchiveFolder> move_spool(const ArchiveFolder& from,
 base::Result<> ProcessFolder::make(const filters::Settings& settings,
                                    const std::string& program, bool of_job) {
   base::let_group_read(settings.group_readable);
+  root_ = root_of_process();
   const auto wanted = archive_path(settings.archive, program);
   if (!wanted) return wanted.failure();
   wanted_ = *wanted;
@@ -347,6 +354,8 @@ int ProcessFolder::descriptor() noexcept {
   if (recorder::identify(descriptor_, now) && now == folder_) return descriptor_;
   return open_spool() ? descriptor_ : -1;
 }
+
+bool ProcessFolder::root_changed() const noexcept { return root_of_process() != root_; }
 
 void ProcessFolder::abandon() noexcept {
   recorder::drop_descriptor(descriptor_, folder_);

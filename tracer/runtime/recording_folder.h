@@ -95,6 +95,8 @@ class ProcessFolder {
   const std::string& spool() const noexcept { return spool_; }
   // Of spool(), for as long as there is a recording, wherever it moves; -1: there is none.
   int descriptor() noexcept;
+  // The process has another root directory than when it made this one, so paths lead elsewhere.
+  bool root_changed() const noexcept;
   // In a forked child: the parent's directory is none of its own.
   void abandon() noexcept;
   std::uint32_t rank() const noexcept { return rank_; }
@@ -114,6 +116,7 @@ class ProcessFolder {
   std::uint32_t size_ = 1;
   int descriptor_ = -1;
   recorder::FileIdentity folder_;
+  recorder::FileIdentity root_;
 };
 
 }  // namespace refrain::runtime

@@ -80,6 +80,8 @@ class Session final : private recorder::RingWatch {
   void finish() noexcept;
   // Instead, where this thread is in the middle of a change: the process ends by itself.
   void note_exit() noexcept { journal_.file().note_exit(); }
+  // This process has reported at its end why there is no archive.
+  void note_end_reported() noexcept { journal_.file().note_end_reported(); }
 
   // Around a fork, so that no other thread is in the middle of a change then: the first before it,
   // the second after it, in parent and child.
