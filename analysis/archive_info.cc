@@ -181,6 +181,7 @@ class InfoReader {
     info_.gaps = number(property("GAPS"));
     info_.mark_records = number(property("MARK_RECORDS"));
     info_.threads_missing = number(property("THREADS_MISSING"));
+    info_.threads_unrecorded = number(property("THREADS_UNRECORDED"));
     info_.records_damaged = number(property("RECORDS_DAMAGED"));
     info_.structure = property("STRUCTURE");
     info_.recovered = property("RECOVERED") == "1";

@@ -115,8 +115,10 @@ struct ArchiveInfo {
   std::uint64_t mark_records = 0;             // of these, marks of iterations
   std::map<std::string, std::uint64_t> lost;  // by cause
   std::uint64_t threads_missing = 0;          // of a recovered run: whose spools are
-  std::uint64_t records_damaged = 0;          // likewise
-  std::uint64_t events_unreadable = 0;        // files of events are damaged or missing
+  std::uint64_t threads_unrecorded =
+      0;  // without room for a spool: their events are not counted
+  std::uint64_t records_damaged = 0;    // of a recovered run
+  std::uint64_t events_unreadable = 0;  // files of events are damaged or missing
   std::uint64_t gaps = 0;
   bool recovered = false;
   std::uint64_t archive_bytes = 0;

@@ -365,6 +365,13 @@ std::string openmp_note(const std::map<std::string, std::string>& properties) {
              : "";
 }
 
+std::string unrecorded_note(const std::map<std::string, std::string>& properties) {
+  const auto found = properties.find("REFRAIN::THREADS_UNRECORDED");
+  if (found == properties.end()) return {};
+  return found->second + (found->second == "1" ? " thread was" : " threads were") +
+         " not recorded at all, for want of memory or disk space: what the run did there is not counted";
+}
+
 base::Result<> TraceDefinitions::need_threads() const {
   std::uint64_t events = 0;
   for (const LocationInfo& location : locations) {

@@ -230,6 +230,8 @@ struct MarkerInfo {
 std::string openmp_runtime(const std::map<std::string, std::string>& properties);
 // Of a program linked with libgomp what that means for its times and regions; else empty.
 std::string openmp_note(const std::map<std::string, std::string>& properties);
+// How many threads are not in an archive of Refrain's because there was no room to record them; empty: all are.
+std::string unrecorded_note(const std::map<std::string, std::string>& properties);
 
 struct TraceDefinitions {
   std::uint64_t ticks_per_second = 1'000'000'000;

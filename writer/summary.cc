@@ -30,6 +30,7 @@ std::string loops_line(const WriteResult& result) {
   const LoopSummary* const loop = main_loop(result);
   if (loop == nullptr) {
     if (result.summary_only) return "no loop detected";
+    if (result.threads_unrecorded != 0) return "no loop detected in what was recorded";
     const bool some = !result.ranks.policy.empty() && result.ranks.written != "all";
     return std::string("no loop detected: everything is written") +
            (some ? " of the ranks that have events" : "") +
@@ -64,13 +65,16 @@ std::string sampled_line(const WriteResult& result, const std::string& who) {
 }
 
 std::string written_line(const WriteResult& result, const std::string& who) {
-  const double share = result.events_seen == 0
-                           ? 100.0
-                           : 100.0 * static_cast<double>(result.events_written) /
-                                 static_cast<double>(result.events_seen);
+  // Of threads that were not recorded nobody knows the number.
+  const bool known = result.events_seen != 0 && result.threads_unrecorded == 0;
+  const std::string percent =
+      known
+          ? fmt::format(" ({:.3g} %)", 100.0 * static_cast<double>(result.events_written) /
+                                           static_cast<double>(result.events_seen))
+          : "";
   std::string line =
-      fmt::format("wrote {} of {} events ({:.3g} %) of {} in {}: {}", result.events_written,
-                  result.events_seen, share, who, base::duration_text(result.writing_ns),
+      fmt::format("wrote {} of {} events{} of {} in {}: {}", result.events_written,
+                  result.events_seen, percent, who, base::duration_text(result.writing_ns),
                   base::bytes_text(result.archive_bytes));
   if (result.events_written >= result.events_seen) return line;
   std::uint64_t iterations = 0;
@@ -201,6 +205,11 @@ std::vector<std::string> loss_lines(const WriteResult& result) {
       causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", result.lost[cause],
                             spool::kLossNames[cause]);
   if (!causes.empty()) lines.push_back("lost events, by cause: " + causes);
+  if (result.threads_unrecorded != 0)
+    lines.push_back(fmt::format(
+        "{} thread{} not recorded at all, for want of memory or disk space: the events there are not "
+        "counted",
+        result.threads_unrecorded, result.threads_unrecorded == 1 ? " was" : "s were"));
   if (result.lost[spool::kLossRingOverflow] != 0)
     lines.push_back(
         "ring_overflow: the ring was too small to keep iterations that should have been "

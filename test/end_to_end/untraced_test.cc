@@ -234,6 +234,33 @@ TEST_CASE("Untraced: no memory for the tracer - nothing is left that looks kille
   CHECK(refused);
 }
 
+TEST_CASE("Untraced: no room for any thread - is said, wherever the archive is read") {
+  std::string seen;
+  for (int blocks = 500; blocks <= 5000 && seen.empty(); blocks += 500) {
+    const TemporaryFolder folder;
+    const fs::path archive = folder / "archive";
+    const std::string limited = "ulimit -f " + std::to_string(blocks) + " && exec " +
+                                of_tests("exitcode_clang") + " return 3";
+    const Result traced = run_aloud({"bash", "-c", limited}, archive);
+    CHECK(traced.exit_status == 3);
+    if (!has(traced.errors, "wrote 0 of 0 events")) continue;
+    seen = traced.errors;
+    CHECK(has(seen, "refrain: 2 threads were not recorded at all"));
+    CHECK(!has(seen, "lost events"));
+    CHECK(!has(seen, "everything"));
+    CHECK(!has(seen, " %)"));
+    const std::string info = one_line(run_refrain({"info", archive}).output);
+    CHECK(has(info, "Written 0 of 0 events Why no loop detected; nothing of 2 threads"));
+    CHECK(has(info, "Lost 2 threads that were not recorded at all"));
+    for (const char* const command : {"analyze", "profile"})
+      CHECK(has(run_refrain({command, archive}).errors,
+                "2 threads were not recorded at all"));
+    const Result report = run_refrain({"report", "-o", folder / "report.html", archive});
+    CHECK(has(report.errors, "2 threads were not recorded at all"));
+  }
+  CHECK(seen != "");
+}
+
 // What LLVM's runtime cannot do without, in a mount namespace of its own.
 TEST_CASE("Untraced: no shared memory - a program of gcc keeps libgomp, and ends well") {
   const std::string mount = GENERATE(

@@ -229,6 +229,7 @@ nlohmann::ordered_json whole_value(const ArchiveInfo& info, const std::string& a
                                 {"events_lost", sum(info.lost)},
                                 {"lost", info.lost},
                                 {"threads_missing", info.threads_missing},
+                                {"threads_unrecorded", info.threads_unrecorded},
                                 {"records_damaged", info.records_damaged},
                                 {"events_unreadable", info.events_unreadable},
                                 {"archive_events", info.archive_events},

@@ -484,9 +484,10 @@ class InfoScreen {
     if (summary_only())
       return put("Written", fmt::format("the summary of {} (--summary-only), no events",
                                         counted(info_.events_seen, "event", "events")));
-    std::string text = fmt::format("{} of {} ({:.3g} %)", info_.events_written,
-                                   counted(info_.events_seen, "event", "events"),
-                                   percent(info_.events_written, info_.events_seen));
+    std::string text = fmt::format("{} of {}", info_.events_written,
+                                   counted(info_.events_seen, "event", "events"));
+    if (info_.events_seen != 0 && info_.threads_unrecorded == 0)
+      text += fmt::format(" ({:.3g} %)", percent(info_.events_written, info_.events_seen));
     std::uint64_t iterations = 0;
     for (const analysis::PhaseInfo& phase : info_.phases) iterations += phase.iterations;
     const std::uint64_t whole = writer::full_bytes({.bytes = info_.archive_bytes,
@@ -534,6 +535,10 @@ class InfoScreen {
         add(std::string("nothing after ") +
             (cause == "disk_full" ? "the disk was full"
                                   : "the disk limit was reached (--disk-limit)"));
+    if (info_.threads_unrecorded != 0)
+      add(std::string("nothing of ") +
+          counted(info_.threads_unrecorded, "thread", "threads") +
+          ", for want of memory or disk space");
     return text;
   }
 
@@ -586,6 +591,8 @@ class InfoScreen {
       if (count != 0) text += (text.empty() ? "" : ", ") + counted(count, one, many);
     };
     add(info_.threads_missing, "thread (no spool)", "threads (no spools)");
+    add(info_.threads_unrecorded, "thread that was not recorded at all",
+        "threads that were not recorded at all");
     add(info_.records_damaged, "damaged record", "damaged records");
     add(info_.events_unreadable, "event that cannot be read", "events that cannot be read");
     put("Lost", text.empty() ? "nothing" : text);

@@ -142,6 +142,10 @@ TEST_CASE("Info screen: what was written, and why") {
   CHECK(line_with(lines,
                   "Lost         3 by ring_overflow, 1234 events that cannot be read") < 10);
   CHECK(line_with(lines, "Why          no limit (-n 0)") < 10);
+  info.threads_unrecorded = 1;
+  lines = info_screen(info, "a", {});
+  CHECK(line_with(lines, "Written      1000 of 1000 events") < 10);
+  CHECK(line_with(lines, "Written      1000 of 1000 events (") >= 10);
 }
 
 TEST_CASE("Info screen: ranks - which have events, and that the rest has none") {

@@ -7,6 +7,7 @@
 #include "analysis/profile/event_summary.h"
 #include "base/archive_files.h"
 #include "base/result.h"
+#include "tools/output/whole_run.h"
 
 namespace refrain::tools {
 namespace {
@@ -33,6 +34,7 @@ base::Result<> read_facts(ProfiledRun& run) {
   if (command != properties.end()) run.command = command->second;
   run.openmp = reader::openmp_runtime(properties);
   run.openmp_note = reader::openmp_note(properties);
+  note_unrecorded(run.archive, properties);
   run.events_seen = number(properties, "EVENTS_SEEN");
   run.events_written = number(properties, "EVENTS_WRITTEN");
   run.summary_only = stream.definitions().summary_only();

@@ -6,6 +6,7 @@
 
 #include "analysis/comparison/skipping_sink.h"
 #include "base/archive_files.h"
+#include "base/notes.h"
 #include "reader/archive_stream.h"
 #include "summary/run_summary.h"
 #include "waits/wait_experiment.h"
@@ -24,11 +25,18 @@ class Nothing final : public reader::TraceSink {
 // A summary may be all that there is.
 std::string openmp_note_of(const std::string& archive) {
   reader::ArchiveStream stream;
-  return stream.open_anchor(archive) ? reader::openmp_note(stream.definitions().properties)
-                                     : std::string();
+  if (!stream.open_anchor(archive)) return {};
+  note_unrecorded(archive, stream.definitions().properties);
+  return reader::openmp_note(stream.definitions().properties);
 }
 
 }  // namespace
+
+void note_unrecorded(const std::string& archive,
+                     const std::map<std::string, std::string>& properties) {
+  if (const std::string note = reader::unrecorded_note(properties); !note.empty())
+    base::note(archive + ": " + note);
+}
 
 base::Result<cube::Experiment> experiment_of_waits(const std::string& archive,
                                                    const waits::WaitAnalysis& analysis) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ base::Result<analysis::Conclusions> conclude_run(const std::string& archive,
                                                  analysis::EventSummaries* read = nullptr);
 // The same of its summaries alone: nothing where there are none, or they cannot be read.
 std::optional<analysis::Conclusions> conclude_summaries(const std::string& archive);
+// Says how many threads are missing (base/notes.h). `properties`: of the archive.
+void note_unrecorded(const std::string& archive,
+                     const std::map<std::string, std::string>& properties);
 // Returns true if it was recorded without events (--summary-only).
 bool has_only_summary(const std::string& archive);
 // Sets `written.estimates`, if the archive has summaries.

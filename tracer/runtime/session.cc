@@ -178,11 +178,14 @@ ThreadRecorder* Session::attach_locked(spool::LocationRole role, std::uint64_t f
 }
 
 void Session::report_not_attached(spool::LossCause cause) noexcept {
-  journal_.file().count_loss(cause);
-  if (!attach_failed_.exchange(true))
-    warn(
-        "a thread is not recorded: no memory or disk space for its spool "
-        "(see REFRAIN_MEMORY_LIMIT, REFRAIN_DISK_LIMIT, REFRAIN_RING)");
+  journal_.file().count_unrecorded_thread();
+  t_thread.unrecorded = true;
+  if (attach_failed_.exchange(true)) return;
+  warn({"a thread is not recorded: ",
+        cause == spool::kLossMemory
+            ? "no memory for its spool (see REFRAIN_MEMORY_LIMIT, REFRAIN_RING)"
+        : cause == spool::kLossDiskLimit ? "no room for its spool below REFRAIN_DISK_LIMIT"
+                                         : "no disk space for its spool"});
 }
 
 void Session::detach(ThreadRecorder* recorder) noexcept {

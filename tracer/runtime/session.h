@@ -95,7 +95,7 @@ class Session final : private recorder::RingWatch {
   // --- Threads ---
 
   // A recorder for the calling thread; null if there is no memory or disk for one (reported
-  // on stderr once, its events are counted as lost).
+  // on stderr once; the thread is counted, its events are not).
   recorder::ThreadRecorder* attach(spool::LocationRole role,
                                    std::uint64_t function = 0) noexcept;
   void detach(recorder::ThreadRecorder* recorder) noexcept;

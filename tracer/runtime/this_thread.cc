@@ -17,7 +17,7 @@ constinit base::ThreadEnd g_thread_end([](void*) { detach_thread(); });
 
 void attach_thread(spool::LocationRole role, bool at_exit,
                    std::uint64_t function) noexcept {
-  if (t_thread.recorder != nullptr || t_thread.forks) return;
+  if (t_thread.recorder != nullptr || t_thread.forks || t_thread.unrecorded) return;
   const recorder::SlowPath slow_path;
   t_thread.recorder = g_session->attach(role, function);
   if (t_thread.recorder == nullptr) return;

@@ -20,6 +20,7 @@ struct ThisThread {
   // It forks the process, and has all locks of the tracer: handlers of fork that run besides ours may
   // call us, those of LLVM's runtime do, and nothing is recorded.
   bool forks = false;
+  bool unrecorded = false;  // there was no room for a recorder
   std::uint32_t location = 0;
   int teams_open = 0;  // implicit tasks of OpenMP that it is in
   // Records what has happened on this thread already, where a source of events takes several together; null: nothing. Called

@@ -48,10 +48,10 @@ void each_number(Of& of, Work work) requires requires {
 {
   for (auto* value :
        {&of.rank, &of.global_start, &of.global_end, &of.realtime_ns, &of.primary, &of.gaps,
-        &of.spool_bytes, &of.locks_left_out, &of.threads_missing, &of.records_damaged,
-        &of.events_seen, &of.events_filtered, &of.events_unmatched, &of.moved_ticks,
-        &of.loop_limits.functions, &of.loop_limits.events, &of.loop_limits.paths,
-        &of.loop_limits.turns})
+        &of.spool_bytes, &of.locks_left_out, &of.threads_missing, &of.threads_unrecorded,
+        &of.records_damaged, &of.events_seen, &of.events_filtered, &of.events_unmatched,
+        &of.moved_ticks, &of.loop_limits.functions, &of.loop_limits.events,
+        &of.loop_limits.paths, &of.loop_limits.turns})
     work(*value);
   for (auto& value : of.lost) work(value);
   for (auto& value : of.by_kind) work(value);
@@ -352,6 +352,7 @@ ProcessFacts process_facts(const ProcessModel& process,
   const spool::SpoolFile& journal = process.spool().journal;
   if (!journal.usable()) return out;
   out.events_seen += journal.facts().events_seen;
+  out.threads_unrecorded = journal.facts().threads_unrecorded;
   for (std::size_t cause = 0; cause < spool::kLossCauses; ++cause)
     out.lost[cause] += journal.facts().lost[cause];
   return out;
@@ -371,6 +372,7 @@ void add_up(JobFacts& job, WriteResult& result,
     result.events_seen += process.events_seen;
     result.locks_left_out += process.locks_left_out;
     result.threads_missing += process.threads_missing;
+    result.threads_unrecorded += process.threads_unrecorded;
     result.records_damaged += process.records_damaged;
     result.events_filtered += process.events_filtered;
     result.events_unmatched += process.events_unmatched;

@@ -81,7 +81,8 @@ struct ProcessFacts {
   std::uint64_t gaps = 0;
   std::uint64_t spool_bytes = 0;
   std::uint64_t locks_left_out = 0;
-  std::uint64_t threads_missing = 0;  // whose spools are
+  std::uint64_t threads_missing = 0;     // whose spools are
+  std::uint64_t threads_unrecorded = 0;  // without room for a spool
   std::uint64_t records_damaged = 0;
   // Of all its locations, and of threads without one.
   std::uint64_t events_seen = 0;

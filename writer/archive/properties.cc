@@ -164,6 +164,8 @@ Properties archive_properties(const spool::Journal& journal, const WriteOptions&
   add("LOST", std::to_string(lost));
   if (result.threads_missing != 0)
     add("THREADS_MISSING", std::to_string(result.threads_missing));
+  if (result.threads_unrecorded != 0)
+    add("THREADS_UNRECORDED", std::to_string(result.threads_unrecorded));
   if (result.records_damaged != 0)
     add("RECORDS_DAMAGED", std::to_string(result.records_damaged));
   add("GAPS", std::to_string(result.gaps));

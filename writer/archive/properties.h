@@ -18,6 +18,7 @@
 //     MARK_RECORDS                       records in the archive that mark iterations
 //     LOCKS_LEFT_OUT                     short locks in a row that have no events, if there are
 //     LOST::<CAUSE> LOST                 by cause (those that happened), and in total
+//     THREADS_UNRECORDED                 threads that had no room for a spool, if there are: their events are not counted
 //     GAPS RECOVERED SPOOL_BYTES
 //     LOOPS                              JSON array, see loops_json()
 //     FUNCTIONS_OFF                      functions that were switched off, one a line: calls, mean

@@ -41,7 +41,7 @@ std::set<std::string> names_written() {
   result.limit_reason = "few iterations";
   result.budget_limit = 7;
   result.lost[spool::kLossReentrant] = 1;
-  result.locks_left_out = 1;
+  result.locks_left_out = result.threads_unrecorded = 1;
   result.complaints = {"something"};
   result.ranks = {.policy = "representatives=1",
                   .written = "0",

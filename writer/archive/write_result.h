@@ -42,6 +42,8 @@ struct WriteResult {
   std::uint64_t events_written = 0;   // of these, in the archive
   std::uint64_t locks_left_out = 0;   // short ones in a row, of the tracer
   std::uint64_t threads_missing = 0;  // whose spools are
+  std::uint64_t threads_unrecorded =
+      0;  // without room for a spool; their events are not counted
   std::uint64_t records_damaged = 0;
   std::uint64_t events_filtered = 0;   // enters and leaves that the filter dropped
   std::uint64_t events_unmatched = 0;  // ends whose begin is unknown, left out
