@@ -9,15 +9,10 @@
 
 namespace refrain::recorder {
 
-namespace {
+constinit thread_local TakenStack t_own_stack
+    __attribute__((tls_model("initial-exec"))) = {};
 
-// The one that the thread has taken last, and not given back.
-struct Taken {
-  std::byte* begin;  // its lowest address, above the guard
-  std::size_t bytes;
-};
-// As t_own_code.
-constinit thread_local Taken t_taken __attribute__((tls_model("initial-exec"))) = {};
+namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define REFRAIN_OTHER_STACKS 0
@@ -44,8 +39,8 @@ constinit std::array<std::atomic<std::byte*>, kMaxStacksKept> g_free_stacks{};
 
 bool is_on_own_stack(std::size_t bytes) noexcept {
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  return t_taken.bytes >= bytes && here >= t_taken.begin &&
-         here < t_taken.begin + t_taken.bytes;
+  return t_own_stack.bytes >= bytes && here >= t_own_stack.begin &&
+         here < t_own_stack.begin + t_own_stack.bytes;
 }
 
 std::byte* take_stack(std::size_t bytes) noexcept {
@@ -118,9 +113,9 @@ void run_on_own_stack([[maybe_unused]] OwnStack size, void (*function)(void*),
   std::byte* const stack = is_on_own_stack(bytes) ? nullptr : take_stack(bytes);
   if (stack == nullptr) return function(argument);
   // In a handler that came meanwhile, on another stack, there is one around it.
-  const Taken around = std::exchange(t_taken, {stack, bytes});
+  const TakenStack around = std::exchange(t_own_stack, {stack, bytes});
   call_on(stack + bytes, function, argument);
-  t_taken = around;
+  t_own_stack = around;
   give_back_stack(stack, bytes);
 #else
   function(argument);

@@ -16,6 +16,14 @@
 
 namespace refrain::recorder {
 
+// The one that the thread has taken last, and not given back. As t_own_code.
+struct TakenStack {
+  std::byte* begin = nullptr;  // its lowest address, above the guard
+  std::size_t bytes = 0;
+};
+extern constinit thread_local TakenStack t_own_stack
+    __attribute__((tls_model("initial-exec")));
+
 enum class OwnStack : std::size_t {
   kUsual = std::size_t{256} << 10,
   kLarge = std::size_t{8} << 20
