@@ -258,6 +258,9 @@ class CauseSearch {
   double all_threads() const;
   // Returns which part of it is in the frame: what a gain there can be of.
   double in_frame(RootCause& cause, const Frame* frame, double Part::*part) const;
+  // Likewise of a parallel region's threads; `most_of_all`: they lose most of such time.
+  double in_region(RootCause& cause, Account account, const ParallelRegion& region,
+                   double ns, double Part::*part, bool most_of_all) const;
   // What computation in the loop (empty: in the run) takes on all threads or cores, but for `not_needed` ns of it.
   double least_time(const std::string& loop, double not_needed) const;
   // A gain leaves that, at the least; one of shared work leaves all of it.

@@ -60,6 +60,17 @@ std::string CauseSearch::region_name(const ParallelRegion& region) const {
   return region_text(profile_.regions[region.region]);
 }
 
+double CauseSearch::in_region(RootCause& cause, Account account,
+                              const ParallelRegion& region, double ns, double Part::*part,
+                              bool most_of_all) const {
+  cause.account = account;
+  cause.lost_ns = ns;
+  cause.share = share(ns);
+  cause.where = "in " + region_name(region);
+  cause.path = path_of(region.region);
+  return in_frame(cause, most_of_all ? main_frame(part) : nullptr, part);
+}
+
 CauseSearch::Blocks CauseSearch::blocks_of(const ParallelRegion& region) const {
   Blocks out;
   const auto busy = std::ranges::count_if(region.busy_ns, [](double ns) { return ns > 0; });
@@ -199,13 +210,8 @@ void CauseSearch::after_single(const ParallelRegion& region, double ns, bool mos
     if (share(ns) < kMinShare) return;
   }
   RootCause cause;
-  cause.account = Account::kSerial;
-  cause.lost_ns = ns;
-  cause.share = share(ns);
-  const double in_loop = in_frame(
-      cause, most_of_all ? main_frame(&Part::after_single) : nullptr, &Part::after_single);
-  cause.where = "in " + region_name(region);
-  cause.path = path_of(region.region);
+  const double in_loop =
+      in_region(cause, Account::kSerial, region, ns, &Part::after_single, most_of_all);
   if (small) {
     small_tasks(cause, region, blocks, waited, in_loop * ns / waited);
   } else if (!by_block) {
@@ -357,16 +363,11 @@ std::string less_text(std::vector<std::pair<double, std::uint32_t>> times) {
 void CauseSearch::uneven_threads(const ParallelRegion& region, double ns,
                                  bool most_of_all) {
   RootCause cause;
-  cause.account = Account::kUnevenThreads;
-  cause.lost_ns = ns;
-  cause.share = share(ns);
-  const double in_loop = in_frame(
-      cause, most_of_all ? main_frame(&Part::imbalance) : nullptr, &Part::imbalance);
+  const double in_loop =
+      in_region(cause, Account::kUnevenThreads, region, ns, &Part::imbalance, most_of_all);
   const Blocks blocks = blocks_of(region);
   const double waited = imbalance(region);
   const bool small = are_small(blocks, waited);
-  cause.where = "in " + region_text(profile_.regions[region.region]);
-  cause.path = path_of(region.region);
   std::map<std::uint32_t, std::pair<double, double>> busy;  // by thread: sum, number
   // What of a thread's time is not known, beyond that of others, may be work in it.
   const auto unknown = [this](std::size_t i) {
@@ -730,7 +731,7 @@ void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account acc
     std::uint32_t path = folded[is_holder(i) ? profile_.paths[i].parent : i];
     if (const auto tasks = of_tasks.find(around_[i]);
         tasks != of_tasks.end() && waits_for_tasks(i))
-      path = folded[tasks->second.path];
+      path = tasks->second.path;
     own[path] += totals_.paths[i].own_ns;
     times[path] += totals_.paths[i].own_ns + of_lock(i);
     all += totals_.paths[i].own_ns + of_lock(i);
