@@ -317,8 +317,10 @@ class CauseSearch {
   std::vector<std::uint32_t> without_recursion() const;
   // Call paths of a class, with workers that have no work meanwhile.
   using Tell = std::function<void(RootCause&, std::uint32_t, const std::string&)>;
-  void paths_of(std::initializer_list<TimeClass> classes, Account account,
-                const Tell& tell);
+  // The path that another one's time is told with; kNone: as usual.
+  using StandsFor = std::function<std::uint32_t(std::uint32_t)>;
+  void paths_of(std::initializer_list<TimeClass> classes, Account account, const Tell& tell,
+                const StandsFor& stands_for = {});
   // Of what its region's threads wait at the end for locks, the part that this one makes.
   double of_lock(std::uint32_t path) const;
   // What is inside, by location; of criticals the summary has it.

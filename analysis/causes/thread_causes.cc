@@ -629,7 +629,12 @@ void CauseSearch::synchronization() {
     }
     cause.hint = "Synchronize less often; remove barriers that are not needed (nowait).";
   };
-  paths_of({TimeClass::kSynchronization}, Account::kSynchronization, tell);
+  paths_of({TimeClass::kSynchronization}, Account::kSynchronization, tell,
+           [&](std::uint32_t path) {
+             const auto tasks = of_tasks.find(around(path));
+             return tasks != of_tasks.end() && waits_for_tasks(path) ? tasks->second.path
+                                                                     : RunProfile::kNone;
+           });
 }
 
 bool CauseSearch::is_named_with_ranks(std::uint32_t path) const {
@@ -719,19 +724,17 @@ std::vector<std::uint32_t> CauseSearch::without_recursion() const {
 }
 
 void CauseSearch::paths_of(std::initializer_list<TimeClass> classes, Account account,
-                           const Tell& tell) {
+                           const Tell& tell, const StandsFor& stands_for) {
   const std::vector<std::uint32_t> folded = without_recursion();
   std::vector<double> times(profile_.paths.size()), own(profile_.paths.size());
   std::vector<std::uint64_t> visits(profile_.paths.size());
   double all = 0;
-  std::map<const ParallelRegion*, TaskWaits> of_tasks;
-  if (account == Account::kSynchronization) of_tasks = small_task_waits();
   for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
     if (std::ranges::find(classes, profile_.paths[i].cls) == classes.end()) continue;
-    std::uint32_t path = folded[is_holder(i) ? profile_.paths[i].parent : i];
-    if (const auto tasks = of_tasks.find(around_[i]);
-        tasks != of_tasks.end() && waits_for_tasks(i))
-      path = tasks->second.path;
+    const std::uint32_t other = stands_for ? stands_for(i) : RunProfile::kNone;
+    const std::uint32_t path = other != RunProfile::kNone
+                                   ? other
+                                   : folded[is_holder(i) ? profile_.paths[i].parent : i];
     own[path] += totals_.paths[i].own_ns;
     times[path] += totals_.paths[i].own_ns + of_lock(i);
     all += totals_.paths[i].own_ns + of_lock(i);

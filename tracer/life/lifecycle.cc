@@ -422,17 +422,15 @@ void finish_recording() noexcept {
 bool has_job_archive() noexcept { return g_session != nullptr && !g_ended.load(); }
 
 void write_job_archive(exchange::Exchange& exchange) noexcept {
-  recorder::on_large_stack([&exchange] {
-    if (exchange.rank() == 0) {
-      g_ended.store(true);
-      return write_and_report(*g_session, exchange);
-    }
-    try {
-      take_part_in_archive(exchange);
-    } catch (const std::exception&) {
-      // Process 0 reports it.
-    }
-  });
+  if (exchange.rank() == 0) {
+    g_ended.store(true);
+    return write_and_report(*g_session, exchange);
+  }
+  try {
+    take_part_in_archive(exchange);
+  } catch (const std::exception&) {
+    // Process 0 reports it.
+  }
 }
 
 void set_runtime_end(void (*end_runtime)()) noexcept { g_end_runtime.store(end_runtime); }

@@ -2,7 +2,7 @@
 // stacks have (PTHREAD_STACK_MIN, coroutines and handlers of signals with 8 KiB); what writes an archive, and may be called in any exit(), needs much more.
 //
 // Place in the flow: ARCHITECTURE.md, stage 3, inside of slow paths (slow_path.h): no handler of a signal runs meanwhile, and nobody cancels
-// the thread; and stage 5. Stacks of 256 KiB, or of 8 MiB (on_large_stack()), with a page before them that cannot be touched; of the memory of the first what was used stays taken.
+// the thread; and stage 5, in a LongPath, where handlers do run. Stacks of 256 KiB, or of 8 MiB (on_large_stack()), with a page before them that cannot be touched; of the memory of the first what was used stays taken.
 // Thread-safety: any threads at once, each on a stack of its own. Nested calls run where they are, if that is as large. Not for what walks the program's stack.
 // A handler that jumps out of it loses the stack. Code that is not ours may need any stack: a large one.
 // Ownership: stacks of 256 KiB are kept for the next call, 16 at most, until the process ends; large ones are given back at once.
