@@ -1032,7 +1032,8 @@ namespace refrain::reader {
 namespace {
 
 constexpr unsigned char kEndOfChunk = 0, kEndOfFile = 2, kChunkHeader = 3, kTimeStamp = 5;
-constexpr unsigned char kFirstEvent = 10, kLongOrUndefined = 255;
+constexpr unsigned char kFirstEvent = 10, kMetricEvent = 31, kProgramBegin = 83;
+constexpr unsigned char kLongOrUndefined = 255;
 constexpr std::size_t kHeaderBytes = 18, kNumberBytes = 8;
 constexpr std::uint64_t kMaxChunk = std::uint64_t{1} << 28;
 
@@ -1042,15 +1043,20 @@ std::uint64_t number_at(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// Bytes after the kind of a record, or more than there are.
-std::size_t record_bytes(std::string_view rest) {
+// Has lists. (Other events never come to so many bytes; those of one number have it where others have their length.)
+bool may_be_long(unsigned char event) {
+  return event < kFirstEvent || event == kMetricEvent || event == kProgramBegin;
+}
+
+// Bytes after the kind of a record, or more than there are. A long record has room for what it might have taken: what it has may be less.
+std::size_t record_bytes(std::string_view rest, bool may_be_long) {
   if (rest.empty()) return 1;
   const auto length = static_cast<unsigned char>(rest[0]);
   if (length != kLongOrUndefined) return std::size_t{1} + length;
-  if (rest.size() < 1 + kNumberBytes) return 1;
+  if (!may_be_long) return 1;
+  if (rest.size() < 1 + kNumberBytes) return 1 + kNumberBytes;
   const std::uint64_t bytes = number_at(rest, 1);
-  const std::size_t all = rest.size() - 1 - kNumberBytes;
-  return bytes >= kLongOrUndefined && bytes <= all ? 1 + kNumberBytes + bytes : 1;
+  return 1 + kNumberBytes + std::min<std::uint64_t>(bytes, rest.size());
 }
 
 struct Walked {
@@ -1067,7 +1073,9 @@ Walked walk(std::string_view bytes, bool events) {
     out.ended = kind == kEndOfFile;
     if (kind == kEndOfChunk || kind == kEndOfFile) break;
     const std::size_t length =
-        events && kind == kTimeStamp ? kNumberBytes : record_bytes(bytes.substr(at));
+        events && kind == kTimeStamp
+            ? kNumberBytes
+            : record_bytes(bytes.substr(at), !events || may_be_long(kind));
     if (length > bytes.size() - at) break;
     at += length;
     if (events && kind < kFirstEvent) continue;

@@ -111,6 +111,53 @@ TEST_CASE("EventFile: long records - many attributes, many values") {
   CHECK(counted->whole == 4);
 }
 
+// A long record's length has room for nine bytes, whatever it comes to: libotf2 decides by what the record might take.
+TEST_CASE("EventFile: long records - of few bytes") {
+  for (std::uint32_t count = 0; count < 90; ++count) {
+    const test::TemporaryFolder folder;
+    SmallArchive archive(folder / "a");
+    archive.process();
+    OTF2_EvtWriter* const writer = archive.writer();
+    const std::vector<OTF2_StringRef> arguments(count, 1);
+    REQUIRE(OTF2_EvtWriter_ProgramBegin(writer, nullptr, 4, 0, count, arguments.data()) ==
+            OTF2_SUCCESS);
+    OTF2_AttributeList* attributes = OTF2_AttributeList_New();
+    for (OTF2_AttributeRef i = 0; i < count; ++i)
+      OTF2_AttributeList_AddUint64(attributes, i, 0);
+    REQUIRE(OTF2_EvtWriter_Enter(writer, attributes, 5, 1) == OTF2_SUCCESS);
+    OTF2_AttributeList_Delete(attributes);
+    const std::vector<OTF2_Type> types(count, OTF2_TYPE_UINT64);
+    const std::vector<OTF2_MetricValue> values(count);
+    REQUIRE(OTF2_EvtWriter_Metric(writer, nullptr, 6, 0, static_cast<std::uint8_t>(count),
+                                  types.data(), values.data()) == OTF2_SUCCESS);
+    REQUIRE(OTF2_EvtWriter_Leave(writer, nullptr, 7, OTF2_UNDEFINED_REGION) ==
+            OTF2_SUCCESS);
+    archive.finish(0, 8);
+    INFO(count);
+    const auto file = count_events((folder / "a" / "traces" / "0.evt").string(), kChunk);
+    REQUIRE(file);
+    CHECK(file->promised == 4);
+    CHECK(file->whole == 4);
+    base::take_notes();
+    CHECK(counted(folder / "a").events >= 2);  // metrics and arguments are of no use there
+    CHECK(base::take_notes().empty());
+  }
+}
+
+TEST_CASE("EventFile: definitions of all lengths - are not cut") {
+  const test::TemporaryFolder folder;
+  SmallArchive archive(folder / "a");
+  constexpr int kRegions = 600;
+  for (std::size_t length = 0; length < kRegions; ++length)
+    archive.region(std::string(length, 'a'));
+  constexpr int kProcesses = 90;  // so are groups
+  for (int i = 0; i < kProcesses; ++i) archive.process();
+  archive.finish(0, 8);
+  const std::string file = (folder / "a" / "traces.def").string();
+  CHECK_FALSE(is_cut(file, kChunk));
+  CHECK(count_definitions(file, kChunk) > 2 * kRegions + 2 * kProcesses);
+}
+
 TEST_CASE(
     "EventFile: definitions that are cut - are used where clock and locations are whole") {
   const test::TemporaryFolder folder;

@@ -467,13 +467,14 @@ std::string line_about_left(const std::vector<std::string>& left) {
     return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);
   };
   const std::string& first = *std::ranges::min_element(left, earlier);
-  const std::string way =
-      "without exit(): 'refrain recover " + base::shell_word(first) + "' makes the archive";
+  const std::string why =
+      "processes were killed, ended without exit() or became another program (exec): "
+      "'refrain recover " +
+      base::shell_word(first) + "' makes the archive";
   if (left.size() == 1)
-    return "the recording in '" + first +
-           "' has no archive because its processes were killed or ended " + way;
+    return "the recording in '" + first + "' has no archive because its " + why;
   return std::to_string(left.size()) + " recordings, the first in '" + first +
-         "', have no archive because their processes were killed or ended " + way;
+         "', have no archive because their " + why;
 }
 
 namespace {
