@@ -117,6 +117,17 @@ TEST_CASE("Waits: wrong order - a message from the same source was sent before")
   CHECK(total(result, "mpi_lswo_different") == 0);
 }
 
+TEST_CASE("Waits: wrong order - not of messages that two threads receive") {
+  SyntheticTrace trace(2, 2);
+  trace.send({1, 0}, 10, 20, 0, 2);
+  trace.send({1, 0}, 200, 210, 0, 1);
+  trace.receive({0, 1}, 100, 230, 1, 1);
+  trace.receive({0, 0}, 240, 250, 1, 2);
+  const WaitAnalysis result = trace.analyze();
+  CHECK(total(result, "mpi_latesender") == 100);
+  CHECK(total(result, "mpi_latesender_wo") == 0);
+}
+
 TEST_CASE("Waits: wrong order - not where messages are received as they are sent") {
   SyntheticTrace trace(3);
   trace.send(1, 200, 210, 0, 1);

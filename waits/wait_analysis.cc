@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -32,6 +33,9 @@ class AnalysisBuilder {
     const auto command = definitions_.properties.find("REFRAIN::COMMAND");
     if (command != definitions_.properties.end())
       out_.program = command->second.substr(0, command->second.find(' '));
+    const auto locks = definitions_.properties.find("REFRAIN::LOCKS_LEFT_OUT");
+    if (locks != definitions_.properties.end())
+      out_.locks_left_out = std::strtoull(locks->second.c_str(), nullptr, 10);
     for (std::size_t i = 0; i < definitions_.regions.size(); ++i) {
       const reader::RegionInfo& region = definitions_.regions[i];
       out_.regions.push_back({region.name, region.file, region.line, region.role,

@@ -168,6 +168,7 @@ struct WaitAnalysis {
   bool of_refrain = false;
   double ticks_per_second = 1e9;
   std::uint64_t events = 0;
+  std::uint64_t locks_left_out = 0;  // short ones in a row, that have no events
   MetricTree tree;
   std::vector<Region> regions;
   std::vector<Path> paths;

@@ -300,6 +300,9 @@ class CauseSearch {
   // Without what locks make.
   double imbalance(const ParallelRegion& region) const;
   bool is_lock(const RunProfile::Path& path) const;
+  bool is_ordered(const RunProfile::Path& path) const;
+  // Its threads wait for each other, and those that got in late are late at the region's end.
+  bool is_one_at_a_time(const RunProfile::Path& path) const;
   // The parallel region around; nullptr: none.
   const ParallelRegion* around(std::uint32_t path) const;
   // Who gets a lock late is late at the end of the region, too, and others wait for that: as far as threads that have as much work
@@ -323,9 +326,9 @@ class CauseSearch {
                 const StandsFor& stands_for = {});
   // Of what its region's threads wait at the end for locks, the part that this one makes.
   double of_lock(std::uint32_t path) const;
-  // What is inside, by location; of criticals the summary has it.
+  // What is inside, by location; of criticals and ordered parts the summary has it.
   const RunProfile::Path* inside(std::uint32_t path) const;
-  // How long and by whom a lock is held; empty: that is not known.
+  // How long and by whom a lock is held, or how long an ordered part takes; empty: that is not known.
   std::string held_text(std::uint32_t path) const;
   // Of locks of POSIX threads: a region inside of the wait, and a sentence on all of them.
   bool is_holder(std::uint32_t path) const;

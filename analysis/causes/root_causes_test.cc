@@ -1499,14 +1499,19 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Root causes: threads that wait for a lock, and then for those that got it late") {
+    "Root causes: threads that wait for a lock, or their turn, and then for those that got it "
+    "late") {
+  const bool ordered = GENERATE(false, true);
   RunSummary run;
   run.rank = RunSummary::kNone;
   run.regions = {
       region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP),
       region("!$omp ibarrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER, OTF2_PARADIGM_OPENMP),
-      region("!$omp critical", OTF2_REGION_ROLE_CRITICAL, OTF2_PARADIGM_OPENMP),
-      region("!$omp critical sblock", OTF2_REGION_ROLE_CRITICAL_SBLOCK,
+      region(ordered ? "!$omp ordered" : "!$omp critical",
+             ordered ? OTF2_REGION_ROLE_ORDERED : OTF2_REGION_ROLE_CRITICAL,
+             OTF2_PARADIGM_OPENMP),
+      region(ordered ? "!$omp ordered sblock" : "!$omp critical sblock",
+             ordered ? OTF2_REGION_ROLE_ORDERED_SBLOCK : OTF2_REGION_ROLE_CRITICAL_SBLOCK,
              OTF2_PARADIGM_OPENMP)};
   run.nodes.edit().resize(5);
   run.nodes.edit()[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
@@ -1542,11 +1547,13 @@ TEST_CASE(
   REQUIRE(found.causes.size() == 1);
   const RootCause& cause = found.causes[0];
   CHECK(cause.account == Account::kSynchronization);
-  CHECK(cause.what == "Lock");
+  CHECK(cause.what == (ordered ? "Waiting for their turn" : "Lock"));
   CHECK(cause.lost_ns == Approx(100'000));
   CHECK(cause.gain_ns == Approx(50'000));
   CHECK(cause.text.find(
-            "It is held 500 ns each time, 100 us in all, by all threads in turn") !=
+            ordered
+                ? " The ordered part takes 500 ns each time, 100 us in all. Lost"
+                : "It is held 500 ns each time, 100 us in all, by all threads in turn") !=
         std::string::npos);
 }
 

@@ -168,7 +168,7 @@ void CauseSearch::few_tasks(RootCause& cause, const ParallelRegion& region,
   cause.hint =
       blocks.each_task() < kSmall_ns
           ? "Give the region more work, or leave it to one thread: so few small tasks are not worth a team."
-          : "Make more and smaller tasks, of equal work or the longest ones first (priority), so that all threads end at once.";
+          : "Make more and smaller tasks, of equal work or the longest ones first (priority), so that all threads end at once; of tasks that wait for each other (depend), a shorter chain.";
 }
 
 void CauseSearch::after_single() {
@@ -302,6 +302,15 @@ bool CauseSearch::is_lock(const RunProfile::Path& path) const {
   return region.role == OTF2_REGION_ROLE_CRITICAL || region.name.starts_with("omp_set_");
 }
 
+bool CauseSearch::is_ordered(const RunProfile::Path& path) const {
+  return path.cls == TimeClass::kSynchronization && path.region != RunProfile::kNone &&
+         profile_.regions[path.region].role == OTF2_REGION_ROLE_ORDERED;
+}
+
+bool CauseSearch::is_one_at_a_time(const RunProfile::Path& path) const {
+  return is_lock(path) || is_ordered(path);
+}
+
 const ParallelRegion* CauseSearch::around(std::uint32_t path) const {
   return path == RunProfile::kNone ? nullptr : around_[path];
 }
@@ -309,7 +318,7 @@ const ParallelRegion* CauseSearch::around(std::uint32_t path) const {
 void CauseSearch::locks() {
   std::map<const ParallelRegion*, double> waited;
   for (std::uint32_t i = 0; i < profile_.paths.size(); ++i) {
-    if (!is_lock(profile_.paths[i])) continue;
+    if (!is_one_at_a_time(profile_.paths[i])) continue;
     if (const ParallelRegion* region = around(i); region != nullptr)
       waited[region] += totals_.paths[i].own_ns;
   }
@@ -465,7 +474,8 @@ std::uint32_t CauseSearch::path_of(std::uint32_t region) const {
 }
 
 double CauseSearch::of_lock(std::uint32_t path) const {
-  const ParallelRegion* region = is_lock(profile_.paths[path]) ? around(path) : nullptr;
+  const ParallelRegion* region =
+      is_one_at_a_time(profile_.paths[path]) ? around(path) : nullptr;
   const auto found = by_lock_.find(region == nullptr ? RunProfile::kNone : region->region);
   return found == by_lock_.end() || found->second.waited_ns <= 0
              ? 0
@@ -476,7 +486,8 @@ double CauseSearch::of_lock(std::uint32_t path) const {
 const RunProfile::Path* CauseSearch::inside(std::uint32_t path) const {
   for (const RunProfile::Path& each : profile_.paths)
     if (each.parent == path && each.region != RunProfile::kNone &&
-        profile_.regions[each.region].role == OTF2_REGION_ROLE_CRITICAL_SBLOCK)
+        (profile_.regions[each.region].role == OTF2_REGION_ROLE_CRITICAL_SBLOCK ||
+         profile_.regions[each.region].role == OTF2_REGION_ROLE_ORDERED_SBLOCK))
       return &each;
   return nullptr;
 }
@@ -531,6 +542,9 @@ std::string CauseSearch::held_text(std::uint32_t path) const {
     thread = profile_.locations[sums.location].thread;
   }
   if (visits <= 0) return {};
+  if (is_ordered(profile_.paths[path]))
+    return fmt::format(" The ordered part takes {} each time, {} in all.",
+                       time_text(all / visits), time_text(all));
   const bool one = most >= kNamed * all && processes_ == 1 && block->sums.size() > 1;
   return fmt::format(
       " It is held {} each time, {} in all{}.", time_text(all / visits), time_text(all),
@@ -596,6 +610,17 @@ void CauseSearch::synchronization() {
       cause.hint =
           "Hold the lock for a shorter time or less often: move other work outside, use "
           "one lock for each part of the data, atomic, or a reduction.";
+      return;
+    }
+    if (is_ordered(profile_.paths[path])) {
+      cause.what = "Waiting for their turn";
+      cause.text = fmt::format(
+          "Threads wait {}: {}.{} Lost, including waits for threads whose turn was late: {}.",
+          cause.where, often, held_text(path), lost_text(cause));
+      cause.gain = gain_text(cause, "At best, without these waits", run_text(out_));
+      cause.hint =
+          "Give threads iterations in turn (schedule(static, 1), or another small chunk), "
+          "so that each has worked when its turn comes; move work out of the ordered part.";
       return;
     }
     const auto tasks = of_tasks.find(around(path));

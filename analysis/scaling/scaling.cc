@@ -358,8 +358,9 @@ class ScalingBuilder {
     else
       text += fmt::format("{} of parallel efficiency {} {}", points_text(std::abs(shown)),
                           is_one(shown) ? "is" : "are", shown > 0 ? "lost" : "gained");
-    if (const std::string cores = without_cores(run); !cores.empty()) {
-      out_.findings.push_back(text + cores);
+    const std::string cores = without_cores(run);
+    if (!cores.empty() && (more.empty() || more.front().account == Account::kCores)) {
+      out_.findings.push_back(text + ". " + cores);
       return;
     }
     // Of the whole run, and what waits for cores is no computation in it.
@@ -378,10 +379,11 @@ class ScalingBuilder {
     const RootCause* const cause =
         lost >= kMinPoint && !more.empty() ? cause_of(now, more.front().account) : nullptr;
     if (cause != nullptr) text += fmt::format(" {}: {}", cause->what, cause->text);
+    if (!cores.empty()) text += " Besides: " + cores;
     out_.findings.push_back(std::move(text));
   }
 
-  // Whatever else is lost may follow from it, whichever account and factor it is in. Empty: it is little, or as before.
+  // Whatever else is lost may follow from it, whichever account and factor it is in: all others may wait for a thread that has no core. Empty: it is little, or as before.
   std::string without_cores(std::size_t run) const {
     const auto waited = [&](std::size_t i) {
       const Conclusions& of = runs_[i].conclusions;
@@ -389,11 +391,16 @@ class ScalingBuilder {
     };
     const std::string& said = runs_[run].conclusions.cores;
     if (waited(run) - waited(run - 1) < kCores || said.empty()) return {};
+    const double points = out_.steps.back().points;
+    const double most =
+        100 * (waited(run) - waited(run - 1)) * static_cast<double>(runs_[run].threads);
     return fmt::format(
-        ". Too few cores: {} (in the run before: {:.0f} %). This may explain {}additional "
+        "Too few cores: {} (in the run before: {:.0f} %). This may explain {}additional "
         "computation. {}",
         said, 100 * waited(run - 1),
-        out_.steps.back().points >= 100 * kMinPoint ? "the whole loss, and " : "",
+        points < 100 * kMinPoint ? ""
+        : points <= most         ? "the whole loss, and "
+                                 : fmt::format("{:.0f} of these points, and ", most),
         runs_[run].conclusions.cores_hint);
   }
 

@@ -577,6 +577,18 @@ TEST_CASE(
       "From 1 rank to 2 ranks 3 points of parallel efficiency are lost. Too few cores: "
       "Threads had no core (in the run before: 0 %). This may explain the whole loss, and "
       "additional computation."));
+  // What has more is first.
+  Scale serial = run(2, 0.6, 0);
+  serial.conclusions.core_wait_ns = 0.1 * serial.conclusions.time_ns;
+  serial.conclusions.cores = "Threads had no core";
+  const std::string both = scaling_of({run(1, 0.99, 0), serial}, {})->findings.at(0);
+  CAPTURE(both);
+  CHECK(
+      both.starts_with("From 1 rank to 2 ranks 39 points of parallel efficiency are "
+                       "lost: 39 communication"));
+  CHECK(both.find(" Besides: Too few cores: Threads had no core (in the run before: 0 %). "
+                  "This may explain 20 of these points, and additional computation.") !=
+        std::string::npos);
 }
 
 TEST_CASE("Scaling: models - of places, from five scales on") {

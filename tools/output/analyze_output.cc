@@ -58,11 +58,17 @@ std::string part_text(const WaitAnalysis& analysis, const Finding& finding,
   return fmt::format("{:.0f} % of what is in the archive", 100 * seconds / finding.seconds);
 }
 
+bool is_of_locks(const WaitAnalysis& analysis, const Finding& finding) {
+  return analysis.tree.metrics[finding.metric].name.starts_with("omp_lock_contention");
+}
+
 // What is lost: of the whole run, as far as that is estimated.
 std::string lost_text(const WaitAnalysis& analysis, const Finding& finding) {
   if (!waits::of_whole_run(analysis))
-    return fmt::format("{} lost, {:.1f} % of the time of all threads",
-                       time_text(finding.seconds), 100 * finding.share);
+    return fmt::format(
+        "{}{} lost, {:.1f} % of the time of all threads",
+        analysis.locks_left_out != 0 && is_of_locks(analysis, finding) ? "at least " : "",
+        time_text(finding.seconds), 100 * finding.share);
   return fmt::format(
       "about {} lost in the whole run, {:.1f} % of the time of all threads ({} of it is in "
       "the archive)",
@@ -83,18 +89,32 @@ std::string who_text(const WaitAnalysis& analysis, const Finding& finding) {
                             part_text(analysis, finding, most.seconds));
 }
 
-// Who made them wait, as far as that is a tenth of it.
+// Who made them wait, as far as that is a tenth of it. Of a part of the run that may be unlike the rest of it, whose part is not known, too.
 void add_causers(std::vector<std::string>& out, const WaitAnalysis& analysis,
                  const Finding& finding, std::size_t width) {
+  const auto part = [](double seconds, double whole) {
+    return fmt::format("{:.0f} %", 100 * seconds / whole);
+  };
+  const bool of_part = waits::of_whole_run(analysis);
   std::string text;
+  double known = 0;
   for (const waits::Causer& each :
        waits::causers_of(analysis, finding.metric, finding.path)) {
-    if (each.seconds < 0.1 * finding.seconds) break;
-    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ",
-                        waits::causer_text(analysis, each),
-                        part_text(analysis, finding, each.seconds));
+    known += each.seconds;
+    if (each.seconds < 0.1 * finding.seconds) continue;
+    text += fmt::format(
+        "{}{} ({})", text.empty() ? "" : "; ", waits::causer_text(analysis, each),
+        of_part ? part(each.seconds, finding.seconds) : time_text(each.seconds));
   }
-  if (!text.empty()) wrap(out, "Caused by " + text + ".", 3, 3, width);
+  if (text.empty()) return;
+  if (!of_part) return wrap(out, "Caused by " + text + ".", 3, 3, width);
+  const double unknown = finding.seconds - known;
+  if (unknown >= 0.1 * finding.seconds)
+    text += fmt::format("; by whom is not known ({})", part(unknown, finding.seconds));
+  wrap(out,
+       fmt::format("What is in the archive ({} of it) was caused by {}.",
+                   part(finding.seconds, finding.whole_seconds), text),
+       3, 3, width);
 }
 
 void add_findings(std::vector<std::string>& out, const WaitAnalysis& analysis,
@@ -206,6 +226,11 @@ std::vector<std::string> remarks(const WaitAnalysis& analysis) {
         analysis.estimates.empty()
             ? "; without a summary there is no estimate of the whole run"
             : "; findings are estimates of the whole run"));
+  if (analysis.locks_left_out != 0)
+    lines.push_back(fmt::format(
+        "{} short locks in a row have no events in the archive: lock contention is that of "
+        "the others (-n 0 writes all)",
+        analysis.locks_left_out));
   if (!analysis.paths_error.empty())
     lines.push_back("Critical path and delay costs are unknown: " + analysis.paths_error);
   if (analysis.overcharged != 0)

@@ -44,6 +44,38 @@ TEST_CASE("Analysis as text: the finding, its rank, its place, its cause; the me
   }
 }
 
+TEST_CASE(
+    "Analysis as text: a part of a run - how much of it, and whose part is not known") {
+  WaitAnalysis analysis = late_sender();
+  CHECK(text_of(analysis, {.width = 200}).find("Caused by") != std::string::npos);
+  const std::uint32_t metric = analysis.tree.of("mpi_latesender");
+  analysis.problems.gaps = 1;
+  analysis.estimates.resize(metric + 1);
+  analysis.estimates[metric] = {.seen = 300e-6, .whole = 3e-3, .paths = {}};
+  analysis.estimates[metric].paths.assign(analysis.paths.size(), 0);
+  for (const WaitAnalysis::Cause& cause : analysis.causes)
+    analysis.estimates[metric].paths[cause.path] = 3e-3;
+  for (WaitAnalysis::Cause& cause : analysis.causes) cause.ticks /= 2;
+  const std::string text = text_of(analysis, {.width = 200});
+  CAPTURE(text);
+  CHECK(text.find("   What is in the archive (10 % of it) was caused by rank 0 in main") !=
+        std::string::npos);
+  CHECK(text.find(" (50 %); by whom is not known (50 %).\n") != std::string::npos);
+}
+
+TEST_CASE(
+    "Analysis as text: short locks without events - what is seen is said to be less") {
+  SyntheticTrace trace(1, 2);
+  trace.enter({0, 0}, 0, rMain);
+  trace.region({0, 1}, 10, 300, rSetLock);
+  WaitAnalysis analysis = trace.analyze();
+  CHECK(text_of(analysis, {.width = 200}).find("short locks") == std::string::npos);
+  analysis.locks_left_out = 70;
+  CHECK(text_of(analysis, {.width = 200})
+            .find("Note         70 short locks in a row have no events in the archive") !=
+        std::string::npos);
+}
+
 TEST_CASE("Analysis as text: a pattern that charges more than there is") {
   class Greedy final : public Pattern {
    public:

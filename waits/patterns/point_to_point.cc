@@ -92,7 +92,8 @@ class WrongOrderPattern final : public Pattern {
     for (const Received& message : event.messages) {
       if (message.sent >= state.latest) continue;
       std::erase_if(state.waits, [&](const Wait& wait) {
-        if (wait.sent <= message.sent) return false;
+        // (Threads that receive at the same time have no order.)
+        if (wait.sent <= message.sent || wait.location != event.call.location) return false;
         charge(wait.location, wait.path, wait.ticks, wait.own);
         others().wrong_order({wait.location, wait.path, wait.ticks, wait.own,
                               wait.source == message.source});
