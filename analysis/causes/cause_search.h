@@ -295,6 +295,8 @@ class CauseSearch {
   std::string region_name(const ParallelRegion& region) const;
   // Of primary threads, and not in MPI.
   double outside_of_regions() const;
+  // The region has the loop in it: it lasts longer than any of the loop's cells. What its threads wait at its end is of no iteration.
+  bool is_around(const ParallelRegion& region, const Frame& frame) const;
   // Threads have no work while regions are open.
   void fewer_threads(RootCause cause, const std::string& when);
   // Without what locks make.

@@ -1557,6 +1557,48 @@ TEST_CASE(
         std::string::npos);
 }
 
+TEST_CASE("Root causes: a loop inside of a region - its end is not the last iteration's") {
+  const bool inside = GENERATE(true, false);  // or a region in each iteration
+  constexpr std::uint64_t kCount = 100, kWork = 1000, kMore = 60'000;
+  RunSummary run;
+  run.rank = RunSummary::kNone;
+  run.regions = {
+      region("!$omp parallel", OTF2_REGION_ROLE_PARALLEL, OTF2_PARADIGM_OPENMP),
+      region("!$omp ibarrier", OTF2_REGION_ROLE_IMPLICIT_BARRIER, OTF2_PARADIGM_OPENMP)};
+  run.nodes.edit().resize(3);
+  run.nodes.edit()[0] = {.region = 0, .kind = RunSummary::Kind::kFork};
+  run.nodes.edit()[1] = {.parent = 0, .region = 0};
+  run.nodes.edit()[2] = {.parent = 1, .region = 1};
+  run.loops = {{1, "loop 1 @ main p.c:7-12"}};
+  run.end = kCount * kWork + kMore;
+  run.locations.resize(2);
+  for (std::uint32_t thread = 0; thread < 2; ++thread) {
+    RunSummary::Location& location = run.locations[thread];
+    location.number = thread;
+    location.primary = thread == 0;
+    location.sums.resize(3);
+    for (std::size_t node = thread == 0 ? 0 : 1; node < 3; ++node)
+      location.sums[node].visits = inside ? 1 : kCount;
+    if (thread == 0) location.sums[0].time = run.end;
+    location.sums[1].time = run.end;
+    location.sums[2].time = thread == 0 ? kMore : 0;
+    // The first thread waits in the last one for all that the other one has more.
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      auto& row = location.iterations.rows.emplace_back();
+      row = {.begin = i * kWork, .loop = 0, .first = i, .count = 1, .counters = {}};
+      row.times[0] = kWork;
+      if (i + 1 == kCount) row.times[thread == 0 ? kImbalance : 0] += kMore;
+    }
+    location.iterations.end = run.end;
+  }
+  const Conclusions found = conclude({run});
+  check_sums(found, {run});
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].thread == 1);
+  CHECK((found.causes[0].text.find("in 1 of 100 iterations") == std::string::npos) ==
+        inside);
+}
+
 // Waits in tasks in waits: each depth has a path, and a fifth of it.
 TEST_CASE("Root causes: waits in a recursion of tasks - one cause") {
   constexpr std::uint32_t kDepths = 5, kEach = 10'000;

@@ -68,7 +68,21 @@ double CauseSearch::in_region(RootCause& cause, Account account,
   cause.share = share(ns);
   cause.where = "in " + region_name(region);
   cause.path = path_of(region.region);
-  return in_frame(cause, most_of_all ? main_frame(part) : nullptr, part);
+  const Frame* const frame = most_of_all ? main_frame(part) : nullptr;
+  return in_frame(cause, frame != nullptr && is_around(region, *frame) ? nullptr : frame,
+                  part);
+}
+
+bool CauseSearch::is_around(const ParallelRegion& region, const Frame& frame) const {
+  double longest = 0;
+  for (std::size_t cell = 0; cell < frame.cells.size(); ++cell)
+    for (std::size_t i = 0; i < processes_; ++i) {
+      const Part& part = frame.at(cell, i);
+      longest = std::max(longest, part.work + part.mpi + part.start);
+    }
+  constexpr double kClearly = 1.05;
+  return region.forks > 0 &&
+         region.fork_ns > kClearly * longest * static_cast<double>(region.forks);
 }
 
 CauseSearch::Blocks CauseSearch::blocks_of(const ParallelRegion& region) const {

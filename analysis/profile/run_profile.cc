@@ -174,8 +174,10 @@ class Merger {
     profile_.locations_without += summary.locations_without.size();
     find_paths(summary);
     find_forks(summary);
-    for (const RunSummary::Location& location : summary.locations)
+    for (const RunSummary::Location& location : summary.locations) {
+      profile_.core_wait_ns += static_cast<double>(location.use.core_wait_ns);
       add_location(summary, location);
+    }
   }
 
   // --- The tree ---------------------------------------------------------------------

@@ -162,6 +162,7 @@ struct RunProfile {
   std::vector<Process> processes;
   std::vector<Location> locations;
   std::uint64_t locations_without = 0;  // threads of which nothing is known
+  double core_wait_ns = 0;              // of all threads: ready to run, but on no core
   std::vector<Region> regions;
   std::vector<Path> paths;
 

@@ -114,6 +114,14 @@ class PathScreen {
     if (!run_.openmp_note.empty()) put("OpenMP", run_.openmp_note);
     put("Archive", run_.archive);
     put("Source", source());
+    constexpr double kNoCore = 0.02;  // of all time; less is usual
+    if (profile_.core_wait_ns >= kNoCore * totals_.time_ns && totals_.time_ns > 0)
+      put("Cores",
+          fmt::format(
+              "threads were ready to run, but on no core, for {} of all times below "
+              "({}; refrain analyze says why)",
+              percent_text(profile_.core_wait_ns, totals_.time_ns),
+              duration_text(profile_.core_wait_ns)));
     const auto ended = [](const RunProfile::Process& p) { return p.complete; };
     const auto killed =
         processes - static_cast<std::size_t>(std::count_if(

@@ -63,6 +63,15 @@ std::string line_with(const std::vector<std::string>& lines, const std::string& 
 
 }  // namespace
 
+TEST_CASE("Profile as text: threads without a core - are said to be in all times") {
+  ProfiledRun run = one_thread();
+  CHECK(line_with(profile_screen(run, {.width = 200}), "Cores").empty());
+  run.profile.core_wait_ns = 0.5 * run.totals.time_ns;
+  CHECK(line_with(profile_screen(run, {.width = 200}), "Cores") ==
+        "Cores        threads were ready to run, but on no core, for 50.0 % of all times "
+        "below (500 ms; refrain analyze says why)");
+}
+
 TEST_CASE("Profile screen: numbers with units, in the order of time, no line too long") {
   const ProfiledRun run = one_thread();
   for (const std::size_t width : {80, 100, 160})
