@@ -135,7 +135,8 @@ void CauseSearch::fine_calls(RootCause& cause, const MpiCall& call, double each)
     cause.text = fmt::format("{}: {} calls, {} each. Lost: {}.", call.name, call.visits,
                              time_text(each), lost_text(cause));
     cause.hint =
-        "Poll less often: do more work between two polls, or wait where there is none.";
+        "Where there is work between two polls, do more of it. Where there is none this is waiting, and so is the time "
+        "between them: a call that blocks in their place (MPI_Probe, MPI_Recv, MPI_Wait) is no faster, but shows for whom.";
     return;
   }
   cause.what = "Many small MPI calls";
