@@ -44,7 +44,8 @@ void CauseSearch::serial_parts() {
                            when.empty() ? "" : ", ", when,
                            cause.where.empty() ? "" : ", " + cause.where, lost_text(cause));
   cause.gain = gain_text(cause, "If all threads shared this work", run_text(out_));
-  cause.hint = "Parallelize more of the program, or use fewer threads.";
+  cause.hint =
+      "Parallelize more of the program (refrain run --loops has its functions and loops), or use fewer threads.";
   out_.causes.push_back(std::move(cause));
 }
 
