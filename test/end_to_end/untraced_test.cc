@@ -84,6 +84,39 @@ TEST_CASE(
   CHECK(has(doctor.output, feature));
 }
 
+TEST_CASE(
+    "Untraced: loops of gcc - each thread has the iterations that OpenMP prescribes, and regions have their lines") {
+  const TemporaryFolder folder;
+  const Job job{"gomp_loops_gcc", {}, 2, {{"LIMIT", "0"}}};
+  const Result plain = run_untraced(job);
+  REQUIRE(lines_of(plain.output) == 97);
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  // Each loop is a statement of its own of the program; empty ones are none.
+  std::uint64_t loops = 0;
+  for (const auto& [name, count] : count_by_name(traced.trace)) {
+    INFO(name);
+    if (name.rfind("!$omp for", 0) != 0) continue;
+    CHECK(name.rfind("!$omp for @gomp_loops.c:", 0) == 0);
+    loops += count;
+  }
+  CHECK(loops == 2 * (13 * 5 + 3 * 20));
+}
+
+TEST_CASE(
+    "Untraced: dependences in loops over unsigned long of gcc - need libgomp, which is reported") {
+  const TemporaryFolder folder;
+  const std::string program = of_tests("gomp_loops_unsigned_gcc");
+  const Result plain = run({.arguments = {program}, .environment = clean_environment()});
+  REQUIRE(lines_of(plain.output) == 2);
+  const Result traced = run_aloud({program}, folder / "archive");
+  INFO(traced.errors);
+  CHECK(traced.exit_status == 0);
+  CHECK(traced.output == plain.output);
+  CHECK(lines_of(traced.errors) == 1);
+  CHECK(has(traced.errors, "uses doacross loops over unsigned long"));
+}
+
 TEST_CASE("Untraced: another LD_PRELOAD in the command - ours stays before it") {
   const TemporaryFolder folder;
   const std::string program = of_tests("calls_gcc");

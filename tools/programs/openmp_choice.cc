@@ -42,6 +42,10 @@ constexpr Unserved kUnserved[] = {
     {"GOMP_loop_ull_ordered_start", "reductions of loops with inscan or task"},
     {"GOMP_loop_doacross_start", "reductions of loops with inscan or task"},
     {"GOMP_loop_ull_doacross_start", "reductions of loops with inscan or task"},
+    {"GOMP_loop_ull_doacross_static_start", "doacross loops over unsigned long"},
+    {"GOMP_loop_ull_doacross_dynamic_start", "doacross loops over unsigned long"},
+    {"GOMP_loop_ull_doacross_guided_start", "doacross loops over unsigned long"},
+    {"GOMP_loop_ull_doacross_runtime_start", "doacross loops over unsigned long"},
     {"GOMP_sections2_start", "reductions of sections with task"},
     {"GOMP_scope_start", "reductions of scopes with task"},
 };

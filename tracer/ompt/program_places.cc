@@ -14,6 +14,8 @@ namespace refrain::ompt {
 
 constinit thread_local const void* t_own_call __attribute__((tls_model("initial-exec"))) =
     nullptr;
+constinit thread_local const void* t_loop_call __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 namespace {
 

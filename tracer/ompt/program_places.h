@@ -54,6 +54,10 @@ inline std::uint64_t construct_place(const void* code,
 extern constinit thread_local const void* t_own_call
     __attribute__((tls_model("initial-exec")));
 
+// The same while it begins a loop (gomp_loops.cc).
+extern constinit thread_local const void* t_loop_call
+    __attribute__((tls_model("initial-exec")));
+
 // Of a task that is created: of a taskloop's the place of the loop.
 std::uint64_t task_place(const void* code, const recorder::ThreadRecorder& recorder,
                          const ompt_data_t* creator) noexcept;

@@ -48,6 +48,7 @@ void on_work(ompt_work_t type, ompt_scope_endpoint_t endpoint, ompt_data_t*,
   Scope scope;
   if (!scope) return;
   const std::uint64_t ticks = Clock::now();
+  if (t_loop_call != nullptr) code = t_loop_call;
   const std::uint64_t address =
       code == nullptr
           ? place_in_runtime(code, *scope, task)
