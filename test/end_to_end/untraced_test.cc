@@ -104,6 +104,24 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "Untraced: taskloops of gcc - no iteration is left out, executed twice or beyond the end") {
+  const TemporaryFolder folder;
+  const Job job{"gomp_taskloops_gcc", {}, 2, {{"LIMIT", "0"}}};
+  const Result plain = run_untraced(job);
+  REQUIRE(lines_of(plain.output) == 20);
+  const Traced traced = trace(job, folder / "archive");
+  CHECK(traced.result.output == plain.output);
+  std::uint64_t loops = 0;
+  for (const auto& [name, count] : count_by_name(traced.trace)) {
+    INFO(name);
+    if (name.rfind("!$omp taskloop", 0) == 0) loops += count;
+    if (name.rfind("!$omp taskloop", 0) == 0 || name.rfind("!$omp taskgroup", 0) == 0)
+      CHECK(has(name, " @gomp_taskloops.cc:"));
+  }
+  CHECK(loops == 20 - 5);  // LLVM's runtime reports none without iterations
+}
+
+TEST_CASE(
     "Untraced: dependences in loops over unsigned long of gcc - need libgomp, which is reported") {
   const TemporaryFolder folder;
   const std::string program = of_tests("gomp_loops_unsigned_gcc");

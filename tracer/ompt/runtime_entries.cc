@@ -15,7 +15,7 @@
 constinit thread_local refrain::ompt::Entered refrain_entered[2]
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// The runtime's own; null: not looked for yet.
+// Where each goes on: the runtime's own, or what comes before that; null: not looked for yet.
 extern "C" __attribute__((visibility("hidden"))) const void* refrain_entries[32];
 constinit const void* refrain_entries[32] = {};
 
@@ -94,6 +94,14 @@ bool calls(const unsigned char* behind, const void* target) {
 }
 #endif
 
+constinit std::array<const void*, kEntryPoints.size()> g_runtimes_own{};
+
+constexpr unsigned kTaskloop = 17;
+constexpr unsigned kTaskloopUnsigned = 18;
+static_assert(kEntryPoints[kTaskloop].name == std::string_view("GOMP_taskloop"));
+static_assert(kEntryPoints[kTaskloopUnsigned].name ==
+              std::string_view("GOMP_taskloop_ull"));
+
 constexpr unsigned kLastRegion = 14;  // entries up to this one open regions
 
 // libgomp has no interface for tools.
@@ -120,9 +128,10 @@ const void* find_in_runtime(const char* name) noexcept {
 // Of their size nothing is known; they are small.
 bool is_in_entry(std::uint64_t number, const void* address) noexcept {
   constexpr std::uintptr_t kMax = 2048;
-  return number < kEntryPoints.size() && refrain_entries[number] != nullptr &&
-         reinterpret_cast<std::uintptr_t>(address) -
-                 reinterpret_cast<std::uintptr_t>(refrain_entries[number]) <
+  if (number >= kEntryPoints.size()) return false;
+  const void* const own = __atomic_load_n(&g_runtimes_own[number], __ATOMIC_RELAXED);
+  return own != nullptr &&
+         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own) <
              kMax;
 }
 
@@ -143,9 +152,12 @@ bool calls_entry(const void* returns_to, std::uint64_t number) noexcept {
 // For find_entry below: a call has come here for the first time.
 extern "C" __attribute__((visibility("hidden"), used)) const void* refrain_find_entry(
     unsigned number) {
-  const void* const found =
-      refrain::ompt::find_in_runtime(refrain::ompt::kEntryPoints[number].name);
-  if (number <= refrain::ompt::kLastRegion) refrain::ompt::note_runtime(found);
+  using namespace refrain::ompt;
+  const void* found = find_in_runtime(kEntryPoints[number].name);
+  __atomic_store_n(&g_runtimes_own[number], found, __ATOMIC_RELAXED);
+  if (number <= kLastRegion) note_runtime(found);
+  if (number == kTaskloop || number == kTaskloopUnsigned)
+    found = before_taskloop(found, number == kTaskloopUnsigned);
   __atomic_store_n(&refrain_entries[number], found, __ATOMIC_RELAXED);
   return found;
 }

@@ -49,6 +49,9 @@ struct Entered {
 // A function of OpenMP's runtime that ours stands before. Ends the process where there is none, as the loader would.
 const void* find_in_runtime(const char* name) noexcept;
 
+// What comes before the runtime's GOMP_taskloop or GOMP_taskloop_ull, or that itself (gomp_taskloops.cc).
+const void* before_taskloop(const void* next, bool is_unsigned) noexcept;
+
 // True if this address lies in the code of the runtime's entry of this number.
 bool is_in_entry(std::uint64_t number, const void* address) noexcept;
 
