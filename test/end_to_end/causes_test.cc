@@ -42,7 +42,6 @@ struct Run {
   Json said;  // by the program
   std::vector<Json> causes;
   bool exact = true;  // what the cause costs, by the program's clocks, is what it costs
-  double without_core = 0;  // seconds of all threads, where they outnumber the cores
 };
 
 // What does not hold of a run.
@@ -121,22 +120,15 @@ bool has_nothing_planted(const Case& of) {
   return std::ranges::count(causes, of.cause) > 0;
 }
 
-struct WithoutCore {
-  double seconds = 0;  // of all threads, as the kernel counts them
-  double share =
-      0;  // on a quiet machine up to a twentieth: threads wake up, processes start
-};
-WithoutCore without_core(const std::filesystem::path& archive) {
+// Of the time of all threads, as the kernel counts it. On a quiet machine up to a twentieth: threads wake up, processes start.
+double share_without_core(const std::filesystem::path& archive) {
   const Result result = run_refrain({"info", archive, "--json"});
   REQUIRE(result.exit_status == 0);
   const Json info = Json::parse(result.output);
   double waited = 0;
   for (const Json& process : info["summary"]["processes"])
     waited += process["core_wait_ns"].get<double>();
-  const double seconds = waited / 1e9;
-  return {
-      .seconds = seconds,
-      .share = seconds / info["duration_s"].get<double>() / info["threads"].get<double>()};
+  return waited / 1e9 / info["duration_s"].get<double>() / info["threads"].get<double>();
 }
 
 std::vector<Json> causes_of(const std::filesystem::path& archive) {
@@ -167,12 +159,10 @@ std::optional<Run> run_planted(const Case& of) {
   // What the program's own clocks did not notice. With more threads than cores a part of what is planted is the cores' on a quiet
   // machine, too.
   const double of_cores = has_nothing_planted(of) ? 0 : share_of_cores(run.causes);
-  const WithoutCore waited = without_core(folder / "archive");
-  if (of_cores > (has_cores(of) ? 0.15 : 0.25) ||
-      waited.share > (has_cores(of) ? 0.1 : 0.4))
+  const double waited = share_without_core(folder / "archive");
+  if (of_cores > (has_cores(of) ? 0.15 : 0.25) || waited > (has_cores(of) ? 0.1 : 0.4))
     return std::nullopt;
-  run.exact = has_cores(of) || (of_cores < 0.05 && waited.share < 0.25);
-  if (!has_cores(of)) run.without_core = waited.seconds;
+  run.exact = has_cores(of) || (of_cores < 0.05 && waited < 0.25);
   return run;
 }
 
@@ -235,10 +225,7 @@ void check_costs(const Run& run, const Json& cause, Faults& faults, int number =
     return number < 0 ? run.said[what] : run.said[what][static_cast<std::size_t>(number)];
   };
   if (!run.exact) return;
-  // With more threads than cores a cause has what threads waited for a core meanwhile, as far as that is not said of the cores.
-  const double lost = said("lost");
-  const double nearest = std::clamp(seconds_of(cause), lost, lost + run.without_core);
-  faults.check(is_about(cause["seconds"], nearest, 0.1));
+  faults.check(is_about(cause["seconds"], said("lost"), 0.1));
   faults.check(is_about(cause["gain_seconds"], said("gain"), 0.15));
 }
 
@@ -550,7 +537,8 @@ TEST_CASE("Causes: a serial part") {
 }
 
 TEST_CASE("Causes: a rank with more work, and serial parts on all - two causes") {
-  test_planted({.cause = "rank+serial", .ranks = 2, .threads = 2},
+  // Iterations that are long next to what waking a thread takes: 0.3 ms on some virtual machines.
+  test_planted({.cause = "rank+serial", .ranks = 2, .threads = 2, .microseconds = "3000"},
                [](const Run& run, Faults& faults) {
                  if (!faults.check(run.causes.size() >= 2)) return;
                  for (std::size_t i = 0; i < 2; ++i) {

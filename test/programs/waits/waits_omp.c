@@ -210,7 +210,7 @@ static NOINLINE void run_taskwait(void) {
   means("omp_taskwait_wait", 1.5 * delay);
 }
 
-/* How long this process has been there, or a hundredth of a second less. */
+/* How long this process has been there; up to a hundredth of a second more. */
 static double age(void) {
   char text[512] = "";
   unsigned long long start = 0;
@@ -288,7 +288,7 @@ int main(int argc, char** argv) {
     /* An idle thread waits while the process starts and ends, too. */
     print_expected(
         argv[1], 1, threads,
-        6 * threads + (says(0, "idle") ? (1200 + (int)(1e5 * before)) * (threads - 1) : 0));
+        6 * threads + (says(0, "idle") ? (200 + (int)(1e5 * before)) * (threads - 1) : 0));
     return 0;
   }
   fprintf(stderr,
